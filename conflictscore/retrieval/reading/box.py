@@ -68,13 +68,16 @@ class ReaderBox:
 
         A cancelled caller continues at once, and pages that still wait for their turn are left.
         """
-        known = asdict(page)
-        request, body = {"page": known, "seconds": self._page_seconds}, known.pop("body")
-        gone = Event()
+        page_fields = asdict(page)
+        request, body = (
+            {"page": page_fields, "seconds": self._page_seconds},
+            page_fields.pop("body"),
+        )
+        caller_gone = Event()
         try:
-            answer = await in_thread(lambda: self._answer(request, body, gone))
+            answer = await in_thread(lambda: self._answer(request, body, caller_gone))
         finally:
-            gone.set()
+            caller_gone.set()
         text = clean_text(answer["text"])
         if not text:
             raise UnreadableError("has no text")
@@ -93,28 +96,25 @@ class ReaderBox:
         while self._idle:
             _end(self._idle.pop())
 
-    def _answer(self, request: dict[str, Any], body: bytes, gone: Event) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any], body: bytes, caller_gone: Event) -> dict[str, Any]:
+        """What a process answers to a request of the JSON line and these bytes.
+
+        Raises:
+            InputError: The file cannot be taken, as one with too many rows.
+            UnreadableError: The process refused it, or ended without an answer.
+        """
         head = {**request, "megabytes": self._megabytes, "size": len(body)}
         with self._turn:
-            if gone.is_set():
+            if caller_gone.is_set():
                 raise UnreadableError("is no longer waited for")
-            process, started = self._process(), time.monotonic()
+            process, start = self._process(), time.monotonic()
             try:
                 line = _ask(process, json.dumps(head).encode() + b"\n" + body)
             except BaseException:
                 _end(process)
                 raise
             if not line:
-                seconds = request["seconds"]
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_SECONDS_TO_END)
-                code = process.returncode
-                _end(process)
-                if code == -_OUT_OF_TIME or time.monotonic() - started >= seconds * _CLOCK:
-                    raise UnreadableError(
-                        f"has no text that could be extracted within {seconds:g} s of work"
-                    )
-                raise UnreadableError(_broken(code, self._megabytes))
+                raise UnreadableError(self._why_ended(process, request["seconds"], start))
             self._idle.append(process)
         answer: dict[str, Any] = json.loads(line)
         if "refused" in answer:
@@ -122,6 +122,16 @@ class ReaderBox:
         if "error" in answer:
             raise UnreadableError(answer["error"])
         return answer
+
+    def _why_ended(self, process: "subprocess.Popen[bytes]", seconds: float, start: float) -> str:
+        """Why a process ended instead of answering a request of so many seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SECONDS_TO_END)
+        code = process.returncode
+        _end(process)
+        if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * _CLOCK:
+            return f"has no text that could be extracted within {seconds:g} s of work"
+        return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
         with suppress(IndexError):  # of an empty list
@@ -191,20 +201,21 @@ def _close_shared() -> None:
 
 
 def _serve() -> None:
+    """Answer the requests of standard input, one JSON line each, until it closes."""
     logging.disable()
     # Only answers go where answers are read, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    loaded = limited = False
+    libraries_loaded = memory_limited = False
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
         body = sys.stdin.buffer.read(request["size"])
-        if "page" in request and not loaded:
+        if "page" in request and not libraries_loaded:
             _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
-            loaded = True
-        if not limited:
+            libraries_loaded = True
+        if not memory_limited:
             _limit_memory(request["megabytes"])
-            limited = True
+            memory_limited = True
         _limit_time(request["seconds"])
         try:
             answer = _read(request, body)

@@ -38,16 +38,16 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 
 
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
-    decoded = decode(data, html=html)
-    if "\0" in decoded.text:
+    decoding = decode(data, html=html)
+    if "\0" in decoding.text:
         raise UnreadableError("is not text")
-    if not decoded.encoding.startswith(("utf-8", "utf-16", "utf-32")):
-        sentence = f"{url}: not UTF-8, read as {decoded.encoding}"
+    if not decoding.encoding.startswith(("utf-8", "utf-16", "utf-32")):
+        sentence = f"{url}: not UTF-8, read as {decoding.encoding}"
         notes.append(Note(NoteKind.ENCODING, sentence))
-    elif (damaged := decoded.text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
-        sentence = f"{url}: {damaged} characters are damaged, and are read as \ufffd"
+    elif (replaced_characters := decoding.text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
+        sentence = f"{url}: {replaced_characters} characters are damaged, and are read as \ufffd"
         notes.append(Note(NoteKind.ENCODING, sentence))
-    return decoded.text
+    return decoding.text
 
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
@@ -59,27 +59,27 @@ def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _read_rows(
-    read: Callable[[str, str, Notes], Iterator[FileDocument]],
+    reader: Callable[[str, str, Notes], Iterator[FileDocument]],
 ) -> "_Reader":
-    return lambda data, url, notes: read(_decoded(data, url, notes), url, notes)
+    return lambda data, url, notes: reader(_decoded(data, url, notes), url, notes)
 
 
-def _read_text_with_layout(kind: str, read: Callable[[str], RichText]) -> "_Reader":
+def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Reader":
     """A reader of files that are themselves text, such as Markdown."""
 
     def read_decoded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         text = _decoded(data, url, notes, html=kind == "HTML")
-        yield from _document(read(text), url, notes)
+        yield from _document(reader(text), url, notes)
 
     return read_decoded
 
 
-def _read_rich(kind: str, read: Callable[[bytes], RichText]) -> "_Reader":
+def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
     """A reader of a format that is no text; a damaged file makes its library raise anything."""
 
     def read_guarded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         try:
-            rich = read(data)
+            rich = reader(data)
         except ImportError as error:
             library = (error.name or "a library").partition(".")[0]
             raise UnreadableError(f"needs {library} to be read: {install_hint('docs')}") from None

@@ -23,7 +23,7 @@ _HEADER_WITHIN = 10
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
 
     where: str
@@ -31,20 +31,20 @@ class _Row(NamedTuple):
     fault: str = ""
 
 
-class _Table(NamedTuple):
+class Table(NamedTuple):
     """Rows of a table below its header; ``columns`` are the header's names."""
 
     columns: list[str]
-    rows: Iterator[_Row]
+    rows: Iterator[Row]
     separator: str
 
 
-def read_table(text: str, url: str) -> _Table:
+def read_table(text: str, url: str) -> Table:
     """The table in a text, by the separator under which its header names a text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
-    if declared := _EXCEL_SEPARATOR.match(text):
-        separators, text = declared[1], text[declared.end() :]
+    if declaration := _EXCEL_SEPARATOR.match(text):
+        separators, text = declaration[1], text[declaration.end() :]
     first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
     names: list[str] = []
     by_count = sorted(separators, key=first_line.count, reverse=True)
@@ -54,7 +54,7 @@ def read_table(text: str, url: str) -> _Table:
             columns = _columns(row.cells)
             names = names or [clean_text(cell) for cell in row.cells]
             if not set(columns).isdisjoint(TEXT_KEYS):
-                return _Table(columns, rows, separator)
+                return Table(columns, rows, separator)
     raise UnreadableError(
         "has no column called text, content or page_content, but"
         f" {', '.join(map(repr, names)):.300}"
@@ -78,7 +78,7 @@ def _escape_of(text: str, separator: str) -> str | None:
     return "\\" if text.count('\\"') > plain else None
 
 
-def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[_Row]:
+def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[Row]:
     """The rows that are not blank, as spreadsheets read them.
 
     A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
@@ -88,7 +88,7 @@ def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> I
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
     usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
     start, last_start = 1, 1
-    pending: _Row | None = None
+    pending: Row | None = None
     try:
         for number, cells in enumerate(reader):
             if pending:
@@ -97,7 +97,7 @@ def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> I
             start = reader.line_num + 1
             if number > MOST_ROWS:
                 raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
-            pending = _Row(where, cells) if any(cell.strip() for cell in cells) else None
+            pending = Row(where, cells) if any(cell.strip() for cell in cells) else None
         rest = text.split("\n", last_start - 1)[-1]
         if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
             yield from _unquoted_rows(rest, url, last_start, separator)
@@ -121,11 +121,11 @@ def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
     return False
 
 
-def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[_Row]:
+def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
     for number, cells in enumerate(reader, line):
         fault = ""
         if number == line:
             fault = "a quotation mark is not closed; read line by line from here"
         if any(cell.strip() for cell in cells):
-            yield _Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)
+            yield Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)

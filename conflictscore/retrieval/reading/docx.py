@@ -119,11 +119,11 @@ class _Walk:
         return RichText(text, self._package.title(), self._noted())
 
     def _noted(self) -> tuple[Note, ...]:
-        counted = (
+        counts = (
             f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
             for name, count in self._not_in_words.items()
         )
-        left_out = ", ".join(counted)
+        left_out = ", ".join(counts)
         return (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
 
     def _part(self, kind: str) -> Element | None:
@@ -137,14 +137,14 @@ class _Walk:
         lines = (line for part in parts if part is not None for line in self._lines(part, True))
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
-    def _lines(self, parent: Element, shaded: bool) -> Iterator[str]:
+    def _lines(self, parent: Element, dark_ground: bool) -> Iterator[str]:
         """The lines below an element: one a paragraph, one a row of a table."""
         initial = ""
         for each in parent:
             name = name_of(each)
             if name == "p":
                 boxes: list[str] = []
-                text = initial + self._paragraph(each, boxes, shaded)
+                text = initial + self._paragraph(each, boxes, dark_ground)
                 properties = child(each, "pPr")
                 initial = ""
                 if _goes_on(properties):
@@ -152,17 +152,17 @@ class _Walk:
                     continue
                 yield from filter(str.strip, (*text.split("\n"), *boxes))
             elif name == "tbl":
-                yield from self._table(each, shaded)
+                yield from self._table(each, dark_ground)
             elif name in _MARKED:
                 yield self._mark(name, "")
             elif name not in _LEFT_OUT:
-                yield from self._lines(each, shaded)
+                yield from self._lines(each, dark_ground)
         if initial.strip():
             yield initial
 
-    def _paragraph(self, paragraph: Element, boxes: list[str], shaded: bool) -> str:
+    def _paragraph(self, paragraph: Element, boxes: list[str], dark_ground: bool) -> str:
         properties = child(paragraph, "pPr")
-        ground = _Ground(properties, shaded, boxes)
+        ground = _Ground(properties, dark_ground, boxes)
         text = "".join(self._inline(paragraph, ground))
         place = self._styles.list_of(properties)
         if place is None or is_on(child(properties, "rPr"), "vanish"):
@@ -170,8 +170,8 @@ class _Walk:
         mark = self._numbering.mark(*place)  # an empty paragraph counts too
         return f"{mark} {text}" if mark and text.strip() else text
 
-    def _table(self, table: Element, shaded: bool) -> Iterator[str]:
-        shaded = shaded or self._styles.fills_table(table)
+    def _table(self, table: Element, dark_ground: bool) -> Iterator[str]:
+        dark_ground = dark_ground or self._styles.fills_table(table)
         rows: list[list[Cell]] = []
         above: dict[int, tuple[int, int]] = {}
         headers = 0
@@ -180,11 +180,15 @@ class _Walk:
             if is_on(properties, "del", "hidden"):
                 continue
             headers += is_on(properties, "tblHeader") and headers == len(rows)
-            rows.append(self._row(row, rows, above, shaded))
+            rows.append(self._row(row, rows, above, dark_ground))
         yield from table_lines(grid(rows), headers)
 
     def _row(
-        self, row: Element, rows: list[list[Cell]], above: dict[int, tuple[int, int]], shaded: bool
+        self,
+        row: Element,
+        rows: list[list[Cell]],
+        above: dict[int, tuple[int, int]],
+        dark_ground: bool,
     ) -> list[Cell]:
         """The cells of a row.
 
@@ -208,7 +212,7 @@ class _Walk:
                     origin = rows[number][place]
                     rows[number][place] = origin._replace(rows=origin.rows + 1)
             else:
-                text = " ".join(self._lines(cell, shaded or has_fill(kind)))
+                text = " ".join(self._lines(cell, dark_ground or has_fill(kind)))
                 above[column] = len(rows), len(cells)
                 cells.append(Cell(text, width))
             column += width
@@ -228,7 +232,7 @@ class _Walk:
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
-                ground.boxes.extend(self._lines(each, shaded=True))
+                ground.boxes.extend(self._lines(each, dark_ground=True))
             elif name == "AlternateContent":
                 yield from self._inline(_chosen(each), ground)
             elif name in ("footnoteReference", "endnoteReference"):
@@ -303,7 +307,7 @@ class _Walk:
     def _note_lines(self) -> Iterator[str]:
         for key, number in list(self._notes.items()):
             if key in self._note_texts:
-                text = " ".join(self._lines(self._note_texts[key], shaded=False)).strip()
+                text = " ".join(self._lines(self._note_texts[key], dark_ground=False)).strip()
                 if text:
                     yield f"[{number}] {text}"
 

@@ -91,17 +91,17 @@ def _seen_prose(text: str) -> str:
     text = _STRUCK_TAG.sub("", text) if "</" in text else text
     tokens = _parser().parse(text)
     lines = text.split("\n")
-    kept: list[str] = []
+    seen_blocks: list[str] = []
     line = 0
     for token in tokens:
         if token.type != "html_block" or token.map is None:
             continue
         first, last = token.map
-        kept += map(_seen_line, lines[line:first])
-        kept.append(_html_block("\n".join(lines[first:last])))
+        seen_blocks += map(_seen_line, lines[line:first])
+        seen_blocks.append(_html_block("\n".join(lines[first:last])))
         line = last
-    kept += map(_seen_line, lines[line:])
-    return "\n".join(kept)
+    seen_blocks += map(_seen_line, lines[line:])
+    return "\n".join(seen_blocks)
 
 
 def _seen_line(line: str) -> str:

@@ -41,13 +41,13 @@ class Package:
     def related(self, name: str) -> dict[str, tuple[str, str]]:
         """By its id, the kind and name of each part that a part refers to."""
         tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
-        related: dict[str, tuple[str, str]] = {}
+        parts_by_id: dict[str, tuple[str, str]] = {}
         for relation in tree if tree is not None else ():
             kind = relation.get("Type", "").rpartition("/")[2]
             target = relation.get("Target", "")
             place = target[1:] if target.startswith("/") else normpath(join(dirname(name), target))
-            related[relation.get("Id", "")] = kind, place
-        return related
+            parts_by_id[relation.get("Id", "")] = kind, place
+        return parts_by_id
 
     def target(self, name: str, kind: str) -> str | None:
         """The first part of a kind that a part refers to."""

@@ -123,10 +123,10 @@ def _undivided(text: str) -> str:
         own = f"{before}-{after}".lower() in compounds or not after.islower()
         parts += [text[start : end.start()], "-" * (own and bool(after))]
         start = end.end()
-    undivided = "".join([*parts, text[start:]])
+    joined_text = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
-        undivided = undivided.replace(hyphen, "")
-    return undivided
+        joined_text = joined_text.replace(hyphen, "")
+    return joined_text
 
 
 def _first_word(text: str, start: int = 0) -> str:
@@ -163,12 +163,12 @@ def _form_values(page: Any) -> Iterator[str]:
         pdfium.FPDFPage_CloseAnnot(field)
 
 
-def _string(read: Callable[..., int], *where: Any) -> str:
+def _string(getter: Callable[..., int], *where: Any) -> str:
     """A text that pdfium writes into a buffer, in UTF-16 with a null character at its end."""
-    size = read(*where, None, 0)
+    size = getter(*where, None, 0)
     if not 2 < size <= _LONGEST_VALUE:
         return ""
     buffer = ctypes.create_string_buffer(size)
-    held = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
-    read(*where, held, size)
+    characters = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+    getter(*where, characters, size)
     return buffer.raw[: size - 2].decode("utf-16-le", "replace").strip()

@@ -39,14 +39,14 @@ class PageLine(NamedTuple):
 
 def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
     """The lines of a page in reading order, tables as rows with ``|`` between their cells."""
-    placed: list[PageLine] = []
+    page_lines: list[PageLine] = []
     for block in _blocks(_unnumbered(list(lines))):
         columns = _columns(block)
         if columns:
-            placed += _table(block, columns)
+            page_lines += _table(block, columns)
         else:
-            placed += _text(block)
-    return placed
+            page_lines += _text(block)
+    return page_lines
 
 
 def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
@@ -82,27 +82,35 @@ def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
 
 def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
     """Left and right ends of a table's columns; none if the lines are no table."""
-    wide = [line for line in block if len(line) > 1]
-    if len(wide) < 2 or _is_text_in_columns(block):
+    rows = [line for line in block if len(line) > 1]
+    if len(rows) < 2 or _is_text_in_columns(block):
         return []
-    size = median(line[0].size for line in wide)
-    most = max(len(line) for line in wide)
-    full = [line for line in wide if len(line) > 1 and (most < 3 or len(line) > most / 3)]
-    spans = sorted((segment.x, segment.end) for line in full for segment in line)
-    columns: list[tuple[float, float]] = []
-    for left, right in spans:
-        if columns and left < columns[-1][1] + _GUTTER * size:
-            columns[-1] = columns[-1][0], max(columns[-1][1], right)
-        else:
-            columns.append((left, right))
+    columns = _spans(rows)
     if not 2 <= len(columns) <= _MOST_COLUMNS:
         return []
-    if len(wide) < _LEAST_ROWS and not all(_is_wide(line) for line in wide):
+    if len(rows) < _LEAST_ROWS and not all(_is_wide(line) for line in rows):
         return []
-    alone = [line[0] for line in block if len(line) == 1]
-    if any(_column(segment, columns) is None for segment in alone):
+    lone_cells = (line[0] for line in block if len(line) == 1)
+    if any(_column(segment, columns) is None for segment in lone_cells):
         return []
     return columns
+
+
+def _spans(rows: list[SegmentLine]) -> list[tuple[float, float]]:
+    """Left and right ends of what stands over each other when all rows are laid on each other.
+
+    Rows with few of the cells are left aside, as their cells often go over several columns.
+    """
+    size = median(line[0].size for line in rows)
+    most = max(len(line) for line in rows)
+    full = [line for line in rows if most < 3 or len(line) > most / 3]
+    spans: list[tuple[float, float]] = []
+    for start, end in sorted((segment.x, segment.end) for line in full for segment in line):
+        if spans and start < spans[-1][1] + _GUTTER * size:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((start, end))
+    return spans
 
 
 def _is_wide(line: SegmentLine) -> bool:
@@ -121,8 +129,8 @@ def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | N
     """The column that a segment stands in; None if it goes over several."""
     within = [
         number
-        for number, (left, right) in enumerate(columns)
-        if segment.x < right and segment.end > left
+        for number, (start, end) in enumerate(columns)
+        if segment.x < end and segment.end > start
     ]
     return within[0] if len(within) == 1 else None
 
@@ -157,24 +165,25 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
     numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
     if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):
         return lines
-    numbered = set(map(id, numbers))
-    text = [segment for line in lines for segment in line if id(segment) not in numbered]
+    number_ids = set(map(id, numbers))
+    rest = [[segment for segment in line if id(segment) not in number_ids] for line in lines]
+    text = [segment for line in rest for segment in line]
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return lines
-    margin = max(number.end for number in numbers)
-    right_margin = min(number.x for number in numbers)
-    if min(segment.x for segment in text) < margin and (
-        max(segment.end for segment in text) > right_margin
-    ):
-        return lines
-    rest = ([segment for segment in line if id(segment) not in numbered] for line in lines)
-    return [line for line in rest if line]
+    return [line for line in rest if line] if _are_beside(numbers, text) else lines
+
+
+def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
+    """Whether all numbers stand left of a text, or all of them right of it."""
+    all_left = min(segment.x for segment in text) >= max(number.end for number in numbers)
+    return all_left or max(segment.end for segment in text) <= min(number.x for number in numbers)
 
 
 def _counts(numbers: Sequence[Segment]) -> bool:
-    values = [int(number.text) for number in numbers if len(number.text) < 5]
-    steps = {after - before for before, after in pairwise(values)}
+    """Whether numbers below each other go on by the same step, as those of lines do."""
+    counts = [int(number.text) for number in numbers if len(number.text) < 5]
+    steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]
     size = numbers[0].size
-    aligned = max(lefts) - min(lefts) < size or max(rights) - min(rights) < size
-    return len(values) == len(numbers) and len(steps) == 1 and steps.issubset(_STEPS) and aligned
+    in_line = max(lefts) - min(lefts) < size or max(rights) - min(rights) < size
+    return len(counts) == len(numbers) and len(steps) == 1 and steps.issubset(_STEPS) and in_line

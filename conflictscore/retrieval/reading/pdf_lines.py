@@ -30,6 +30,8 @@ class Segment(NamedTuple):
 
 @dataclass
 class _Part:
+    """A run of a line, the mark before it, and whether a space or a gap stands before that."""
+
     run: TextRun
     mark: str = ""
     spaced: bool = False
@@ -42,34 +44,61 @@ def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
     A number or sign that is raised or lowered is marked, as in 10^6, and so is a single letter, as
     in x^n or at a note; several letters, as in 1st, are not.
     """
-    parts: list[_Part] = []
-    base: TextRun | None = None
-    shifted = False
+    line = _OpenLine()
     for run in runs:
-        goes_on, moved = _beside(base, run, shifted=shifted)
+        goes_on, is_raised = _beside(line.base, run, after_raised=line.ends_raised)
         # pdfium breaks the line around what is raised, too, and not behind a divided word
-        if (run.breaks or _is_below(base, run)) and not goes_on:
-            if parts:
-                yield _segments(parts)
-            parts, base, shifted = [], None, False
-        alone = parts[-1] if shifted and parts and len(parts[-1].run.text) == 1 else None
-        if alone and base and not moved and alone.run.text.isalpha():
-            alone.mark = _mark(alone.run, base)
+        if (run.breaks or _is_below(line.base, run)) and not goes_on:
+            if line.parts:
+                yield line.close()
+            line = _OpenLine()
+        line.add(run, is_raised=is_raised)
+    if line.parts:
+        yield line.close()
+
+
+class _OpenLine:
+    """A line to which runs are added.
+
+    ``base`` is its last run at the line's own height, and ``ends_raised`` says that runs stand
+    behind that which are raised or lowered.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[_Part] = []
+        self.base: TextRun | None = None
+        self.ends_raised = False
+
+    def add(self, run: TextRun, *, is_raised: bool) -> None:
+        """Add the next run; marks depend on what stands before it."""
+        base = self.base
+        if not is_raised:
+            self._mark_letter()
         part = _Part(run, spaced=run.spaced)
-        if base and len(parts) == 1 and not (run.spaced or run.breaks) and _is_note(base, run):
-            parts[0].mark, part.spaced = "^", True
-        if parts:
-            part.apart = not -_APART * run.size < run.x - parts[-1].run.end <= GAP * run.size
-        if moved and not shifted and _NUMBER.match(run.text):
-            part.mark = _mark(run, base) if base else ""
-        parts.append(part)
-        shifted = moved
-        base = base if moved else run
-    if parts:
-        last = parts[-1]
-        if shifted and base and len(last.run.text) == 1 and last.run.text.isalpha():
-            last.mark = _mark(last.run, base)
-        yield _segments(parts)
+        may_be_text = base and len(self.parts) == 1 and not (run.spaced or run.breaks)
+        if base and may_be_text and _is_note(base, run):
+            self.parts[0].mark, part.spaced = "^", True
+        if self.parts:
+            gap = run.x - self.parts[-1].run.end
+            part.apart = not -_APART * run.size < gap <= GAP * run.size
+        if base and is_raised and not self.ends_raised and _NUMBER.match(run.text):
+            part.mark = _mark(run, base)
+        self.parts.append(part)
+        self.ends_raised = is_raised
+        self.base = base if is_raised else run
+
+    def close(self) -> list[Segment]:
+        """The line's segments; no run follows."""
+        self._mark_letter()
+        return _segments(self.parts)
+
+    def _mark_letter(self) -> None:
+        """Mark a single letter that is raised or lowered at the line's end so far."""
+        if not (self.ends_raised and self.base):
+            return
+        last = self.parts[-1]
+        if len(last.run.text) == 1 and last.run.text.isalpha():
+            last.mark = _mark(last.run, self.base)
 
 
 def _segments(parts: list[_Part]) -> list[Segment]:
@@ -87,8 +116,8 @@ def _segments(parts: list[_Part]) -> list[Segment]:
 
 def _is_note(first: TextRun, run: TextRun) -> bool:
     """Whether the first run of a line is the raised number of a note."""
-    raised = first.size and (first.y - run.y) / first.size > _SHIFTED
-    return bool(raised and first.text.isalnum() and first.size < _SMALLER * run.size)
+    rise = first.size and (first.y - run.y) / first.size > _SHIFTED
+    return bool(rise and first.text.isalnum() and first.size < _SMALLER * run.size)
 
 
 def _mark(run: TextRun, base: TextRun) -> str:
@@ -99,14 +128,14 @@ def _is_below(base: TextRun | None, run: TextRun) -> bool:
     return base is not None and run.x < base.x and base.y - run.y > base.size / 2
 
 
-def _beside(base: TextRun | None, run: TextRun, *, shifted: bool) -> tuple[bool, bool]:
+def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
     """Whether a run stands on another's line in spite of a break, and whether it is raised.
 
-    ``shifted`` says whether runs between the two are raised or lowered.
+    Lowered runs count as raised. ``after_raised`` says whether such runs are between the two.
     """
     if base is None or run.x <= base.x:
         return False, False
     step = abs(run.y - base.y) / base.size
-    moved = run.size < _SMALLER * base.size and _SHIFTED < step < 1
+    is_raised = run.size < _SMALLER * base.size and _SHIFTED < step < 1
     is_level = step < _LEVEL and run.x > base.end
-    return moved or is_level or (shifted and step < _SHIFTED), moved
+    return is_raised or is_level or (after_raised and step < _SHIFTED), is_raised

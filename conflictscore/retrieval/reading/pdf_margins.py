@@ -44,26 +44,37 @@ def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[Page
     Those would stand in the middle of a sentence that goes on over the page's end.
     """
     edges = [_edges(page) for page in pages]
-    offsets = Counter(
+    offsets = _offsets(edges)
+    drop: set[int] = set()
+    earlier: dict[str, list[PageLine]] = defaultdict(list)
+    for number, edge in enumerate(edges):
+        heads = [(_head(line.text), line) for line in edge]
+        drop |= {
+            id(line)
+            for head, line in heads
+            if (not line.is_row or _NAMED_NUMBER.match(line.text))
+            and (
+                (head and any(_is_at(line, before) for before in earlier[head]))
+                or _is_page_number(line.text, number, offsets, len(pages))
+            )
+        }
+        for head, line in heads:
+            if head and len(earlier[head]) < _MOST_PLACES and id(line) not in drop:
+                earlier[head].append(line)
+    return [[line for line in page if id(line) not in drop] for page in pages]
+
+
+def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
+    """How often bare numbers at the pages' edges exceed the page's place in the file by how much.
+
+    Page numbers exceed it by the same on each page, and other numbers do not.
+    """
+    return Counter(
         int(line.text) - number
         for number, edge in enumerate(edges)
         for line in edge
         if line.text.isdecimal() and len(line.text) < 5
     )
-    drop: set[int] = set()
-    earlier: dict[str, list[PageLine]] = defaultdict(list)
-    for number, edge in enumerate(edges):
-        heads = [(_head(line.text), line) for line in edge]
-        for head, line in heads:
-            if line.is_row and not _NAMED_NUMBER.match(line.text):
-                continue
-            repeated = head and any(_is_at(line, before) for before in earlier[head])
-            if repeated or _is_page_number(line.text, number, offsets, len(pages)):
-                drop.add(id(line))
-        for head, line in heads:
-            if head and len(earlier[head]) < _MOST_PLACES and id(line) not in drop:
-                earlier[head].append(line)
-    return [[line for line in page if id(line) not in drop] for page in pages]
 
 
 def _edges(page: Sequence[PageLine]) -> list[PageLine]:
@@ -100,21 +111,26 @@ def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> 
 
 def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]:
     """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
-    characters: Counter[float] = Counter()
-    for run in runs:
-        characters[run.size] += len(run.text)
-    if not characters:
+    if not runs:
         return [], []
-    usual = characters.most_common(1)[0][0]
+    usual = _usual_size(runs)
     large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
     marks = [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
     if not marks:
         return list(runs), []
-    marked = {id(run) for run in marks}
+    mark_ids = {id(run) for run in marks}
     if any(map(_is_turned, marks)):  # the rest of it may stand beside the text
-        marked |= {id(run) for run in runs if _is_turned(run)}
-    words = " ".join(run.text for run in runs if id(run) in marked)
-    return [run for run in runs if id(run) not in marked], [words]
+        mark_ids |= {id(run) for run in runs if _is_turned(run)}
+    words = " ".join(run.text for run in runs if id(run) in mark_ids)
+    return [run for run in runs if id(run) not in mark_ids], [words]
+
+
+def _usual_size(runs: Sequence[TextRun]) -> float:
+    """The size in which most characters are set."""
+    characters: Counter[float] = Counter()
+    for run in runs:
+        characters[run.size] += len(run.text)
+    return characters.most_common(1)[0][0]
 
 
 def _is_turned(run: TextRun) -> bool:
@@ -125,7 +141,7 @@ def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
     """Whether a large or turned text crosses at least two lines of smaller ones."""
     low, high = sorted((run.y, run.y + run.slope))
     high += run.size * (0.5 if _is_turned(run) else 1)
-    crossed = {
+    heights = {
         round(text.y)
         for text in runs
         if text is not run
@@ -134,4 +150,4 @@ def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
         and text.x < run.end
         and text.end > run.x
     }
-    return len(crossed) >= 2
+    return len(heights) >= 2

@@ -71,8 +71,8 @@ class PageRuns:
         """The page's text, a character for each that pdfium counts."""
         count = self._text_page.count_chars()
         buffer = ctypes.create_string_buffer(2 * count + 2)
-        written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
-        text = buffer.raw[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")
+        bytes_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
+        text = buffer.raw[: 2 * max(0, bytes_written - 1)].decode("utf-16-le", "replace")
         if len(text) == count and "\ufffd" not in text:
             return text
         # beyond the first plane of Unicode, or where pdfium leaves a character out

@@ -42,6 +42,8 @@ _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
 class _Area(NamedTuple):
+    """The box around an object of a page, in points from the page's left and bottom."""
+
     left: float
     bottom: float
     right: float
@@ -81,13 +83,10 @@ class Sight:
         if not doubtful:
             return list(runs)
         owners = {run.owner for run in doubtful}
-        unpainted = {owner for owner in owners if self._calls.mode(owner) in _UNPAINTED}
-        images = _images(page) if unpainted else []
-        unseen = unpainted - {
-            run.owner for run in doubtful if any(_is_within(run, image) for image in images)
-        }
-        if painted := [run for run in doubtful if run.owner not in unpainted]:
-            unseen |= self._unseen(page, painted)
+        unpainted_owners = {owner for owner in owners if self._calls.mode(owner) in _UNPAINTED}
+        unseen = _without_image(page, doubtful, unpainted_owners) if unpainted_owners else set()
+        if painted_runs := [run for run in doubtful if run.owner not in unpainted_owners]:
+            unseen |= self._unseen(page, painted_runs)
         return [run for run in runs if run.owner not in unseen]
 
     def _is_clipped(self, owner: int, clips: int, count: int) -> bool:
@@ -115,20 +114,20 @@ class Sight:
         if self._seconds <= 0:
             self.unsure += len(runs)
             return set()
-        started = time.process_time()
+        start = time.process_time()
         owners = {run.owner for run in runs}
         with_them, scale = _image(page)
-        seen = self._changing(page, runs, owners, with_them, scale)
+        seen_owners = self._changing(page, runs, owners, with_them, scale)
         overlapping: list[TextRun] = []
         if len(runs) <= _MOST_COMPARED:
-            overlapping = [run for run in runs if run.owner in seen and _overlaps(run, runs)]
+            overlapping = [run for run in runs if run.owner in seen_owners and _overlaps(run, runs)]
         for owner in list(dict.fromkeys(run.owner for run in overlapping))[:_MOST_OVERLAPPING]:
-            if self._seconds < time.process_time() - started:
+            if self._seconds < time.process_time() - start:
                 self.unsure += 1
             elif not self._changing(page, overlapping, {owner}, with_them, scale):
-                seen.discard(owner)
-        self._seconds -= time.process_time() - started
-        return owners - seen
+                seen_owners.discard(owner)
+        self._seconds -= time.process_time() - start
+        return owners - seen_owners
 
     def _changing(
         self,
@@ -142,16 +141,24 @@ class Sight:
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)
-        changed = abs(with_them - without_them) > _DIFFERENT
+        differs = abs(with_them - without_them) > _DIFFERENT
         return {
             run.owner
             for run in runs
-            if run.owner in owners and _in_area(changed, run, page, scale).any()
+            if run.owner in owners and _in_area(differs, run, page, scale).any()
         }
 
     def _set_active(self, owners: Iterable[int], *, active: bool) -> None:
         for owner in owners:
             self._calls.set_active(owner, active)
+
+
+def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:
+    """The unpainted objects that lie over no image: recognised text lies over its scan."""
+    images = _images(page)
+    return unpainted_owners - {
+        run.owner for run in runs if any(_is_within(run, image) for image in images)
+    }
 
 
 def _is_within(run: TextRun, area: _Area) -> bool:
@@ -184,33 +191,33 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
     return bitmap.to_numpy().astype(np.int16).reshape(bitmap.height, bitmap.width), scale
 
 
-def _in_area(changed: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
+def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
     """The part of a page's image where a run is drawn."""
     left, _, _, top = page.get_cropbox()
     if page.get_rotation():
-        return changed
+        return differs
     columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
     rows = (
         int((top - run.y - run.size) * scale),
         int((top - run.y + run.size / 3) * scale) + 2,
     )
-    return changed[max(0, rows[0]) : max(0, rows[1]), max(0, columns[0]) : max(0, columns[1])]
+    return differs[max(0, rows[0]) : max(0, rows[1]), max(0, columns[0]) : max(0, columns[1])]
 
 
 def _has_layers(data: bytes) -> bool:
     """Whether a file has layers that are off; newer files pack the place that says so."""
     if b"/OCProperties" in data:
         return True
-    unpacked = 0
+    unpacked_bytes = 0
     for match in _OBJECTS.finditer(data):
-        packed = memoryview(data)[match.end() : match.end() + _PACKED]
+        packed_objects = memoryview(data)[match.end() : match.end() + _PACKED]
         try:
-            objects = zlib.decompressobj().decompress(packed, _UNPACKED)
+            objects = zlib.decompressobj().decompress(packed_objects, _UNPACKED)
         except zlib.error:
             continue
-        unpacked += len(objects)
+        unpacked_bytes += len(objects)
         if b"/OCProperties" in objects:
             return True
-        if unpacked > _MOST_LAYERED:
+        if unpacked_bytes > _MOST_LAYERED:
             break
     return False

@@ -16,7 +16,7 @@ from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.documents import TEXT_KEYS, as_document
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.delimited_rows import MOST_ROWS, read_table
+from conflictscore.retrieval.reading.delimited_rows import MOST_ROWS, Row, Table, read_table
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
@@ -93,22 +93,13 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     """
     table = read_table(text, url)
     faults = _Faults(url, notes)
-    text_columns = [place for place, name in enumerate(table.columns) if name in TEXT_KEYS]
     count = without_text = 0
     for row in table.rows:
         if row.fault:
             faults.add(f"{row.where}: {row.fault}", NoteKind.ROW_MENDED)
-        cells = [clean_text(cell) for cell in row.cells]
-        while len(cells) > len(table.columns) and not cells[-1]:
-            cells.pop()
-        if len(cells) > len(table.columns):
-            sentence = f"a row of {len(cells)} under a header of {len(table.columns)}"
-            if text_columns[-1] != len(table.columns) - 1:
-                faults.add(f"{row.where}: {sentence}")
-                continue
-            faults.add(f"{row.where}: {sentence}, read as one text", NoteKind.ROW_MENDED)
-            last = len(table.columns) - 1
-            cells[last:] = [f"{table.separator} ".join(cells[last:])]
+        cells = _cells_by_header(table, row, faults)
+        if cells is None:
+            continue
         named_cells = zip(table.columns, cells, strict=False)
         fields: dict[str, Any] = {name: cell for name, cell in named_cells if name and cell}
         if fields.keys().isdisjoint(TEXT_KEYS):
@@ -128,6 +119,25 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     _check_any(count, url, faults)
 
 
+def _cells_by_header(table: Table, row: Row, faults: _Faults) -> list[str] | None:
+    """The cells of a row, no more of them than the header has; None if the row cannot be used.
+
+    Only a text in the last column can have come apart at separators of its own.
+    """
+    last = len(table.columns) - 1
+    cells = [clean_text(cell) for cell in row.cells]
+    while len(cells) > last + 1 and not cells[-1]:
+        cells.pop()
+    if len(cells) <= last + 1:
+        return cells
+    sentence = f"a row of {len(cells)} under a header of {last + 1}"
+    if table.columns[last] not in TEXT_KEYS:
+        faults.add(f"{row.where}: {sentence}")
+        return None
+    faults.add(f"{row.where}: {sentence}, read as one text", NoteKind.ROW_MENDED)
+    return [*cells[:last], f"{table.separator} ".join(cells[last:])]
+
+
 def _check_any(count: int, url: str, faults: _Faults) -> None:
     if not count:
         raise UnreadableError(faults.first.removeprefix(f"{url}, ") or "has no text")
@@ -137,18 +147,22 @@ def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
     """The document of one row; adds the names of the fields that it cannot keep."""
-    cleaned = {
+    clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
     # In a row, "number" and the like are columns; only an object's "metadata" holds more fields.
-    columns = {name: cleaned.pop(name) for name in _OWN_FIELDS if is_scalar(cleaned.get(name, []))}
+    columns = {
+        name: clean_fields.pop(name)
+        for name in _OWN_FIELDS
+        if is_scalar(clean_fields.get(name, []))
+    }
     unkept_fields |= {
         name: None
-        for name, value in cleaned.items()
+        for name, value in clean_fields.items()
         if name != "metadata" and not _is_null(value) and not is_scalar(value)
     }
-    document = as_document(cleaned, 1, where)
+    document = as_document(clean_fields, 1, where)
     kept_columns = {name: value for name, value in columns.items() if value is not None}
     return FileDocument(
         document.text, document.title, document.url or url, {**document.metadata, **kept_columns}
@@ -172,25 +186,38 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
         metadata = _metadata_of(inner) or metadata
         if any(key in inner for key in TEXT_KEYS):
             break
-        objects = (
-            value
-            for key, value in inner.items()
-            if isinstance(value, dict) and key not in _METADATA_FIELDS
-        )
-        inner = next((value for value in objects if _holds_text(value)), inner)
-    for key in TEXT_KEYS:
-        pieces = inner.get(key)
-        if isinstance(pieces, list) and pieces and all(isinstance(piece, str) for piece in pieces):
-            inner = {**inner, key: "\n".join(pieces)}
+        inner = _inner_object(inner)
+    inner = {**inner, **_joined_pieces(inner)}
     if metadata:
         inner = {key: value for key, value in inner.items() if key not in _METADATA_FIELDS}
         inner["metadata"] = metadata
     return inner
 
 
+def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
+    """The first object within an object that has a text; the object itself if none has."""
+    objects = (
+        value
+        for key, value in fields.items()
+        if isinstance(value, dict) and key not in _METADATA_FIELDS
+    )
+    return next((value for value in objects if _holds_text(value)), fields)
+
+
+def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of an object that come in pieces, each piece a line."""
+    return {
+        key: "\n".join(pieces)
+        for key in TEXT_KEYS
+        if isinstance(pieces := fields.get(key), list)
+        and pieces
+        and all(isinstance(piece, str) for piece in pieces)
+    }
+
+
 def _metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    found = (fields.get(key) for key in _METADATA_FIELDS)
-    return next((metadata for metadata in found if isinstance(metadata, dict)), {})
+    candidates = (fields.get(key) for key in _METADATA_FIELDS)
+    return next((metadata for metadata in candidates if isinstance(metadata, dict)), {})
 
 
 def _holds_text(fields: Mapping[str, Any], depth: int = 0) -> bool:
@@ -204,7 +231,7 @@ def _holds_text(fields: Mapping[str, Any], depth: int = 0) -> bool:
 def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a file, each with its place: one a line, several, or one over many lines."""
     decoder = json.JSONDecoder()
-    place = number = extended = 0
+    place = number = long_damaged = 0
     line_at, line_number = 0, 1
     while (start := _next_value(text, place)) < len(text):
         line_number += text.count("\n", line_at, start)
@@ -214,16 +241,16 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
             raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
-        parsed, place = _parsed_value(decoder, text[start:line_end])
+        row_or_rows, place = _parsed_value(decoder, text[start:line_end])
         place += start
-        if parsed is _DAMAGED and extended < _MOST_EXTENDED and text[start] in "{[":
-            parsed, place = _parsed_value(decoder, text, start)
-            extended += parsed is _DAMAGED
-        if parsed is _DAMAGED:
+        if row_or_rows is _DAMAGED and long_damaged < _MOST_EXTENDED and text[start] in "{[":
+            row_or_rows, place = _parsed_value(decoder, text, start)
+            long_damaged += row_or_rows is _DAMAGED
+        if row_or_rows is _DAMAGED:
             faults.add(f"{where}: not JSON; each line holds one JSON object")
             place = line_end
             continue
-        for row in parsed if isinstance(parsed, list) else [parsed]:
+        for row in row_or_rows if isinstance(row_or_rows, list) else [row_or_rows]:
             number += 1
             if isinstance(row, dict):
                 yield where, row
@@ -248,7 +275,7 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
         return _DAMAGED, start
 
 
-def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON lines of a set of questions, each with its place for errors.
 
     Raises:
@@ -257,7 +284,7 @@ def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        where = f"{shown}, line {number}"
+        where = f"{file_name}, line {number}"
         if number > MOST_ROWS:
             raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
         try:
@@ -273,19 +300,21 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
+def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
     """The rows of a set of questions that are not blank; see ``json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
     start = 1
     try:
         for number, row in enumerate(rows):
-            where, start = f"{shown}, line {start}", rows.line_num + 1
+            where, start = f"{file_name}, line {start}", rows.line_num + 1
             if number > MOST_ROWS:
                 raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
             if any(cell.strip() for cell in row):
                 yield where, row
     except csv.Error as error:
-        raise InputError(f"{shown}, line {start}: not comma-separated values ({error})") from None
+        raise InputError(
+            f"{file_name}, line {start}: not comma-separated values ({error})"
+        ) from None
     finally:
         csv.field_size_limit(usual_limit)

@@ -16,8 +16,8 @@ def formula(element: Element) -> str:
         return element.text or ""
     if name.endswith("Pr") or name == "ctrlPr":
         return ""
-    drawn = _DRAWN.get(name)
-    return drawn(element) if drawn else "".join(map(formula, element))
+    draw = _DRAWN.get(name)
+    return draw(element) if draw else "".join(map(formula, element))
 
 
 def _part(element: Element, name: str) -> str:
@@ -28,13 +28,13 @@ def _part(element: Element, name: str) -> str:
 
 def _raised_and_lowered(element: Element) -> str:
     base = grouped(_part(element, "e"))
-    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
-    return base + (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+    lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    return base + (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
 
 
 def _before(element: Element) -> str:
-    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
-    marks = (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+    lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    marks = (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
     return marks + _part(element, "e")
 
 
@@ -63,8 +63,8 @@ def _brackets(element: Element) -> str:
 def _sum(element: Element) -> str:
     """A sum, integral or product with its limits; an integral where no sign is given."""
     sign = value_of(element, "naryPr", "chr")
-    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
-    limits = (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+    lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    limits = (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
     return f"{'∫' if sign is None else sign}{limits} {_part(element, 'e')}"
 
 

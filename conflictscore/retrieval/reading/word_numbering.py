@@ -39,32 +39,43 @@ class Numbering:
     """Counts the paragraphs of a document's lists, in the order in which they are asked for."""
 
     def __init__(self, tree: Element | None) -> None:
-        abstract: dict[str, Element] = {}
-        by_style: dict[str, str] = {}
-        for each in children(tree):
-            if name_of(each) == "abstractNum":
-                abstract[attribute(each, "abstractNumId") or ""] = each
-                if style := value_of(each, "styleLink"):
-                    by_style[style] = attribute(each, "abstractNumId") or ""
+        definitions = {
+            attribute(each, "abstractNumId") or "": each
+            for each in children(tree)
+            if name_of(each) == "abstractNum"
+        }
+        by_style = {
+            style: name
+            for name, definition in definitions.items()
+            if (style := value_of(definition, "styleLink"))
+        }
         self._levels: dict[str, list[_Level]] = {}
         self._shared: dict[str, str] = {}
         """By a list's number, the definition that it counts on with."""
         for each in children(tree):
-            if name_of(each) != "num":
-                continue
-            number = attribute(each, "numId") or ""
-            definition = value_of(each, "abstractNumId") or ""
-            linked = value_of(abstract.get(definition), "numStyleLink")
-            definition = by_style.get(linked or "", definition)
-            overrides = {
-                attribute(part, "ilvl") or "0": part
-                for part in children(each)
-                if name_of(part) == "lvlOverride"
-            }
-            self._levels[number] = _levels(abstract.get(definition), overrides)
-            restarted = any(child(part, "startOverride") is not None for part in overrides.values())
-            self._shared[number] = f"{number}!" if restarted else definition
+            if name_of(each) == "num":
+                self._add_list(each, definitions, by_style)
         self._counts: dict[str, list[int]] = {}
+
+    def _add_list(
+        self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
+    ) -> None:
+        """Note a list's levels, and what it counts on with.
+
+        A definition may refer to that of a style instead of having levels of its own. A list that
+        begins anew counts for itself, and others go on with those of the same definition.
+        """
+        number = attribute(element, "numId") or ""
+        name = value_of(element, "abstractNumId") or ""
+        name = by_style.get(value_of(definitions.get(name), "numStyleLink") or "", name)
+        overrides = {
+            attribute(part, "ilvl") or "0": part
+            for part in children(element)
+            if name_of(part) == "lvlOverride"
+        }
+        self._levels[number] = _levels(definitions.get(name), overrides)
+        begins_anew = any(child(part, "startOverride") is not None for part in overrides.values())
+        self._shared[number] = f"{number}!" if begins_anew else name
 
     def mark(self, number: str, level: int) -> str:
         """The mark of the next paragraph of a list, such as ``1.2`` or ``(a)``; it is counted."""
@@ -99,7 +110,7 @@ def _bullet(level: _Level) -> str:
 
 
 def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_Level]:
-    given = {
+    own_levels = {
         attribute(each, "ilvl") or "0": each
         for each in children(definition)
         if name_of(each) == "lvl"
@@ -108,7 +119,7 @@ def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_
     for place in map(str, range(_LEVELS)):
         override = overrides.get(place)
         level = child(override, "lvl")
-        level = given.get(place) if level is None else level
+        level = own_levels.get(place) if level is None else level
         start = number_of(level, "start", default=0 if level is None else 1)
         fonts = child(level, "rPr", "rFonts")
         levels.append(
@@ -128,8 +139,8 @@ _FORMS: dict[str, Callable[[int], str]] = {
     "decimalZero": lambda number: f"{number:02}",
     "upperRoman": lambda number: roman(number).upper(),
     "lowerRoman": roman,
-    "upperLetter": lambda number: letters(number, doubled=True).upper(),
-    "lowerLetter": lambda number: letters(number, doubled=True),
+    "upperLetter": lambda number: letters(number, double=True).upper(),
+    "lowerLetter": lambda number: letters(number, double=True),
     "ordinal": ordinal,
     "none": lambda _: "",
 }

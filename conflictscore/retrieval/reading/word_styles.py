@@ -49,23 +49,15 @@ class Styles:
             yield definition
             name = value_of(definition, "basedOn") or ""
 
-    def hides(self, paragraph: Element | None, run: Element | None, shaded: bool) -> bool:
+    def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
         """Whether a run's text is not seen: hidden, struck, too small, or white on white.
 
-        ``shaded`` says whether it stands on a ground that may be dark.
+        ``dark_ground`` says whether it stands on a ground that may be dark.
         """
         looks = list(self._looks(paragraph, run))
-        for name in _HIDING:
-            setting = next((each for each in looks if child(each, name) is not None), None)
-            if setting is not None and is_on(setting, name):
-                return True
-        size = next((value for each in looks if (value := value_of(each, "sz"))), "")
-        if size.isdecimal() and int(size) < _SMALLEST:
+        if _is_struck_or_tiny(looks):
             return True
-        color = next(
-            (each for each in (child(each, "color") for each in looks) if each is not None), None
-        )
-        if not _is_white(color) or shaded:
+        if dark_ground or not _is_white(_nearest(looks, "color")):
             return False
         return not any(has_fill(each) for each in (*looks, *self._paragraph_looks(paragraph)))
 
@@ -118,6 +110,21 @@ class Styles:
         for layer in (*self.layers(value_of(run, "rStyle")), *self._paragraph_styles(paragraph)):
             if (looks := child(layer, "rPr")) is not None:
                 yield looks
+
+
+def _nearest(looks: list[Element], name: str) -> Element | None:
+    """The setting of a name that holds: the first, as the looks stand nearest first."""
+    return next((part for each in looks if (part := child(each, name)) is not None), None)
+
+
+def _is_struck_or_tiny(looks: list[Element]) -> bool:
+    """Whether a run is hidden or struck by a setting, or too small to be read."""
+    for name in _HIDING:
+        setting = next((each for each in looks if child(each, name) is not None), None)
+        if setting is not None and is_on(setting, name):
+            return True
+    size = next((points for each in looks if (points := value_of(each, "sz"))), "")
+    return size.isdecimal() and int(size) < _SMALLEST
 
 
 def has_fill(properties: Element | None) -> bool:

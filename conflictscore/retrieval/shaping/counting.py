@@ -19,11 +19,11 @@ def roman(number: int) -> str:
     return "".join(digits)
 
 
-def letters(number: int, *, doubled: bool = False) -> str:
-    """A number as a small letter; after z comes aa, and then ab, or bb where it is ``doubled``."""
+def letters(number: int, *, double: bool = False) -> str:
+    """A number as a small letter; after z comes aa, and then ab, or bb with ``double``."""
     if number < 1:
         return str(number)
-    if doubled:
+    if double:
         count, place = divmod(number - 1, 26)
         return chr(ord("a") + place) * min(count + 1, 9)
     text = ""

@@ -87,11 +87,11 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     A text with little damage is read in spite of it, and an encoding is guessed otherwise. Names
     are read by the WHATWG's table: iso-8859-9 means windows-1254. UnreadableError if it is no text.
     """
-    decoded = _decoded(body, charset, html)
-    controls = len(_CONTROLS.findall(decoded.text))
-    if controls > _LEAST_CONTROLS and controls * _BINARY > len(decoded.text):
+    decoding = _decoded(body, charset, html)
+    controls = len(_CONTROLS.findall(decoding.text))
+    if controls > _LEAST_CONTROLS and controls * _BINARY > len(decoding.text):
         raise UnreadableError("is not text")
-    return decoded
+    return decoding
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:

@@ -71,7 +71,7 @@ def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[st
         if repeats and number >= headers and characters > _HEADER_EVERY:
             yield from header
             characters = 0
-        padded = line if len(line) == 1 else [*line, *[""] * (width - len(line))]
-        text = " | ".join(padded)
+        cells = line if len(line) == 1 else [*line, *[""] * (width - len(line))]
+        text = " | ".join(cells)
         characters += len(text)
         yield text.rstrip() if len(line) == 1 else text
