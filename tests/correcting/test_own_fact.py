@@ -65,7 +65,7 @@ async def test_a_document_without_the_words_of_the_fact_gives_no_rival(
     reading = "The Osk mill was opened in 1931."
     look = await looked_locally(OPENED, OPENED, reading, *texts, sides="+--")
 
-    assert look.outcome.value == outcome
+    assert look.outcome == outcome
 
 
 async def test_a_claim_whose_own_question_cannot_be_had_is_asked_of_no_document() -> None:

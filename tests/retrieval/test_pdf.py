@@ -209,3 +209,12 @@ def test_a_watermark_stands_in_no_sentence(turn: str) -> None:
     texts = [drawn(line, y=720 - 15 * n) for n, line in enumerate(lines)]
     text = read(pdf("".join([*texts[:5], mark, *texts[5:]])))
     assert text.split("\n") == ["DRAFT 1950", *lines]
+
+
+def test_a_raised_letter_is_marked_at_the_end_of_every_line() -> None:
+    lines = (
+        drawn("It takes 2", y=700) + drawn("n", x=124, y=705, size=7),
+        drawn("steps, and at most 3", y=680) + drawn("n", x=184, y=685, size=7),
+    )
+
+    assert read(pdf("".join(lines))).count("^n") == 2
