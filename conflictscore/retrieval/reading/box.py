@@ -97,7 +97,7 @@ class ReaderBox:
             _end(self._idle.pop())
 
     def _answer(self, request: dict[str, Any], body: bytes, caller_gone: Event) -> dict[str, Any]:
-        """What a process answers to a request of the JSON line and these bytes.
+        """The answer of a process to a request: a JSON line and these bytes.
 
         Raises:
             InputError: The file cannot be taken, as one with too many rows.

@@ -23,7 +23,7 @@ _HEADER_WITHIN = 10
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
-class Row(NamedTuple):
+class DelimitedRow(NamedTuple):
     """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
 
     where: str
@@ -31,15 +31,15 @@ class Row(NamedTuple):
     fault: str = ""
 
 
-class Table(NamedTuple):
+class DelimitedTable(NamedTuple):
     """Rows of a table below its header; ``columns`` are the header's names."""
 
     columns: list[str]
-    rows: Iterator[Row]
+    rows: Iterator[DelimitedRow]
     separator: str
 
 
-def read_table(text: str, url: str) -> Table:
+def read_table(text: str, url: str) -> DelimitedTable:
     """The table in a text, by the separator under which its header names a text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
@@ -54,7 +54,7 @@ def read_table(text: str, url: str) -> Table:
             columns = _columns(row.cells)
             names = names or [clean_text(cell) for cell in row.cells]
             if not set(columns).isdisjoint(TEXT_KEYS):
-                return Table(columns, rows, separator)
+                return DelimitedTable(columns, rows, separator)
     raise UnreadableError(
         "has no column called text, content or page_content, but"
         f" {', '.join(map(repr, names)):.300}"
@@ -78,7 +78,9 @@ def _escape_of(text: str, separator: str) -> str | None:
     return "\\" if text.count('\\"') > plain else None
 
 
-def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[Row]:
+def rows_of(
+    text: str, url: str, separator: str, escape: str | None = None
+) -> Iterator[DelimitedRow]:
     """The rows that are not blank, as spreadsheets read them.
 
     A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
@@ -88,7 +90,7 @@ def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> I
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
     usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
     start, last_start = 1, 1
-    pending: Row | None = None
+    pending: DelimitedRow | None = None
     try:
         for number, cells in enumerate(reader):
             if pending:
@@ -97,7 +99,7 @@ def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> I
             start = reader.line_num + 1
             if number > MOST_ROWS:
                 raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
-            pending = Row(where, cells) if any(cell.strip() for cell in cells) else None
+            pending = DelimitedRow(where, cells) if any(cell.strip() for cell in cells) else None
         rest = text.split("\n", last_start - 1)[-1]
         if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
             yield from _unquoted_rows(rest, url, last_start, separator)
@@ -121,11 +123,13 @@ def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
     return False
 
 
-def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[Row]:
+def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[DelimitedRow]:
     reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
     for number, cells in enumerate(reader, line):
         fault = ""
         if number == line:
             fault = "a quotation mark is not closed; read line by line from here"
         if any(cell.strip() for cell in cells):
-            yield Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)
+            yield DelimitedRow(
+                f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault
+            )

@@ -16,7 +16,12 @@ from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.documents import TEXT_KEYS, as_document
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.delimited_rows import MOST_ROWS, Row, Table, read_table
+from conflictscore.retrieval.reading.delimited_rows import (
+    MOST_ROWS,
+    DelimitedRow,
+    DelimitedTable,
+    read_table,
+)
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
@@ -119,7 +124,7 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     _check_any(count, url, faults)
 
 
-def _cells_by_header(table: Table, row: Row, faults: _Faults) -> list[str] | None:
+def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) -> list[str] | None:
     """The cells of a row, no more of them than the header has; None if the row cannot be used.
 
     Only a text in the last column can have come apart at separators of its own.
