@@ -5,6 +5,7 @@ Time is linear in the length of the text.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from conflictscore.answering.word_lists import FUNCTION_WORDS, NEGATIONS, negations_in, stem
@@ -72,6 +73,7 @@ def plain_text(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=256)  # claims and passages are compared before and after they are asked about
 def terms_of(text: str, *, names: bool) -> Terms:
     """The terms of a text; with ``names``, words with a capital within a sentence are names."""
     plain = plain_text(text)

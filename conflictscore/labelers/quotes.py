@@ -5,6 +5,7 @@ Evidence is always shown in the document's own words. A judge's quotation only s
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, log
@@ -111,16 +112,25 @@ def _nearest(claim: str, text: str) -> str:
     shared_words = [claim_words & terms for _, terms in sentences]
     spread = Counter(word for words in shared_words for word in words)
     weight = {word: log(1 + len(texts) / count) for word, count in spread.items()}
-    for first, sentence in enumerate(texts):
-        last, length = first + 1, len(sentence)
-        while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
-            length += 1 + len(texts[last])
-            last += 1
+    for first, last in _rows(texts):
+        if spread and not shared_words[first]:
+            continue  # the row that begins with the next sentence has the same words
         has = set[str]().union(*shared_words[first:last])
         its = fsum(weight[word] for word in has), fsum(weight[word] for word in shared_words[first])
         if its > worth:
             best, worth = " ".join(texts[first:last]), its
     return best
+
+
+def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """For each sentence the longest row of 400 characters that begins with it, as a range."""
+    last, length = 0, -1
+    for first, sentence in enumerate(texts):
+        while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
+            length += 1 + len(texts[last])
+            last += 1
+        yield first, last
+        length -= 1 + len(sentence)
 
 
 @lru_cache(maxsize=32)  # all claims of an answer are compared with the same documents

@@ -105,8 +105,13 @@ class ContentCache:
         self._behind = False
 
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """:meth:`find` in a thread, since a file or a server is read."""
-        return await in_thread(lambda: self.find(keys)) if keys else {}
+        """:meth:`find` in a thread, since a file or a server is read.
+
+        A process whose event loop is its own (:meth:`write_at_once`) reads its file there.
+        """
+        if not keys or not (self._behind or self._database.remote):
+            return self.find(keys)
+        return await in_thread(lambda: self.find(keys))
 
     async def get_async(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """:meth:`get` in a thread; empty if nothing is cached."""

@@ -48,8 +48,8 @@ class Database(Protocol):
 class SQLiteTables:
     """One SQLite file, or a database in memory; see :class:`Database`.
 
-    One thread runs all statements, in their order: an event loop need not wait for :meth:`later`,
-    and what is read afterwards has been written.
+    Statements run one at a time and in their order, so what is read has been written.
+    :meth:`execute` runs them in the calling thread, :meth:`later` in one of its own.
     """
 
     remote = False
@@ -70,10 +70,11 @@ class SQLiteTables:
         """
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0
-        self._worker_id = 0
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
-        self._lock = threading.Lock()
-        self._worker = ThreadPoolExecutor(1, "conflictscore database", self._started)
+        self._adding = threading.Lock()
+        self._running = threading.RLock()
+        self._reporter_id = 0  # the thread that calls a `done`, which may run statements
+        self._worker = ThreadPoolExecutor(1, "conflictscore database")
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
         except DATABASE_FAILURES as error:
@@ -88,16 +89,16 @@ class SQLiteTables:
 
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """See :class:`Database`."""
-        if threading.get_ident() == self._worker_id:  # called by a `done`
+        with self._running:
+            self._run_waiting()
             return self._run(statement, parameters)
-        return self._worker.submit(self._run, statement, parameters).result()
 
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """See :class:`Database`."""
-        if threading.get_ident() == self._worker_id:
+        if threading.get_ident() == self._reporter_id:
             self._run_and_report(statement, parameters, on_done)
             return
-        with self._lock:
+        with self._adding:
             self._waiting.append((statement, parameters, on_done))
             if len(self._waiting) == 1:  # one that waits already has the thread woken
                 self._worker.submit(self._run_waiting)
@@ -109,10 +110,15 @@ class SQLiteTables:
 
     def _run_waiting(self) -> None:
         """Run what waits, together: to wake the thread costs more than a statement."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-        for statement, parameters, on_done in waiting:
-            self._run_and_report(statement, parameters, on_done)
+        with self._running:
+            with self._adding:
+                waiting, self._waiting = self._waiting, []
+            if not waiting:
+                return
+            self._reporter_id = threading.get_ident()
+            for statement, parameters, on_done in waiting:
+                self._run_and_report(statement, parameters, on_done)
+            self._reporter_id = 0
 
     def _run_and_report(self, statement: str, parameters: Sequence[Value], on_done: Done) -> None:
         try:
@@ -121,9 +127,6 @@ class SQLiteTables:
             on_done(error)
         else:
             on_done(None)
-
-    def _started(self) -> None:
-        self._worker_id = threading.get_ident()
 
     def _run(self, statement: str, parameters: Sequence[Value]) -> Sequence[Sequence[Any]]:
         writes = not statement.startswith("SELECT")

@@ -64,6 +64,24 @@ def test_tables_keep_what_they_are_given_and_tell_how_it_ended(tmp_path: Path) -
     again.close()
 
 
+def test_what_hears_of_a_statement_may_run_further_ones(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    tables, heard = SQLiteTables(path, unusable=unusable), list[Any]()
+    tables.make("CREATE TABLE IF NOT EXISTS a (x)")
+
+    def go_on(error: ConfigurationError | None) -> None:
+        heard.append((error, tables.execute("SELECT x FROM a")))
+        tables.later("INSERT INTO a VALUES ($1)", "two", on_done=heard.append)
+
+    tables.later("INSERT INTO a VALUES ($1)", "one", on_done=go_on)
+    tables.close()
+
+    assert heard == [(None, [("one",)]), None]
+    again = SQLiteTables(path, unusable=unusable)
+    assert again.execute("SELECT x FROM a") == [("one",), ("two",)]
+    again.close()
+
+
 def test_tables_in_memory_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     tables = SQLiteTables(None, unusable=unusable)
