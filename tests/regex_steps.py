@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from re import _compiler, _parser  # type: ignore[attr-defined]
 from re import _constants as sre  # type: ignore[attr-defined]
 from typing import Any
@@ -31,18 +31,22 @@ class TooManyStepsError(Exception):
 
 
 class Steps:
-    """One expression on one text; :attr:`count` holds the steps so far.
+    """One expression, on one text after the other; :attr:`count` holds the steps on this one."""
 
-    Raises:
-        TooManyStepsError: More than ``most`` steps were taken.
-    """
-
-    def __init__(self, pattern: re.Pattern[str], text: str, most: int) -> None:
+    def __init__(self, pattern: re.Pattern[str]) -> None:
         self.count = 0
-        self._text, self._most = text, most
+        self._text, self._most = "", 0
         self._groups: dict[int, tuple[int, int]] = {}
         self._tree = _parser.parse(pattern.pattern, pattern.flags)
         self._match = self._sequence(self._tree)
+
+    def begin(self, text: str, most: int) -> None:
+        """Go on with another text.
+
+        From then on ``TooManyStepsError`` is raised once more than ``most`` steps were taken.
+        """
+        self.count = 0
+        self._text, self._most = text, most
 
     def search(self) -> None:
         """Find every match, as ``finditer`` does."""
@@ -117,7 +121,7 @@ class Steps:
         return match
 
     def _repeat(self, kind: Any, least: int, most: Any, body: Any, state: Any) -> Match:
-        limit = len(self._text) + 1 if most is sre.MAXREPEAT else _shrunk(int(most))
+        limit = sys.maxsize if most is sre.MAXREPEAT else _shrunk(int(most))
         least = min(_shrunk(least), limit)
         if len(body) == 1 and body[0][0] in _ONE_CHARACTER:
             return self._run_of_characters(kind, least, limit, body, state)
@@ -319,6 +323,11 @@ def _parts(kind: Any, argument: Any) -> Sequence[Any]:
     return [argument[1]] if kind in (sre.ASSERT, sre.ASSERT_NOT) else []
 
 
+@lru_cache(maxsize=1)  # taking an expression apart costs more than most texts
+def _steps_by_pattern(pattern: re.Pattern[str]) -> Steps:
+    return Steps(pattern)
+
+
 def steps_of(pattern: re.Pattern[str], methods: frozenset[str], text: str, most: int) -> int:
     """Steps of a pattern on a text by these methods of :mod:`re`, or ``most`` if there are more."""
     total = 0
@@ -329,8 +338,9 @@ def steps_of(pattern: re.Pattern[str], methods: frozenset[str], text: str, most:
         ways.append(lambda steps: steps.match(whole=False))
     if "fullmatch" in methods:
         ways.append(lambda steps: steps.match(whole=True))
+    steps = _steps_by_pattern(pattern)
     for way in ways:
-        steps = Steps(pattern, text, most - total)
+        steps.begin(text, most - total)
         try:
             way(steps)
         except (TooManyStepsError, RecursionError):
