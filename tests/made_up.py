@@ -27,7 +27,7 @@ class _NotKnownError(Exception):
 
 def calls_with_text(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object]]]:
     """The functions of a module, and methods of its classes, that can be called with a text."""
-    for name, value in vars(module).items():
+    for name, value in list(vars(module).items()):  # a call may add to them
         if getattr(value, "__module__", "") != module.__name__:
             continue
         if inspect.isclass(value):
