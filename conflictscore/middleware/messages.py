@@ -11,7 +11,8 @@ from conflictscore.loop.framework_messages import is_client_task, question_place
 from conflictscore.loop.state import RagInput
 from conflictscore.loop.turns import turns_in
 from conflictscore.records import Document, Gap, GapKind
-from conflictscore.retrieval.tool_results import documents_from_messages
+from conflictscore.retrieval.documents import MOST_OF_TOOLS
+from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
@@ -45,16 +46,35 @@ class ChatQuestion:
     """The messages before it."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; None for those that look like it."""
+    cut: bool = False
+    """Whether tools returned more documents before the question than are read."""
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
         """Evidence that the model saw since the question, and that no document has."""
-        return tuple(gap for message in self.since for gap in left_out_of(message, self.sources))
+        documents, places = self._of_tools
+        gaps = [
+            gap
+            for place, message in enumerate(self.since)
+            for gap in left_out_of(message, self.sources, is_read=place in places)
+        ]
+        if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
+            note = f"tools returned more than {MOST_OF_TOOLS:,} documents, and the first were read"
+            gaps.append(Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note))
+        return tuple(gaps)
+
+    @cached_property
+    def _of_tools(self) -> tuple[tuple[Document, ...], frozenset[int]]:
+        """What tools returned since the question, and the places of the messages that gave it.
+
+        It is one document more than is read where there are more.
+        """
+        return read_messages(self.since, self.sources, MOST_OF_TOOLS + 1)
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
         """Those beside the conversation, or those that tools returned since the question."""
-        return self.brought or documents_from_messages(self.since, self.sources)
+        return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
         """The same, with what tools returned before the question where nothing came since.
@@ -63,7 +83,8 @@ class ChatQuestion:
         """
         if self.documents:
             return self
-        return replace(self, brought=documents_from_messages(self.before, self.sources))
+        earlier = documents_from_messages(self.before, self.sources, MOST_OF_TOOLS + 1)
+        return replace(self, brought=earlier[:MOST_OF_TOOLS], cut=len(earlier) > MOST_OF_TOOLS)
 
     def start(self, draft: str | None = None) -> RagInput:
         """Input of the loop, with the first answer where there is one already."""
@@ -107,7 +128,9 @@ def unfinished(ending: str) -> Gap:
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
 
-def left_out_of(message: BaseMessage, sources: Collection[str] | None) -> Iterator[Gap]:
+def left_out_of(
+    message: BaseMessage, sources: Collection[str] | None, *, is_read: bool
+) -> Iterator[Gap]:
     """Parts of a tool's message that the model saw as evidence, and that no document has.
 
     Blocks that are no text (images, files) are never read. A text that gave no document is named
@@ -125,7 +148,7 @@ def left_out_of(message: BaseMessage, sources: Collection[str] | None) -> Iterat
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
     words = len(str(message.text).split())
-    if words >= _LEAST_EVIDENCE and not documents_from_messages([message], sources):
+    if words >= _LEAST_EVIDENCE and not is_read:
         if NOTHING_FOUND.search(str(message.text)[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
             return
         note = f"what {name} returned was not read as documents"

@@ -18,6 +18,8 @@ DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
 TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "snippet")
 """The fields that may hold a document's text, the first of them that does; ``contents`` is
 Pyserini's name."""
+MOST_OF_TOOLS = 1000
+"""Documents that the tools of one turn give at most, as many as a request may bring."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
 """The metadata that may hold a document's address, the first of them that does."""

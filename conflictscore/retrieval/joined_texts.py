@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from html import unescape
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
+from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.listed_texts import listed_parts
 
 Part = tuple[str, dict[str, Any]]
@@ -88,11 +89,13 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
     """The documents that a tool joined into one text; the text alone if that cannot be told.
 
     With ``blank_lines``, paragraphs that stand for themselves may be documents: so they are joined
-    by LangChain's retriever tool, and by most search tools. A part's own title and date stay in its
+    by LangChain's retriever tool, and by most search tools. The parts beyond ``MOST_OF_TOOLS`` and
+    one more are not read. A part's own title and date stay in its
     text, in lines of their own; nothing that a text says of itself becomes a field.
     """
     for split in (_tagged, _ruled, _numbered, _labelled):
-        if len(parts := [part for part in split(text) if part[0]]) > 1:
+        parts = [*islice((part for part in split(text) if part[0]), MOST_OF_TOOLS + 1)]
+        if len(parts) > 1:
             return [_shown(part) for part in parts]
     if blank_lines and (results := listed_parts(text, _CONTENTS.__contains__)):
         return results

@@ -15,7 +15,7 @@ from langchain_core.documents import Document as Retrieved
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from conflictscore.records import Document
-from conflictscore.retrieval.documents import URL_KEYS, to_documents
+from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
@@ -95,7 +95,9 @@ _LONGEST_ADDRESS = 2000
 
 
 def documents_from_messages(
-    messages: Sequence[BaseMessage], sources: Collection[str] | None = None
+    messages: Sequence[BaseMessage],
+    sources: Collection[str] | None = None,
+    most: int = MOST_OF_TOOLS,
 ) -> tuple[Document, ...]:
     """Number the documents that tools returned in these messages, from 1 and in their order.
 
@@ -114,7 +116,27 @@ def documents_from_messages(
     named like one.
 
     ``sources`` names the tools whose results are evidence. By default those that are named like a
-    search, return documents, or return prose: a clock or a receipt is none.
+    search, return documents, or return prose: a clock or a receipt is none. No more than ``most``
+    documents are read.
+    """
+    return read_messages(messages, sources, most)[0]
+
+
+def read_messages(
+    messages: Sequence[BaseMessage], sources: Collection[str] | None, most: int
+) -> tuple[tuple[Document, ...], frozenset[int]]:
+    """The documents of these messages, and the places of the messages that gave any of them."""
+    results = [*islice(_results(messages, sources), most)]
+    places = frozenset(place for place, _ in results)
+    return to_documents([document for _, document in results]), places
+
+
+def _results(
+    messages: Sequence[BaseMessage], sources: Collection[str] | None
+) -> Iterator[tuple[int, Retrieved]]:
+    """What tools returned, with the places of their messages.
+
+    Of each message it is at most what a turn may give, and one more.
     """
     calls = {
         call["id"]: call["args"]
@@ -122,16 +144,11 @@ def documents_from_messages(
         if isinstance(message, AIMessage)
         for call in message.tool_calls
     }
-    return to_documents(
-        [
-            document
-            for number, message in enumerate(messages)
-            if isinstance(message, ToolMessage) and message.status != "error"
-            for document in _ToolReply(message, calls.get(message.tool_call_id), number).documents(
-                sources
-            )
-        ]
-    )
+    for number, message in enumerate(messages):
+        if isinstance(message, ToolMessage) and message.status != "error":
+            reply = _ToolReply(message, calls.get(message.tool_call_id), number)
+            for document in reply.documents(sources):
+                yield number, document
 
 
 class _ToolReply:
@@ -151,16 +168,17 @@ class _ToolReply:
     def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
         if sources is not None and self._name not in sources:
             return []
-        documents = list(_documents(self._message.artifact))
+        documents = [*islice(_documents(self._message.artifact), MOST_OF_TOOLS + 1)]
         from_artifact = bool(documents)
         if not from_artifact:
             content = self._message.content
             blocks = content if isinstance(content, list) else [content]
-            documents = [
+            of_blocks = (
                 document
                 for place, block in enumerate(blocks)
                 for document in self._in_block(block, place)
-            ]
+            )
+            documents = [*islice(of_blocks, MOST_OF_TOOLS + 1)]
         if sources is None and not self._is_evidence(documents, from_artifact):
             return []
         if self._fetches:
@@ -207,14 +225,15 @@ class _ToolReply:
         text = text.strip()
         for found in (_json_lines(text), _json(text), written_out(text)):
             texts = found if isinstance(found, list) and all(map(_has_text, found)) else ()
-            documents = [Retrieved(page_content=text) for text in texts] or [
-                self._as_told(document) for document in _documents(found)
+            documents = [Retrieved(page_content=text) for text in texts[: MOST_OF_TOOLS + 1]] or [
+                self._as_told(each) for each in islice(_documents(found), MOST_OF_TOOLS + 1)
             ]
             lists = (
                 [found.get(key) for key in _LIST_KEYS] if isinstance(found, Mapping) else [found]
             )
             if not documents and self._searches:
-                documents = [self._as_told(each) for each in _documents(_renamed(found))]
+                renamed = islice(_documents(_renamed(found)), MOST_OF_TOOLS + 1)
+                documents = [self._as_told(each) for each in renamed]
             if documents or [] in lists:  # a search that found nothing
                 yield from documents
                 return
@@ -297,14 +316,14 @@ def _documents(found: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 def _in_mapping(found: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
     for key in _LIST_KEYS:
-        if isinstance(found.get(key), Mapping | list | tuple):
-            texts = found[key]
+        texts = found.get(key)
+        if texts is not None and isinstance(texts, Mapping | list | tuple):
             if len(texts) == 1 and isinstance(texts, list) and isinstance(texts[0], list):
                 texts = texts[0]  # a list of results for each of its queries
             if isinstance(texts, list) and texts and all(map(_has_text, texts)):
                 yield from (Retrieved(page_content=text) for text in texts)
                 return
-            if listed := list(_documents(found[key], depth)):
+            if listed := [*islice(_documents(texts, depth), MOST_OF_TOOLS + 1)]:
                 yield from listed
                 return
     if text := next((found[key] for key in _TEXT_KEYS if _has_text(found.get(key))), None):

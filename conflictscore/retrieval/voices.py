@@ -18,6 +18,8 @@ VOICE = "voice"
 
 def without_voice(document: Retrieved) -> Retrieved:
     """A document whose metadata came from outside, where nothing may choose its voice."""
+    if VOICE not in document.metadata:
+        return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}
     return Retrieved(document.page_content, metadata=metadata)
 

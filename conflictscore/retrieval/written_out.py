@@ -9,6 +9,8 @@ import re
 from contextlib import suppress
 from typing import Any
 
+from conflictscore.retrieval.documents import MOST_OF_TOOLS
+
 _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
 """How Python writes a list of objects or mappings, or an object that holds one."""
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
@@ -20,7 +22,8 @@ def written_out(text: str) -> object:
     """Python's own writing of a list, of mappings, or of LangChain's documents."""
     if text.startswith("page_content="):
         pieces = re.split(r"(?m)^(?=page_content=)", text)
-        calls = [_called(piece.rpartition(" metadata=")) for piece in pieces if piece]
+        written_calls = [piece for piece in pieces if piece][: MOST_OF_TOOLS + 1]
+        calls = [_called(piece.rpartition(" metadata=")) for piece in written_calls]
         return None if None in calls else calls
     if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
         return None

@@ -129,7 +129,8 @@ class _Metered:
                 message = {**message, "headers": [*message.get("headers", ()), _NO_SNIFFING]}
             await send(message)
 
-        metrics.in_flight.inc()
+        in_flight = int(scope["path"] != "/metrics")  # who counts them is none of them
+        metrics.in_flight.inc(in_flight)
         try:
             await self._app(scope, receive, sending)
         except ClientDisconnect:
@@ -140,7 +141,7 @@ class _Metered:
             if not status:
                 await JsonResponse(refusal.body(), refusal.status)(scope, receive, sending)
         finally:
-            metrics.in_flight.dec()
+            metrics.in_flight.dec(in_flight)
             route = getattr(scope.get("route"), "path", "other")
             metrics.request(route, status or CLIENT_GONE, time.perf_counter() - started)
         return None

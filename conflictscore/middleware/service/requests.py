@@ -218,7 +218,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     with refusing():
         checked = _Body.model_validate(body)
     asked = asked_in(_messages(checked.messages), _documents(checked.documents))
-    _ = asked.documents  # read here, since a large request is read off the event loop
+    _ = asked.documents, asked.left_out  # here, since a large request is read off the event loop
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},
         asked=asked,
