@@ -65,7 +65,7 @@ class ChatQuestion:
 
     @cached_property
     def _of_tools(self) -> tuple[tuple[Document, ...], frozenset[int]]:
-        """What tools returned since the question, and the places of the messages that gave it.
+        """Documents that tools returned since the question, and the places of their messages.
 
         It is one document more than is read where there are more.
         """

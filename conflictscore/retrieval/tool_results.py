@@ -134,7 +134,7 @@ def read_messages(
 def _results(
     messages: Sequence[BaseMessage], sources: Collection[str] | None
 ) -> Iterator[tuple[int, Retrieved]]:
-    """What tools returned, with the places of their messages.
+    """Results of tools, with the places of their messages.
 
     Of each message it is at most what a turn may give, and one more.
     """
