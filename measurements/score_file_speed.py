@@ -5,6 +5,10 @@ it: reading, the steps of scoring, the cache of verdicts, writing. Otherwise a s
 that takes 100 ms a call takes answers apart, and judges them too with --judge json; with --judge
 nli the bundled model judges in the process.
 
+With --engine ray, two workers of a Ray cluster on this machine score the file instead, and with
+--kill one of them is killed in the middle. The peak of memory is that of the process; on Ray it is
+the sum over all processes that it started, each with its share of what they share.
+
 Every file is scored by a process of its own, on as many cores as --cores says; medians of --rounds
 are shown. What kills cost is tested: ``tests/scoring_files/test_kills.py``.
 """
@@ -14,9 +18,12 @@ import json
 import multiprocessing
 import os
 import resource
+import signal
 import tempfile
+import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -29,16 +36,22 @@ from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import open_model
 from conflictscore.scoring_files.file_run import ascore_file
 from conflictscore.scoring_files.input_rows import Source
+from conflictscore.scoring_files.ray_engine import RayEngine
+from conflictscore.scoring_files.row_scoring import scoring_settings
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
 from measurements.service_load import started
 from tests.scoring_files.instant_judge import instant_context
 
 _DOCUMENTS = 3
+_WORKERS = 2
+"""Of Ray."""
+_KILL_AFTER = 20
+"""Seconds after which a worker of Ray is killed."""
 _Judge = Literal["instant", "nli", "json"]
 _MIB = 1 << 20
 _TITLE = (
-    f"{'judge':<8} {'cores':>5} {'rows':>9} {'seconds':>9}"
+    f"{'engine':<6} {'judge':<8} {'cores':>5} {'rows':>9} {'seconds':>9}"
     f" {'CPU s':>7} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
 )
 
@@ -56,12 +69,23 @@ _TITLE = (
 @click.option("--cores", multiple=True, type=int, help="Default: all of them.")
 @click.option("--at-once", default=4, show_default=True, help="Rows.")
 @click.option("--rounds", default=1, show_default=True)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    type=click.Choice(["local", "ray"]),
+    default=["local"],
+    show_default=True,
+)
+@click.option("--kill", is_flag=True, help="Kill a worker of Ray in the middle.")
 def main(
     rows: tuple[int, ...],
     judges: tuple[_Judge, ...],
     cores: tuple[int, ...],
     at_once: int,
     rounds: int,
+    engines: tuple[str, ...],
+    kill: bool,
 ) -> None:
     """See the module."""
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -69,8 +93,8 @@ def main(
     command = ["-m", "measurements.simulated_upstream", "--delay=0.1"]
     with started(command, "stdout") if {*judges} - {"instant"} else nullcontext("") as upstream:
         for number in rows:
-            for judge, few in product(judges, cores or (usable_cores(),)):
-                _measure(_Way(judge, few, at_once, upstream), number, rounds)
+            for judge, few, engine in product(judges, cores or (usable_cores(),), engines):
+                _measure(_Way(judge, few, at_once, upstream, engine, kill), number, rounds)
 
 
 class _Way(NamedTuple):
@@ -80,6 +104,8 @@ class _Way(NamedTuple):
     cores: int
     at_once: int
     upstream: str
+    engine: str = "local"
+    kill: bool = False
 
     def context(self, folder: Path) -> RunContext:
         """The judge and its cache, in a folder."""
@@ -100,7 +126,7 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
             took.append(_scored(Path(name), way))
     seconds, cpu, peak, size = map(median, zip(*took, strict=True))
     click.echo(
-        f"{way.judge:<8} {way.cores:>5} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f}"
+        f"{way.engine:<6} {way.judge:<8} {way.cores:>5} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f}"
         f" {rows / seconds:>8.0f} {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
     )
 
@@ -118,10 +144,73 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
     context = way.context(folder)
     begun, worked = time.perf_counter(), time.process_time()
     source = Source(folder / "in.jsonl")
-    asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once))
+    engine = _on_ray(folder, way, context) if way.engine == "ray" else None
+    watched = _WatchedProcesses(way.kill) if engine else None
+    asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
     seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = watched.most if watched else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return seconds, cpu, peak, (folder / "out.jsonl").stat().st_size
+
+
+def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
+    return RayEngine(
+        partial(way.context, folder),
+        scoring_settings(context),
+        concurrency=way.at_once,
+        workers=_WORKERS,
+    )
+
+
+class _WatchedProcesses:
+    """Watches memory of this process and all below it, and kills a worker if it is asked to.
+
+    Attributes:
+        most: The most bytes so far.
+    """
+
+    def __init__(self, kill: bool) -> None:
+        self.most, self._kill = 0, kill
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        begun: float | None = None
+        while True:
+            below = _below(os.getpid())
+            self.most = max(self.most, sum(map(_share_of_memory, [os.getpid(), *below])))
+            workers = [pid for pid in below if _is_worker(pid)]
+            if begun is None and len(workers) == _WORKERS:
+                begun = time.monotonic()
+            if self._kill and begun is not None and time.monotonic() - begun > _KILL_AFTER:
+                os.kill(workers[0], signal.SIGKILL)
+                click.echo("a worker was killed", err=True)
+                self._kill = False
+            time.sleep(1)
+
+
+def _below(parent: int) -> list[int]:
+    """Processes that a process started, and theirs."""
+    pids: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{parent}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                pids += [child, *_below(child)]
+    return pids
+
+
+def _share_of_memory(pid: int) -> int:
+    """Bytes of a process, with its share of what it shares."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _is_worker(pid: int) -> bool:
+    with suppress(OSError):
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return command.startswith(b"ray::MapWorker") and b"__init__" not in command
+    return False
 
 
 def _write_input(path: Path, rows: int) -> None:

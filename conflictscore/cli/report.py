@@ -2,15 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from conflictscore.benchmarks.harness.figures import Figures
+    from conflictscore.benchmarks.harness.records import QuestionResult
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
 _Pair = tuple[str, str]
@@ -186,10 +188,16 @@ def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
-    """Every run with a name that no other has; a service's with what reviewers said of them."""
-    from conflictscore.benchmarks.harness.outcome import read_run
+    """Every run with a name that no other has; a service's with what reviewers said of them.
+
+    Runs of the parts of one question file are one run.
+    """
+    from conflictscore.benchmarks.harness.manifest import Manifest
+    from conflictscore.benchmarks.harness.outcome import figures_by, read_run
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun, live_run
     from conflictscore.benchmarks.harness.report.reviews import read_reviews
+    from conflictscore.benchmarks.harness.report.shards import with_shards_merged
+    from conflictscore.benchmarks.harness.report.study import questions_apart
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
 
@@ -207,7 +215,17 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
             for line in run.notes:
                 click.echo(f"Note: {line}", err=True)
             report_runs.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))
-    return report_runs
+
+    def figures_of(
+        manifest: "Mapping[str, Any]", question_results: "Sequence[QuestionResult]"
+    ) -> "Figures":
+        whole = Manifest.model_validate(manifest)
+        return figures_by(whole, question_results, prices, compare or whole.compare)
+
+    merged_runs = with_shards_merged(report_runs, figures_of)
+    for line in questions_apart(merged_runs):
+        click.echo(f"Note: {line}", err=True)
+    return merged_runs
 
 
 def _parts(run: Path) -> "Sequence[Path]":

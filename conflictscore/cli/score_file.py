@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import judging, open_context, run_async
+from conflictscore.cli.common import chosen_spec, judging, open_context, run_async
 from conflictscore.cli.options import (
     with_call_budget,
     with_evidence_options,
@@ -18,9 +19,11 @@ from conflictscore.cli.options import (
 from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
+    from conflictscore.loop.state import RunContext
     from conflictscore.scoring_files.columns import Columns
     from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.input_rows import Source
+    from conflictscore.scoring_files.row_scoring import RowEngine
 
 _NAMED_ROWS = 10
 """How many failing rows the error line names."""
@@ -39,6 +42,7 @@ Examples:
   conflictscore score-file answers.parquet --out scored.jsonl --concurrency 32
   conflictscore score-file answers.jsonl --out scored.jsonl --retry-failed
   conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2
+  conflictscore score-file answers.parquet --out scored.parquet --engine ray --workers 8
 """
 
 
@@ -56,8 +60,9 @@ Examples:
     "--out",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.jsonl",
-    help="The output. Written once all rows are done; until then they are in FILE.jsonl.run.",
+    metavar="FILE",
+    help="The output: .jsonl, or .parquet of a .parquet input. Written once all rows are done;"
+    " until then they are in FILE.run.",
 )
 @click.option(
     "--columns",
@@ -69,7 +74,21 @@ Examples:
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rows at a time. Default: 16; with a local model 1.",
+    help="Rows at a time. Default: 16; with a local model 1. On Ray for each worker; default: 4.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where rows are scored: in this process, or on a Ray cluster: the one at RAY_ADDRESS, or"
+    " one of this machine (extra [ray]).",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Workers on Ray. Default: one for each processor of the cluster.",
 )
 @click.option(
     "--retry-failed",
@@ -143,13 +162,19 @@ def _columns(mapping: str | None) -> "Columns":
 
 
 def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
+    """Open the judge and the engine, and score the rows with their progress."""
     from rich.console import Console
 
     from conflictscore.reporting.displays import ItemProgress
     from conflictscore.scoring_files.engine import default_concurrency
     from conflictscore.scoring_files.file_run import ascore_file
 
-    context = open_context(judging(settings), min_coverage=None)
+    options = judging(settings)
+    options["model"] = chosen_spec(options)  # so that each worker opens the same
+    context = open_context(options, min_coverage=None)
+    engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
+    if engine is None and settings["workers"]:
+        raise InputError("--workers is for --engine ray; --concurrency sets the rows at a time")
     at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "scoring", "rows", visible=not settings["quiet"]) as progress:
@@ -161,8 +186,25 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
                 at_once or default_concurrency(context),
                 retry_failed=again,
                 listener=progress,
+                engine=engine,
             )
         )
+
+
+def _ray_engine(options: Mapping[str, Any], context: "RunContext") -> "RowEngine":
+    """The engine whose workers open what is opened here."""
+    from conflictscore.scoring_files.ray_engine import ROWS_AT_ONCE, RayEngine
+    from conflictscore.scoring_files.row_scoring import scoring_settings
+
+    if options.get("max_calls"):
+        raise InputError("--max-calls cannot be kept by several workers; leave out --engine ray")
+    at_once = 1 if context.decomposer.is_local else ROWS_AT_ONCE
+    return RayEngine(
+        partial(open_context, options, min_coverage=None),
+        scoring_settings(context),
+        concurrency=options["concurrency"] or at_once,
+        workers=options["workers"],
+    )
 
 
 def _print(out: Path, summary: "Summary") -> None:
@@ -179,16 +221,15 @@ def _print(out: Path, summary: "Summary") -> None:
 
 def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
     """Why each row fails that does, in a few words; the claims of the first ones are printed."""
-    from conflictscore.scoring_files.input_rows import ADDED
+    from conflictscore.scoring_files.output import read_outcomes
 
     failing: dict[int, str] = {}
-    with out.open("rb") as rows:
-        for number, line in enumerate(rows, start=1):
-            why, claims = _why_failing(json.loads(line)[ADDED], limit)
-            if why:
-                failing[number] = why
-                if not quiet and len(failing) <= _SHOWN_ROWS:
-                    click.echo("\n  ".join([f"row {number}: {why}", *claims]))
+    for number, outcome in enumerate(read_outcomes(out), start=1):
+        why, claims = _why_failing(outcome, limit)
+        if why:
+            failing[number] = why
+            if not quiet and len(failing) <= _SHOWN_ROWS:
+                click.echo("\n  ".join([f"row {number}: {why}", *claims]))
     return failing
 
 

@@ -1,47 +1,35 @@
 """One run over a file: open the input, score what is missing, write the output.
 
 ```
-OUT.jsonl      the rows of the input in their order, written when all of them ended
-OUT.jsonl.run  input and settings of the run, then the outcome of each row as it ends
+OUT      the rows of the input in their order, written when all of them ended
+OUT.run  input and settings of the run, then the outcome of each row as it ends
 ```
 """
 
-import asyncio
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self, TypedDict
+from typing import Any, Protocol, Self
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.errors import InputError, ProviderError
 from conflictscore.loop.state import RunContext
-from conflictscore.records import ConflictReport, Usage
-from conflictscore.scoring_files.engine import score_answer, unscored_reason
-from conflictscore.scoring_files.input_rows import ADDED, Row, Source, task_of
+from conflictscore.records import Usage
+from conflictscore.scoring_files.input_rows import Source
+from conflictscore.scoring_files.output import check_output, write_output
+from conflictscore.scoring_files.row_scoring import (
+    LocalEngine,
+    Outcome,
+    RowEngine,
+    ScoredRow,
+    scoring_settings,
+)
 from conflictscore.storage.manifests import differences
-from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
-from conflictscore.threads import each
 
 _MAX_FAILED_IN_A_ROW = 50
 """So many consecutive failures are not the fault of single rows."""
 _FORMAT = 3
-
-
-class Outcome(TypedDict):
-    """The field that is added to a row, as plain JSON.
-
-    It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
-    bytes as one that was not.
-    """
-
-    row: int
-    error: str | None
-    """Why the row has no scores; None if it has."""
-    report: dict[str, Any] | None
-    """The scores with every label, as in ``conflictscore score --json``."""
-    notes: list[str]
 
 
 class RowListener(Protocol):
@@ -81,11 +69,13 @@ async def ascore_file(
     *,
     retry_failed: bool = False,
     listener: RowListener | None = None,
+    engine: RowEngine | None = None,
 ) -> Summary:
     """Score the rows that have no scores yet, and write all rows to a file.
 
     A run that is there is resumed; with ``retry_failed`` it also scores rows again that failed or
-    have an unlabelled pair.
+    have an unlabelled pair. An ``engine`` scores the rows elsewhere; by default this process does,
+    ``concurrency`` at a time.
 
     Raises:
         InputError: The run was started with another input or other settings, another command is
@@ -96,27 +86,22 @@ async def ascore_file(
     """
     if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
         context.cache.write_at_once()
+    check_output(out, source)
     summary, failures = Summary(source.total), 0
     with _Journal(_kept_beside(out), _manifest(source, context)) as journal:
         again = {*journal.flawed} if retry_failed else set()
         if listener is not None:
             listener.begin(source.total, len(journal.starts) - len(again))
 
-        async def work(row: Row) -> None:
+        def take(scored_row: ScoredRow) -> None:
             nonlocal failures
-            try:
-                task = task_of(row, source.columns)
-            except InputError as fault:
-                outcome, usage, was_tried = _failed(row, str(fault)), Usage(), False
-            else:
-                (outcome, usage), was_tried = await _outcome(context, row, task), True
-            journal.append(outcome)
+            journal.append(scored_row.outcome)
             summary.scored_now += 1
-            summary.usage += usage
-            error = outcome["error"]
+            summary.usage += scored_row.usage
+            error = scored_row.outcome["error"]
             if listener is not None:
-                listener.count(error, f"row {row.number:,}")
-            if was_tried:
+                listener.count(error, f"row {scored_row.outcome['row']:,}")
+            if scored_row.was_tried:
                 failures = 0 if error is None else failures + 1
             if failures == _MAX_FAILED_IN_A_ROW:
                 raise ProviderError(
@@ -125,16 +110,13 @@ async def ascore_file(
                     " too",
                     provider="judge",
                 )
-            await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
 
-        missing = (
-            row for row in source.rows() if row.number in again or row.number not in journal.starts
-        )
-        await each(missing, work, concurrency)
+        engine = engine or LocalEngine(context, concurrency)
+        await engine.run(source, journal.starts.keys() - again, take)
         if len(journal.starts) < source.total:
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
         # also if nothing was scored: a kill may have come between the journal and the output
-        _write(source, journal.outcomes(), out)
+        write_output(source, journal.outcomes(), out)
     summary.failed = len(journal.failed)
     summary.incomplete = len(journal.flawed) - summary.failed
     return summary
@@ -142,8 +124,6 @@ async def ascore_file(
 
 def _kept_beside(out: Path) -> Path:
     journal_path = out.with_name(f"{out.name}.run")
-    if out.suffix != ".jsonl":
-        raise InputError(f"{out}: must end in .jsonl")
     if out.exists() and not journal_path.exists():
         raise InputError(
             f"--out {out}: exists, but not as the output of a run (there is no {journal_path.name}"
@@ -152,68 +132,12 @@ def _kept_beside(out: Path) -> Path:
     return journal_path
 
 
-async def _outcome(context: RunContext, row: Row, task: Any) -> tuple[Outcome, Usage]:
-    state = await score_answer(context, task)
-    if isinstance(state, str):
-        return _failed(row, state), Usage()
-    report = state["report"]
-    for claim in report["claims"]:
-        for pair in claim["labels"]:
-            del pair["cached"]
-    error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
-    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
-    return outcome, Usage.model_validate(state["usage"])
-
-
-def _failed(row: Row, reason: str) -> Outcome:
-    return Outcome(row=row.number, error=reason, report=None, notes=[])
-
-
-def _write(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
-    """Write the output, whole or not at all."""
-    part = out.with_name(f"{out.name}.part")
-    try:
-        with open(part, "wb", opener=owner_only) as file:
-            for row, outcome in zip(source.rows(), outcomes, strict=True):
-                file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(out)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{out}: cannot be written ({error.strerror}); make room there, and run the same"
-            " command to resume"
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
-    """Input and settings of a run that decide the scores, without secrets.
-
-    Concurrency is left out, so that a run may be resumed with another.
-    """
-    model, labeler, prompts = context.decomposer, context.labeler, context.prompts
-    settings = context.settings
-    configuration = {
-        "judge": {
-            "name": model.name,
-            "endpoint": model.endpoint,
-            "parameters": model.parameters and dict(model.parameters),
-            "context_window": model.context_window,
-        },
-        "labeler": {"name": labeler.name, "identity": labeler.identity and dict(labeler.identity)},
-        "prompts": {"set": prompts.name, "sha256": prompts.sha256},
-        "duplicates": settings.duplicates,
-        "trust": settings.trust.described if settings.trust else None,
-        "max_claims": settings.max_claims,
-        "budget_seconds": settings.budget_seconds,
-        "columns": asdict(source.columns),
-    }
+    """Input and settings of a run that decide the scores, without secrets."""
     return {
         "format": _FORMAT,
         "input": {"rows": source.total, "sha256": source.sha256},
-        "configuration": json.loads(json.dumps(configuration)),  # as it is read back from a file
+        "configuration": {**scoring_settings(context), "columns": asdict(source.columns)},
     }
 
 

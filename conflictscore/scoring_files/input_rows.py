@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -197,6 +198,20 @@ def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[s
 
 
 def _parquet_rows(path: Path, columns: Columns) -> _Contents:
+    with parquet_file(path) as file:
+        _columns_in(path, file.schema_arrow.names, columns)
+        for batch in file.iter_batches(batch_size=64):
+            yield from map(_plain, batch.to_pylist())
+
+
+@contextmanager
+def parquet_file(path: Path) -> Iterator[Any]:
+    """An open ``pyarrow.parquet.ParquetFile``.
+
+    Raises:
+        InputError: The file cannot be read as Parquet.
+        ConfigurationError: pyarrow is not installed.
+    """
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -205,9 +220,7 @@ def _parquet_rows(path: Path, columns: Columns) -> _Contents:
         ) from None
     try:
         with parquet.ParquetFile(path) as file:
-            _columns_in(path, file.schema_arrow.names, columns)
-            for batch in file.iter_batches(batch_size=64):
-                yield from map(_plain, batch.to_pylist())
+            yield file
     except ArrowException as error:
         raise InputError(f"{path}: cannot be read as Parquet ({error})") from None
 

@@ -117,6 +117,52 @@ def test_seeds_sample_their_answers_and_nothing_else(server: OpenAIServer) -> No
         assert manifest["configuration"]["model"]["parameters"]["temperature"] == 0.7
 
 
+def part_of_lamps(name: str, questions: slice) -> tuple[str, ...]:
+    """Arguments for a run of some of the lamps."""
+    header, *rows = Path("TruthfulQA.csv").read_text().splitlines(keepends=True)
+    Path(f"{name}.csv").write_text(header + "".join(rows[questions]))
+    return ("--data", f"{name}.csv", "--out", f"runs/{name}", "--quiet")
+
+
+def test_runs_of_the_parts_of_a_file_are_reported_as_the_run_of_the_whole(
+    server: OpenAIServer,
+) -> None:
+    parts = [("first", slice(0, 1)), ("second", slice(1, 4)), ("overlapping", slice(0, 2))]
+    for name, questions in parts:
+        assert bench(server, *part_of_lamps(name, questions)).exit_code == 0
+    assert bench(server, "--quiet").exit_code == 0
+
+    for runs, out in (("runs/mc",), "whole.csv"), (("runs/first", "runs/second"), "merged.csv"):
+        exported = run("export", *runs, "--figures", out)
+        assert exported.exit_code == 0, exported.stderr
+    figures = [
+        [line for line in Path(out).read_text().splitlines() if ",Cost" not in line]
+        for out in ("whole.csv", "merged.csv")
+    ]
+    assert figures[0] == [line.replace("first + second", "mc") for line in figures[1]]
+    assert len(figures[0]) > 50
+    page = run("report", "runs/first", "runs/second")
+    assert page.exit_code == 0, page.stderr
+    assert "first + second" in Path("runs/first/report.html").read_text()
+
+    apart = run("report", "runs/overlapping", "runs/second")
+    assert apart.exit_code == 2
+    assert "overlapping and second: 1 question is in both" in apart.stderr
+
+
+def test_runs_of_different_questions_are_no_study(server: OpenAIServer) -> None:
+    for name, questions in (("first", slice(0, 1)), ("second", slice(1, 4))):
+        methods = ("--methods", "rag" if name == "first" else "rag,control-rag")
+        assert bench(server, *part_of_lamps(name, questions), *methods).exit_code == 0
+    study = run("report", "runs/first", "runs/second", "--json")
+    assert json.loads(study.stdout) == []
+    notes = study.stderr.splitlines()
+    assert [line.partition(":")[2].partition(":")[0].strip() for line in notes] == [
+        "first",
+        "second",
+    ]
+
+
 def test_json_gives_the_figures(server: OpenAIServer) -> None:
     result = bench(server, "--json", "--quiet")
     assert result.exit_code == 0, result.stderr

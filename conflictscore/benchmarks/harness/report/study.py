@@ -120,12 +120,45 @@ class Study(Record):
 
 
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
-    """The runs of each study: those of one benchmark and form, if there are two; no live runs."""
+    """The runs of each study: those of one benchmark and form that share a question; no live runs.
+
+    A run whose questions no other run of its group has is in no study.
+    """
+    return [
+        sharing
+        for group in _groups(runs)
+        if len(sharing := [run for run in group if _shares_a_question(run, group)]) > 1
+    ]
+
+
+def questions_apart(runs: Sequence[ReportRun]) -> list[str]:
+    """A line for each run that is in no study since its questions are in no run beside it."""
+    return [
+        f"{run.name}: no question of it is in another run of {run.benchmark}, so it is compared"
+        " with none"
+        for group in _groups(runs)
+        if len(group) > 1
+        for run in group
+        if not _shares_a_question(run, group)
+    ]
+
+
+def _groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
     groups = defaultdict[tuple[str, ...], list[ReportRun]](list)
     for run in runs:
         if run.figures.measures:
             groups[run.benchmark, run.form, *run.figures.measures].append(run)
-    return [group for group in groups.values() if len(group) > 1]
+    return list(groups.values())
+
+
+def _shares_a_question(run: ReportRun, group: Sequence[ReportRun]) -> bool:
+    ids = {question_result.question.id for question_result in run.results}
+    return any(
+        question_result.question.id in ids
+        for fellow in group
+        if fellow is not run
+        for question_result in fellow.results
+    )
 
 
 def study_of(runs: Sequence[ReportRun]) -> Study:

@@ -1,0 +1,113 @@
+"""Runs of the parts of one question file, reported as the one run that they make together."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.page.report_run import LIVE, ReportRun
+from conflictscore.errors import InputError
+
+FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
+"""From a manifest and the results of its questions to their figures."""
+
+
+def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:
+    """The runs, with shards in one: runs of equal settings and of data files that share nothing.
+
+    Shards are recognised by their manifests: the same benchmark, configuration and hashes, but
+    other data. A merged run stands in the place of its first shard.
+
+    Raises:
+        InputError: Such runs share some of their questions, and not all: each of those would count
+            twice.
+    """
+    groups = defaultdict[str, list[int]](list)
+    for place, run in enumerate(runs):
+        groups[_settings(run) or f"live {place}"].append(place)
+    by_place: dict[int, ReportRun] = {}
+    for places in groups.values():
+        group = [runs[place] for place in places]
+        if _are_shards(group):
+            by_place[places[0]] = _merged(group, figures_of)
+        else:
+            by_place |= zip(places, group, strict=True)
+    return [by_place[place] for place in sorted(by_place)]
+
+
+def _settings(run: ReportRun) -> str:
+    """The settings in which shards agree, as text; empty for live runs."""
+    if run.benchmark in ("", LIVE):
+        return ""
+    configuration = {**(run.manifest.get("configuration") or {}), "selection": None}
+    hashes = {k: v for k, v in _hashes(run).items() if not _is_data(k)}
+    return json.dumps([run.benchmark, configuration, hashes], sort_keys=True)
+
+
+def _hashes(run: ReportRun) -> Mapping[str, str]:
+    return run.manifest.get("hashes") or {}
+
+
+def _is_data(name: str) -> bool:
+    return name.split()[0] == "data"
+
+
+def _are_shards(group: Sequence[ReportRun]) -> bool:
+    """Whether each run has a data file of its own, and questions that no other has."""
+    data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
+    if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
+        return False
+    owners: dict[str, ReportRun] = {}
+    overlaps: list[tuple[str, ReportRun, ReportRun]] = []
+    for run in group:
+        for question in _ids(run):
+            if question in owners:
+                overlaps.append((question, owners[question], run))
+            owners.setdefault(question, run)
+    if not overlaps:
+        return True
+    if len({frozenset(_ids(run)) for run in group}) == 1:  # other files, the same questions
+        return False
+    question, first, second = overlaps[0]
+    are_shared = "question is" if len(overlaps) == 1 else "questions are"
+    raise InputError(
+        f"{first.name} and {second.name}: {len(overlaps)} {are_shared} in both, such as"
+        f" {question!r}, and others are not, so these are neither parts of one file nor runs of the"
+        " same questions; report them apart"
+    )
+
+
+def _ids(run: ReportRun) -> Iterable[str]:
+    return [question_result.question.id for question_result in run.results]
+
+
+def _merged(shards: Sequence[ReportRun], figures_of: FiguresOf) -> ReportRun:
+    """One run of all questions; its name is those of the shards."""
+    configuration = shards[0].manifest["configuration"]
+    manifest = {
+        **shards[0].manifest,
+        "created": min(str(shard.manifest.get("created", "")) for shard in shards),
+        "configuration": {
+            **configuration,
+            "selection": {
+                shard.name: (shard.manifest["configuration"]).get("selection") for shard in shards
+            },
+        },
+        "hashes": {
+            (f"{name} of {shard.name}" if _is_data(name) else name): digest
+            for shard in shards
+            for name, digest in _hashes(shard).items()
+        },
+    }
+    question_results = [question_result for shard in shards for question_result in shard.results]
+    name = " + ".join(shard.name for shard in shards)
+    return replace(
+        shards[0],
+        name=name,
+        manifest=manifest,
+        figures=figures_of(manifest, question_results),
+        results=question_results,
+    )

@@ -1,0 +1,117 @@
+"""Writes scored rows as JSON lines or Parquet, and reads their outcomes again."""
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.scoring_files.input_rows import ADDED, Source, parquet_file
+from conflictscore.scoring_files.row_scoring import Outcome
+from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.record_file import json_line
+
+_SCORES: Final = ("cs_c", "cs_r", "coverage")
+_ROWS_A_GROUP: Final = 1024
+
+
+def check_output(out: Path, source: Source) -> None:
+    """Refuse an output whose format cannot hold the rows.
+
+    Raises:
+        InputError: The output is neither .jsonl nor .parquet, or is .parquet and the input is not,
+            so that its columns have no types.
+    """
+    if out.suffix not in (".jsonl", ".parquet"):
+        raise InputError(f"{out}: must end in .jsonl or .parquet")
+    if out.suffix == ".parquet" and source.path.suffix != ".parquet":
+        raise InputError(f"{out}: Parquet is written only of a .parquet input; write .jsonl")
+
+
+def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
+    """Write the rows of the source with their outcomes, whole or not at all."""
+    part = out.with_name(f"{out.name}.part")
+    write = _write_parquet if out.suffix == ".parquet" else _write_lines
+    try:
+        with open(part, "wb", opener=owner_only) as file:
+            write(source, outcomes, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(out)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{out}: cannot be written ({error.strerror}); make room there, and run the same"
+            " command to resume"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_outcomes(out: Path) -> Iterator[Outcome]:
+    """The outcomes in an output, in the order of its rows."""
+    if out.suffix == ".jsonl":
+        with out.open("rb") as lines:
+            for line in lines:
+                outcome: Outcome = json.loads(line)[ADDED]
+                yield outcome
+        return
+    with parquet_file(out) as file:
+        for batch in file.iter_batches(batch_size=_ROWS_A_GROUP, columns=[ADDED]):
+            for cell in batch.column(0).to_pylist():
+                report = None if cell["report"] is None else json.loads(cell["report"])
+                yield Outcome(
+                    row=cell["row"], error=cell["error"], report=report, notes=cell["notes"]
+                )
+
+
+def _write_lines(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
+    for row, outcome in zip(source.rows(), outcomes, strict=True):
+        file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
+
+
+def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
+    """Write the columns of the input with their types, and a struct from the outcome of each row.
+
+    Its fields are ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``, and ``report``,
+    which is JSON text.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    text, number = pyarrow.string(), pyarrow.float64()
+    outcome_type = pyarrow.struct(
+        [("row", pyarrow.int64()), ("error", text)]
+        + [(name, number) for name in _SCORES]
+        + [("notes", pyarrow.list_(text)), ("report", text)]
+    )
+    with parquet_file(source.path) as rows:
+        schema = rows.schema_arrow
+        if ADDED in schema.names:  # every row has failed for it
+            schema = schema.remove(schema.get_field_index(ADDED))
+        schema = schema.append(pyarrow.field(ADDED, outcome_type))
+        with parquet.ParquetWriter(file, schema) as writer:
+            for batch in rows.iter_batches(batch_size=_ROWS_A_GROUP):
+                cells = [_cell(outcome) for outcome in islice(outcomes, batch.num_rows)]
+                arrays = [batch.column(name) for name in schema.names[:-1]]
+                arrays.append(pyarrow.array(cells, outcome_type))
+                writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+def _cell(outcome: Outcome) -> dict[str, Any]:
+    """The struct of an outcome; half a character, which has no UTF-8, becomes a question mark."""
+    report, error = outcome["report"], outcome["error"]
+    report_text = None if report is None else json.dumps(report, ensure_ascii=False)
+    if report_text is not None and _whole_characters(report_text) != report_text:
+        report_text = json.dumps(report)  # escaped
+    return {
+        "row": outcome["row"],
+        "error": None if error is None else _whole_characters(error),
+        "notes": [_whole_characters(note) for note in outcome["notes"]],
+        "report": report_text,
+    } | {name: report[name] if report else None for name in _SCORES}
+
+
+def _whole_characters(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,295 @@
+"""Scores rows on the workers of a Ray cluster, by Ray Data. Needs the extra ``[ray]``.
+
+One task of Ray Data reads the input on the machine of the caller, with the reader that a run on one
+machine uses: Ray's own readers add missing fields and settle the types of each column, so that a
+row would not come out as it went in. Actors hold models and labeler, and score blocks of rows; Ray
+starts a dead one anew and gives it its block again. Results stream back to the caller, whose
+journal makes a run resumable.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+
+from conflictscore.errors import ConfigurationError, ConflictScoreError, install_hint
+from conflictscore.loop.state import RunContext
+from conflictscore.records import Usage
+from conflictscore.scoring_files.columns import Columns
+from conflictscore.scoring_files.input_rows import Row, Source
+from conflictscore.scoring_files.row_scoring import (
+    Outcome,
+    ScoredRow,
+    failed_outcome,
+    score_row,
+    scoring_settings,
+)
+from conflictscore.storage.manifests import differences
+from conflictscore.threads import each, in_thread
+
+ROWS_AT_ONCE: Final = 4
+"""Rows at a time on each worker, unless the user says otherwise."""
+_BLOCKS_A_WORKER: Final = 8
+"""The fewest blocks of an input for each worker, so that all end at about the same time."""
+_SMALLEST_BLOCK: Final = 1 << 12
+_LARGEST_BLOCK: Final = 1 << 18
+"""Bytes of a block. If a worker dies, the rows of its block are scored again."""
+_RETRIES: Final = 1
+"""Times that a block is given to another worker after its own died."""
+
+_Table = Any
+"""A ``pyarrow.Table`` of texts in JSON, one a row, in the column ``json``."""
+
+
+class RayEngine:
+    """Scores rows on the workers of a Ray cluster.
+
+    Joins the cluster at ``RAY_ADDRESS``, or starts one on this machine for the time of the run.
+    Each worker opens its own models, with the keys in the environment of its machine, and has its
+    own limit on calls in flight. Verdicts are cached on the machine where they were judged.
+    """
+
+    def __init__(
+        self,
+        open_context: Callable[[], RunContext],
+        settings: Mapping[str, Any],
+        *,
+        concurrency: int = ROWS_AT_ONCE,
+        workers: int | None = None,
+    ) -> None:
+        """Check that Ray is installed; nothing is started yet.
+
+        Args:
+            open_context: Opens models and labeler; it is pickled, and called once by each worker.
+            settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker that would
+                score by others ends it.
+            concurrency: Rows at a time on each worker, at least 1.
+            workers: Number of workers; None for one per processor of the cluster.
+
+        Raises:
+            ConfigurationError: Ray is not installed.
+        """
+        _ray()
+        self._open_context = open_context
+        self._settings = settings
+        self._concurrency = concurrency
+        self._workers = workers
+
+    async def run(
+        self, source: Source, ended_rows: Collection[int], take: Callable[[ScoredRow], None]
+    ) -> None:
+        """Score the rows; see :class:`~.row_scoring.RowEngine`.
+
+        The rows of a block whose workers died are scored again in blocks of one row. A row whose
+        workers die again fails alone.
+        """
+        rows_so_far = {*ended_rows}
+
+        async def score_missing(block_bytes: int) -> None:
+            blocks = self._blocks(source, rows_so_far, block_bytes)
+            while (texts := await in_thread(lambda: next(blocks, None))) is not None:
+                for text in texts:
+                    fields = json.loads(text)
+                    if "stop" in fields:
+                        raise ConfigurationError(f"on a Ray worker: {fields['stop']}")
+                    rows_so_far.add(fields["outcome"]["row"])
+                    take(_scored_row(fields))
+
+        with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray tells of deaths on stdout
+            share = source.path.stat().st_size // (_BLOCKS_A_WORKER * self._worker_count())
+            await score_missing(max(_SMALLEST_BLOCK, min(share, _LARGEST_BLOCK)))
+            if len(rows_so_far) < source.total:
+                await score_missing(1)
+        for row in source.rows():
+            if row.number not in rows_so_far:
+                take(ScoredRow(failed_outcome(row.number, "each worker that scored it died")))
+
+    def _worker_count(self) -> int:
+        return self._workers or max(1, int(_ray().cluster_resources().get("CPU", 1)))
+
+    def _blocks(
+        self, source: Source, ended_rows: Collection[int], block_bytes: int
+    ) -> Iterator[list[str]]:
+        """The results of rows that have not ended, a list a block, as workers finish them."""
+        ray = _ray()
+        context = ray.data.DataContext.get_current().copy()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        context.target_max_block_size = block_bytes
+        context.max_errored_blocks = -1  # those of dead workers: their rows are scored again
+        with ray.data.DataContext.current(context):
+            dataset = ray.data.read_datasource(
+                _row_source(source, frozenset(ended_rows)),
+                override_num_blocks=1,
+                num_cpus=0,  # it waits for the workers, and takes none of them a processor
+                label_selector={"ray.io/node-id": ray.get_runtime_context().get_node_id()},
+            ).map_batches(
+                BlockScorer,
+                fn_constructor_args=(
+                    self._open_context,
+                    self._settings,
+                    source.columns,
+                    self._concurrency,
+                ),
+                batch_size=None,
+                batch_format="pyarrow",
+                concurrency=self._worker_count(),
+                num_cpus=1,
+                max_task_retries=_RETRIES,
+            )
+            try:
+                for block in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+                    yield block["json"].to_pylist()
+            except ray.exceptions.RayError as error:
+                raise ConfigurationError(
+                    f"Ray cannot score ({_last_line(error)}); each machine of the cluster needs"
+                    " conflictscore of this version, with the same extras"
+                ) from None
+
+
+class BlockScorer:
+    """An actor: opens models and labeler once, and scores block after block."""
+
+    def __init__(
+        self,
+        open_context: Callable[[], RunContext],
+        settings: Mapping[str, Any],
+        columns: Columns,
+        concurrency: int,
+    ) -> None:
+        """Open the models; what fails is kept for the caller, who ends the run."""
+        self._columns, self._concurrency = columns, concurrency
+        self._loop = asyncio.Runner()
+        self._stop: str | None = None
+        try:
+            self._context = open_context()
+            if changes := differences(settings, scoring_settings(self._context)):
+                self._stop = f"it would score with something else: {'; '.join(changes)}"
+        except (ConflictScoreError, ImportError) as error:
+            self._stop = str(error)
+        else:
+            if self._context.cache is not None:  # a kill must lose no verdict
+                self._context.cache.write_at_once()
+
+    def __call__(self, block: _Table) -> _Table:
+        """Score the rows of a block: texts in, results out, both JSON."""
+        rows = [json.loads(text) for text in block["json"].to_pylist()]
+        if stop := self._stop or next((row["stop"] for row in rows if "stop" in row), None):
+            return _table([{"stop": stop}])
+        row_fields: list[dict[str, Any]] = []
+
+        async def work(row: Mapping[str, Any]) -> None:
+            scored_row = await score_row(self._context, Row(**row), self._columns)
+            row_fields.append(
+                {
+                    "outcome": scored_row.outcome,
+                    "usage": scored_row.usage.to_json(),
+                    "was_tried": scored_row.was_tried,
+                }
+            )
+
+        try:
+            self._loop.run(each(rows, work, self._concurrency))
+        except ConflictScoreError as error:  # not each exception survives pickling
+            row_fields.append({"stop": str(error)})
+        return _table(row_fields)
+
+
+def _scored_row(fields: Mapping[str, Any]) -> ScoredRow:
+    outcome: Outcome = fields["outcome"]
+    usage = Usage.model_validate(fields["usage"])
+    return ScoredRow(outcome, usage, was_tried=fields["was_tried"])
+
+
+def _table(json_rows: list[dict[str, Any]]) -> _Table:
+    import pyarrow
+
+    return pyarrow.table({"json": [json.dumps(fields) for fields in json_rows]})
+
+
+def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
+    """A Ray Data source that yields the rows which have not ended, from a single task."""
+    from ray.data import Datasource, ReadTask
+    from ray.data.block import BlockMetadata
+
+    class Rows(Datasource):  # type: ignore[misc]
+        """The rows of one input."""
+
+        def estimate_inmemory_data_size(self) -> int:
+            return source.path.stat().st_size
+
+        def get_read_tasks(self, *_: object, **__: object) -> list[Any]:
+            count = source.total - len(ended_rows)
+            metadata = BlockMetadata(count, self.estimate_inmemory_data_size(), None, None)
+            return [ReadTask(partial(_row_tables, source, ended_rows), metadata)]
+
+    return Rows()
+
+
+def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
+    """Tables of a few rows each; Ray cuts and joins them to blocks."""
+    rows = (row for row in source.rows() if row.number not in ended_rows)
+    try:
+        while few := list(islice(rows, 16)):
+            yield _table(
+                [
+                    {"number": row.number, "fields": dict(row.fields), "fault": row.fault}
+                    for row in few
+                ]
+            )
+    except ConflictScoreError as error:  # Ray would take it for the death of a worker
+        yield _table([{"stop": str(error)}])
+
+
+@contextmanager
+def _cluster(workers: int | None) -> Iterator[None]:
+    """Be connected to a cluster: the caller's, that at ``RAY_ADDRESS``, or one of this machine."""
+    ray = _ray()
+    if ray.is_initialized():
+        yield
+        return
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(**quiet)
+        else:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init("local", num_cpus=workers, include_dashboard=False, **quiet)
+    except Exception as error:  # noqa: BLE001 - Ray raises bare exceptions if nothing starts
+        raise ConfigurationError(
+            f"Ray cannot be used here ({_last_line(error)}); check RAY_ADDRESS, or use --engine"
+            " local"
+        ) from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+        import ray.data
+        import ray.exceptions
+    except ImportError:
+        raise ConfigurationError(
+            f"--engine ray needs Ray: {install_hint('ray')}, or use --engine local"
+        ) from None
+    # what failed is in the output, and "few blocks for so many workers" is no fault
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module=r"ray\.data")
+    # Ray 2.64 takes max_task_retries away, without which a deadly row would be tried for ever
+    warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")
+    return ray
+
+
+def _last_line(error: object) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__

@@ -1,0 +1,128 @@
+"""The outcome of a row, and the engine that scores rows in this process."""
+
+import asyncio
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypedDict
+
+from conflictscore.errors import InputError
+from conflictscore.loop.state import RunContext
+from conflictscore.records import ConflictReport, Usage
+from conflictscore.scoring_files.columns import Columns
+from conflictscore.scoring_files.engine import score_answer, unscored_reason
+from conflictscore.scoring_files.input_rows import Row, Source, task_of
+from conflictscore.threads import each
+
+
+class Outcome(TypedDict):
+    """The field that is added to a row, as plain JSON.
+
+    It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
+    bytes as one that was not.
+    """
+
+    row: int
+    error: str | None
+    """Why the row has no scores; None if it has."""
+    report: dict[str, Any] | None
+    """The scores with every label, as in ``conflictscore score --json``."""
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A row that ended, with its cost."""
+
+    outcome: Outcome
+    usage: Usage = field(default_factory=Usage)
+    was_tried: bool = True
+    """False if the row itself cannot be scored, whatever the judge."""
+
+
+class RowEngine(Protocol):
+    """Scores rows in any order, in this process or on others."""
+
+    async def run(
+        self, source: Source, ended_rows: Collection[int], take: Callable[[ScoredRow], None]
+    ) -> None:
+        """Score all rows but those with the numbers ``ended_rows``; each is taken as it ends.
+
+        Raises:
+            InputError: The source cannot be read.
+            ConfigurationError: A setting is wrong, so nothing can be scored.
+            BudgetError: The budget is used up.
+        """
+
+
+class LocalEngine:
+    """Scores rows in this process, ``concurrency`` (at least 1) at a time."""
+
+    def __init__(self, context: RunContext, concurrency: int) -> None:
+        self._context = context
+        self._concurrency = concurrency
+
+    async def run(
+        self, source: Source, ended_rows: Collection[int], take: Callable[[ScoredRow], None]
+    ) -> None:
+        """Score the rows; see :class:`RowEngine`."""
+
+        async def work(row: Row) -> None:
+            take(await score_row(self._context, row, source.columns))
+            await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
+
+        rows = (row for row in source.rows() if row.number not in ended_rows)
+        await each(rows, work, self._concurrency)
+
+
+async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
+    """Score the answer of a row; one that cannot be scored has an outcome with the reason.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so nothing can be scored.
+        BudgetError: The budget is used up.
+    """
+    try:
+        task = task_of(row, columns)
+    except InputError as fault:
+        return ScoredRow(failed_outcome(row.number, str(fault)), was_tried=False)
+    state = await score_answer(context, task)
+    if isinstance(state, str):
+        return ScoredRow(failed_outcome(row.number, state))
+    report = state["report"]
+    for claim in report["claims"]:
+        for pair in claim["labels"]:
+            del pair["cached"]
+    error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
+    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
+    return ScoredRow(outcome, Usage.model_validate(state["usage"]))
+
+
+def failed_outcome(number: int, reason: str) -> Outcome:
+    """The outcome of a row that has no scores."""
+    return Outcome(row=number, error=reason, report=None, notes=[])
+
+
+def scoring_settings(context: RunContext) -> dict[str, Any]:
+    """Models, labeler and settings that decide the scores, as plain JSON without secrets.
+
+    Concurrency is left out, so that a run may be resumed with another.
+    """
+    model, labeler, prompts = context.decomposer, context.labeler, context.prompts
+    settings = context.settings
+    fields = {
+        "judge": {
+            "name": model.name,
+            "endpoint": model.endpoint,
+            "parameters": model.parameters and dict(model.parameters),
+            "context_window": model.context_window,
+        },
+        "labeler": {"name": labeler.name, "identity": labeler.identity and dict(labeler.identity)},
+        "prompts": {"set": prompts.name, "sha256": prompts.sha256},
+        "duplicates": settings.duplicates,
+        "trust": settings.trust.described if settings.trust else None,
+        "max_claims": settings.max_claims,
+        "budget_seconds": settings.budget_seconds,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(fields))  # as it is read back from a file
+    return plain

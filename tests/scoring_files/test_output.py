@@ -1,0 +1,89 @@
+"""The output as Parquet: the columns of the input as they are, and the outcome as a struct."""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+
+from conflictscore.cli import main
+from conflictscore.errors import InputError
+from conflictscore.scoring_files.output import read_outcomes
+from tests.fakes.openai_server import OpenAIServer
+from tests.scoring_files.files import answer_row, outcomes, score, write_lines
+from tests.world import DISAGREEING, World
+
+
+def parquet_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Rows whose other columns have types that JSON lacks."""
+    day = datetime.datetime(2026, 11, 29, tzinfo=datetime.UTC)
+    columns = {
+        "answer": [row["answer"] for row in rows],
+        "documents": [[str(document) for document in row["documents"]] for row in rows],
+        "when": pa.array([day] * len(rows), pa.timestamp("us", "UTC")),
+        "small": pa.array(range(len(rows)), pa.int8()),
+        "raw": pa.array([b"\xff"] * len(rows), pa.binary()),
+    }
+    parquet.write_table(pa.table(columns), path, row_group_size=2)
+    return path
+
+
+def test_columns_keep_their_types_and_the_outcome_is_the_one_of_json_lines(tmp_path: Path) -> None:
+    rows = [answer_row(number) for number in range(5)]
+    rows[2]["answer"] = ""
+    source = parquet_rows(tmp_path / "in.parquet", rows)
+    for name in ("out.parquet", "out.jsonl"):
+        score(source, tmp_path / name)
+
+    before, after = parquet.read_table(source), parquet.read_table(tmp_path / "out.parquet")
+    assert after.drop_columns("conflictscore").equals(before)
+    as_lines = outcomes(tmp_path / "out.jsonl")
+    assert list(read_outcomes(tmp_path / "out.parquet")) == as_lines
+    assert list(read_outcomes(tmp_path / "out.jsonl")) == as_lines
+    cells = after["conflictscore"].to_pylist()
+    assert [cell["cs_r"] for cell in cells] == [
+        outcome["report"] and outcome["report"]["cs_r"] for outcome in as_lines
+    ]
+    assert [cell["error"] is None for cell in cells] == [True, True, False, True, True]
+    assert json.loads(cells[0]["report"]) == as_lines[0]["report"]
+
+
+def test_a_gate_reads_parquet_and_the_same_command_pays_for_nothing_twice(tmp_path: Path) -> None:
+    rows = [
+        {"answer": f"The lamp was lit in {year}.", "documents": DISAGREEING}
+        for year in (1871, 1874)
+    ]
+    source = parquet_rows(tmp_path / "in.parquet", rows)
+    arguments = ["score-file", str(source), "--out", str(tmp_path / "out.parquet")]
+    with OpenAIServer(World()) as server:
+        model = ["--model", "scripted", "--base-url", server.base_url, "--labeler", "json"]
+        first = CliRunner().invoke(main, [*arguments, *model, "--fail-over", "0.2"])
+        asked = len(server.requests)
+        second = CliRunner().invoke(main, [*arguments, *model, "--fail-over", "0.2"])
+    assert (first.exit_code, second.exit_code) == (1, 1)
+    assert "2 of 2 rows fail" in first.stderr
+    assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize(("name", "why"), [("out.parquet", "only of a .parquet"), ("o.csv", "end")])
+def test_another_output_is_refused_before_anything_is_scored(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(1)])
+    with pytest.raises(InputError, match=why):
+        score(source, tmp_path / name)
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_workers_belong_to_ray_alone(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(1)])
+    more = ["--out", str(tmp_path / "out.jsonl"), "--model", "openai:x", "--workers", "2"]
+    result = CliRunner().invoke(
+        main, ["score-file", str(source), *more], env={"OPENAI_API_KEY": "sk-none"}
+    )
+    assert result.exit_code == 2
+    assert "--workers is for --engine ray" in result.stderr
