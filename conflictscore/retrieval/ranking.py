@@ -22,7 +22,9 @@ _TERM = re.compile(
 )
 _STOP_WORDS = frozenset(STOPWORDS_EN)
 _NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
-"""A stop word in capitals may be a name: "What is IT?", "vitamin A", "Who wrote It?"."""
+"""A stop word in capitals may be a name: "What is IT?", "vitamin A", "Who wrote It?"; and a short
+word in capitals is another one than in small letters: "US", "WHO"."""
+_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
 _LOWER_CASE = re.compile(r"[a-z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
 _BEFORE = 12  # characters before a word that tell whether a sentence begins with it
@@ -60,12 +62,16 @@ class BM25Ranker:
 
 
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
-    """The terms that a text is ranked by: folded words, and names that are stop words."""
+    """The terms that a text is ranked by: folded words, and names that are stop words.
+
+    A compound counts as its parts and as one word: "co-operation" is "cooperation" elsewhere.
+    """
     whole = _DIVIDED.sub("", text)
     folded = fold(whole)
     for term in _TERM.findall(spaced_out(folded)):
         if term not in _STOP_WORDS:
             yield term
+    yield from map("".join, _COMPOUND.findall(folded))
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
@@ -81,7 +87,7 @@ def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
     """
     for match in _NAMED_STOP_WORD.finditer(line):
         word = match[0]
-        if word.lower() not in _STOP_WORDS:
+        if word.lower() not in _STOP_WORDS and not _in_capitals(word):
             continue
         before = line[max(0, match.start() - _BEFORE) : match.start()]
         if is_question and not _in_capitals(word) and _SENTENCE_START.search(before):

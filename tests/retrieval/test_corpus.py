@@ -147,6 +147,9 @@ FOUND_THOUGH_WRITTEN_ANOTHER_WAY = {
     "vitamin K": ("Vitamin K helps blood to clot.", "K or B?"),
     "The Who": ("The Who are a band.", "Who are The Who?"),
     "It": ("It is a novel by King, 1986.", "Who wrote It?"),
+    "US": ("The US is a country.", "What is the US?"),
+    "a hyphen": ("It needs co-operation.", "cooperation"),
+    "no hyphen": ("It needs cooperation.", "co-operation"),
     "a digit": ("Apollo 8 flew in 1968.", "8?"),
 }
 

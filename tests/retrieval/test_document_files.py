@@ -163,6 +163,8 @@ WRITTEN_BY_OTHERS = {
     "over several lines": '{\n "text": "Lit.",\n "title": "Log"\n}',
     "a list": '[{"text": "Lit.", "title": "Log"}]',
     "a sequence": '\x1e{"text": "Lit.", "title": "Log"}',
+    "Pinecone": '{"id": "1", "metadata": {"text": "Lit.", "title": "Log"}}',
+    "an object for the text": '{"text": {"value": "Lit."}, "title": "Log"}',
     "beside an empty field": '{"text": "", "content": "Lit.", "title": "Log"}',
 }
 
@@ -449,6 +451,13 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         ("| toll | :white_check_mark: |\n|--|--|\n| dogs | :x: |", "| toll | ✅ |\n|--|--|\n| dogs | ❌ |"),
         ("- [x] painted\n- [ ] lit", "- [x] painted\n- [ ] lit"),
         ("![a bridge](a.png) of 1932", "[image: a bridge] of 1932"),
+        ("![](a.png) <img alt='a mast' src=b> <img alt='' src=c>x", "[image] [image: a mast] x"),
+        ("+++\ntitle = 'Vik'\ndate = 1950\n+++\n1932", "1932"),
+        ("~~It opened\nin 1930.~~ ~1931~ H~2~O `~~a~~` 1932", "H~2~O `~~a~~` 1932"),
+        ("<div hidden>\n\n1950\n\n</div>\n\n1932", "1932"),
+        (r"5\*3 is 1932\.", "5*3 is 1932."),
+        ("Opened.[^1]\n\n[^1]: In 1932.\n\n[Note]: It opened.", "Opened.[^1]\n[^1]: In 1932.\n[Note]: It opened."),
+        ("4. a\n4. b\n   1. c\n   1. d", "4. a\n5. b\n   1. c\n   2. d"),
     ],
 )  # fmt: skip
 def test_markdown_is_read_as_its_page_shows_it(markdown: str, text: str) -> None:

@@ -108,6 +108,12 @@ def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
         read_file(data, ".docx", "log.docx")
 
 
+def test_a_picture_has_its_author_s_words_and_digits_raised_by_place_a_mark() -> None:
+    drawing = "<w:r><w:drawing><inline><docPr descr='a mast'/><graphic><pic/></graphic></inline></w:drawing></w:r>"
+    raised = run("6", "<w:position w:val='8'/>")
+    assert read_docx(docx(p(drawing, run(" of 10"), raised))).text == "[picture: a mast] of 10^6"
+
+
 def test_entities_are_refused() -> None:
     made = BytesIO()
     with ZipFile(made, "w") as file:

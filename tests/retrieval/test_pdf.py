@@ -5,7 +5,7 @@ import re
 import pytest
 
 from conflictscore.retrieval.reading.by_ending import read_file
-from conflictscore.retrieval.reading.texts import Notes
+from conflictscore.retrieval.reading.texts import NoteKind, Notes
 from tests.retrieval.pdf_files import drawn, paragraph, pdf, table
 
 pytest.importorskip("pypdfium2")
@@ -53,6 +53,8 @@ UNSEEN = {
     "behind a round clip": pdf(
         SEEN + drawn("Lit in 1950.", before="0 0 m 20 0 20 20 0 20 c 0 0 l h W n")
     ),
+    "painted over": pdf(SEEN + drawn("Lit in 1950.") + "0 g 60 690 200 30 re f "),
+    "too small": pdf(SEEN + drawn("Lit in 1950.", y=600, size=0.1)),
     "a layer that is off": pdf(SEEN + in_layer(drawn("Lit in 1950.")), layers=OFF, resources=LAYER),
     "a layer that is off, over what is seen": pdf(
         SEEN + in_layer(drawn("Lit in 1950.", y=718)), layers=OFF, resources=LAYER
@@ -79,6 +81,39 @@ def test_text_that_a_page_shows_is_read(how: str) -> None:
     assert read(pdf(SEEN + SHOWN[how])).split("\n") == ["Lit in 1932.", "Lit in 1950."]
 
 
+def image(x: float, y: float, width: float, height: float) -> str:
+    return f"q {width} 0 0 {height} {x} {y} cm BI /W 2 /H 1 /CS /G /BPC 8 ID 7z EI Q\n"
+
+
+def test_a_picture_leaves_a_mark_at_its_place_and_a_note() -> None:
+    above, below = drawn("It was lit in 1874.", y=700), drawn("It went out in 1950.", y=500)
+    logo = image(72, 760, 40, 40)
+    page = above + below + image(72, 540, 200, 120) + logo
+    text, notes = read_with_notes(pdf(page, above + logo))
+    assert text.split("\n") == [
+        "[picture]",
+        "It was lit in 1874.",
+        "[picture]",
+        "It went out in 1950.",
+        "",
+        "It was lit in 1874.",
+    ]
+    assert [note.kind for note in notes] == [NoteKind.NOT_IN_WORDS]
+    assert "2 pictures" in notes[0]
+
+
+def test_a_picture_beside_a_column_stands_in_no_sentence() -> None:
+    left = paragraph(*[f"The left column says {n}" for n in range(12)], size=9)
+    right = paragraph("It was lit in 1874", "by the keeper", "of the light", x=330, size=9)
+    text = read(pdf(left + right + image(330, 500, 200, 120)))
+    assert re.search(r"says 0\n.*says 11\n.*of the light\n\[picture\]$", text, re.DOTALL)
+
+
+def test_a_word_that_is_divided_between_lines_drawn_alone_is_one() -> None:
+    text = read(pdf(paragraph("The light was inau-", "gurated in 1874.")))
+    assert text == "The light was inaugurated in 1874."
+
+
 def test_a_layer_that_is_on_is_read() -> None:
     data = pdf(SEEN + in_layer(drawn("Painted in 1950.")), layers=ON, resources=LAYER)
     assert read(data) == "Lit in 1932.\nPainted in 1950."
@@ -89,7 +124,7 @@ def test_the_recognised_text_of_a_scan_stays_and_a_logo_makes_no_scan() -> None:
     scan = pdf(f"q 595 0 0 842 0 0 cm {picture} Q\n" + drawn("Lit in 1932.", before="3 Tr"))
     assert read(scan) == "Lit in 1932."
     logo = pdf(f"q 50 0 0 50 500 780 cm {picture} Q\n" + SEEN + drawn("1950", before="3 Tr"))
-    assert read(logo) == "Lit in 1932."
+    assert read(logo) == "[picture]\nLit in 1932."
 
 
 HEAD = ("Bridge", "Opened", "Closed", "Toll")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conflictscore.retrieval.html.dates import published, without_other_dates
+from conflictscore.retrieval.html.dates import days_of_events, published, without_other_dates
 from conflictscore.retrieval.html.tree import shown_page
 from conflictscore.retrieval.html.whole import text_of, whole_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
@@ -182,8 +182,9 @@ def _date(html: str, url: str, found: str | None) -> str | None:
         return None
     import htmldate
 
+    events = days_of_events(page)
     without_other_dates(page)
     for script in page.css("script"):
         script.decompose()
     day = htmldate.find_date(page.html, original_date=True, extensive_search=False, url=url)
-    return str(day) if day else None
+    return str(day) if day and day not in events else None

@@ -22,6 +22,7 @@ _PUBLISHED = (
 )  # fmt: skip
 """Names of meta tags for when a page was published, not when it was changed."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
+_EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000
 _OLDEST = date(1990, 1, 1)
 """The web is no older."""
@@ -58,6 +59,12 @@ def published(page: "LexborHTMLParser") -> str | None:
             if day := _day(content):
                 return day
     return None
+
+
+def days_of_events(page: "LexborHTMLParser") -> set[str]:
+    """The days on which events of the page begin and end, by its own data."""
+    data = " ".join(script.text() for script in page.css("script[type='application/ld+json']"))
+    return {day for match in _EVENT_DAY.finditer(data) if (day := _day(match[1]))}
 
 
 def without_other_dates(page: "LexborHTMLParser") -> None:

@@ -3,44 +3,23 @@
 import re
 from typing import TYPE_CHECKING
 
+from conflictscore.retrieval.html.icons import (
+    LIGATURES,
+    LONGEST_NAME,
+    is_alone,
+    put_drawing,
+    put_icon,
+)
+from conflictscore.retrieval.html.list_numbers import number_lists
 from conflictscore.retrieval.html.mathml import linear
-from conflictscore.retrieval.shaping.counting import greek, letters, roman
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _LETTER = re.compile(r"[^\W_]")
-_LONGEST_NAME = 300
 _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
-_ICONS = (
-    ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
-    (
-        "✗",
-        re.compile(r"\b(?:times|cross|close|xmark|no|false|remove|cancel|fail)\b", re.IGNORECASE),
-    ),
-    ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
-    ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
-)
-"""Signs that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
-_ICON_CLASS = re.compile(
-    r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
-    r"(?:[-\s]|$)[\w\s-]*",
-    re.IGNORECASE,
-)
-_LIGATURES = {
-    "check": "✓",
-    "done": "✓",
-    "check_circle": "✓",
-    "close": "✗",
-    "cancel": "✗",
-    "clear": "✗",
-    "check_box": "☑",
-    "check_box_outline_blank": "☐",
-    "star": "★",
-}
-"""Words that an icon font draws as signs."""
 _BLANK_VALUE = (
     "submit",
     "button",
@@ -67,10 +46,11 @@ _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNO
 _STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
 _CURRENCY = "$€£¥₹₽₩₺₴₫฿"
 _PRICE = re.compile(
-    rf"(?:[{_CURRENCY}]|\b(?:USD|EUR|GBP|CHF|Fr|Rs|R)\.?)\s?\d{{1,3}}(?:[.,' ]?\d{{3}}){{0,4}}$"
+    rf"(?:[{_CURRENCY}]|\b(?:USD|EUR|GBP|CHF|Fr|Rs|R)\.?)\s?"
+    r"\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$"
 )
 _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|Kč\b|kr\b)")
-_AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}$")
+_AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24
@@ -93,11 +73,19 @@ def put_formulas_into_words(body: "LexborNode") -> None:
     for node in body.css("math"):
         node.replace_with(linear(node))
     for node in body.css("script[type^='math/tex']"):
-        if node.prev is None or not (node.prev.text() or "").strip():
-            node.insert_before(_tex(node.text()))
+        _put_tex(node)
     for node in body.css("img[alt]"):
         if _TEX_CLASS.search(node.attributes.get("class") or ""):
             node.replace_with(_tex(node.attributes.get("alt") or ""))
+
+
+def _put_tex(script: "LexborNode") -> None:
+    """Put a formula's source in the place of its drawing, which MathJax 2 puts before it."""
+    drawing = script.prev
+    if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
+        drawing.replace_with(_tex(script.text()))
+    elif drawing is None or not (drawing.text() or "").strip():
+        script.insert_before(_tex(script.text()))
 
 
 def _tex(source: str) -> str:
@@ -110,14 +98,14 @@ def put_signs_into_words(body: "LexborNode") -> int:
     for node in body.css("input,textarea,select,progress,meter"):
         _put_control(node)
     for node in body.css("svg")[:_SAMPLE]:
-        _put_drawing(node)
+        put_drawing(node)
     for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
-        if node.child is None or node.text().strip() in _LIGATURES:
-            _put_icon(node)
+        if node.child is None or node.text().strip() in LIGATURES:
+            put_icon(node)
     _quote(body)
-    _number_lists(body)
+    number_lists(body)
     pictures = sum(map(_put_picture, body.css("img"))) + _mark_embedded(body)
-    for node in body.css("sup,sub"):
+    for node in body.css("sup,sub,[data-shifted]"):
         node.replace_with(_raised(node))
     for node in body.css("span[class]"):
         if _CENTS_CLASS.search(node.attributes.get("class") or "") and (cents := _cents(node)):
@@ -172,63 +160,7 @@ def _put_control(node: "LexborNode") -> None:
         elif kind == "radio":
             node.replace_with("◉ " if on else "○ ")
         elif kind in _BLANK_VALUE and (value := (attributes.get("value") or "").strip()):
-            node.replace_with(f" {value[:_LONGEST_NAME]} ")
-
-
-def _put_drawing(node: "LexborNode") -> None:
-    """A drawing by its name, and by the words that stand in it."""
-    title = node.css_first("title")
-    name = node.attributes.get("aria-label") or (title.text() if title else "")
-    words = " ".join(text.text() for text in node.css("text"))
-    parent = node.parent
-    if words.strip():
-        node.replace_with(f" {words} ")
-    elif name.strip() and parent is not None and _is_alone(node, parent):
-        node.replace_with(f" {' '.join(name.split())[:_LONGEST_NAME]} ")
-    else:
-        use = node.css_first("use")
-        reference = (
-            (use.attributes.get("href") or use.attributes.get("xlink:href") or "") if use else ""
-        )
-        sign = _icon_sign(
-            f"{node.attributes.get('class') or ''} {reference.replace('#', ' ')}", alone=True
-        )
-        node.replace_with(f" {sign} " if sign else " ")
-
-
-def _put_icon(node: "LexborNode") -> None:
-    """An empty element that an icon font or a style sheet fills, by its name or its class."""
-    attributes = node.attributes
-    name = attributes.get("aria-label") or (
-        attributes.get("title")
-        if attributes.get("role") == "img" or node.tag in ("i", "span")
-        else ""
-    )
-    parent = node.parent
-    if ligature := _LIGATURES.get(node.text().strip()):
-        if "material" in (attributes.get("class") or ""):
-            node.replace_with(ligature)
-    elif name and parent is not None and _is_alone(node, parent):
-        node.insert_child(" ".join(name.split())[:_LONGEST_NAME])
-    elif parent is not None and _is_alone(node, parent):
-        sign = _icon_sign(attributes.get("class") or "", alone=False)
-        if sign:
-            node.insert_child(sign)
-
-
-def _icon_sign(classes: str, *, alone: bool) -> str:
-    """The sign that a class of an icon font stands for; empty if it says neither yes nor no."""
-    if not alone and not _ICON_CLASS.search(classes):
-        return ""
-    spread = classes.replace("-", " ").replace("_", " ")
-    if re.search(r"\bx\b", spread):
-        return "✗"
-    return next((sign for sign, pattern in _ICONS if pattern.search(spread)), "")
-
-
-def _is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
-    """Whether nothing else in the element says anything: then the icon is what it says."""
-    return not _LETTER.search(parent.text().replace(node.text(), "", 1))
+            node.replace_with(f" {value[:LONGEST_NAME]} ")
 
 
 def _put_picture(node: "LexborNode") -> int:
@@ -243,7 +175,7 @@ def _put_picture(node: "LexborNode") -> int:
     parent = node.parent
     sign = words and (not _LETTER.search(words) or _EMOJI_CLASS.search(classes))
     if sign or (
-        words and parent is not None and parent.tag in ("td", "th") and _is_alone(node, parent)
+        words and parent is not None and parent.tag in ("td", "th") and is_alone(node, parent)
     ):
         node.replace_with(words)
         return 0
@@ -260,82 +192,18 @@ def _is_small(length: str | None) -> bool:
 
 
 def _mark(kind: str, words: str) -> str:
-    words = " ".join(words.split())[:_LONGEST_NAME]
+    words = " ".join(words.split())[:LONGEST_NAME]
     return f" [{kind}: {words}] " if words else f" [{kind}] "
-
-
-def _number_lists(body: "LexborNode") -> None:
-    for ordered in body.css("ol"):
-        attributes = ordered.attributes
-        if "list-style" in (attributes.get("style") or "") and "none" in (
-            attributes.get("style") or ""
-        ):
-            continue
-        items = [item for item in ordered.iter() if item.tag == "li"]
-        backwards = "reversed" in attributes
-        number = _integer(attributes.get("start"), len(items) if backwards else 1)
-        for item in items:
-            number = _integer(item.attributes.get("value"), number)
-            first = item.child
-            kind = item.attributes.get("type") or attributes.get("type") or "1"
-            if first is not None:
-                _before_words(item, f"{_counted(number, kind)}. ")
-            number += -1 if backwards else 1
-
-
-def _before_words(item: "LexborNode", mark: str) -> None:
-    """Put a mark before an item's first words, in its paragraph if they stand in one."""
-    inner = item
-    while (first := _first_part(inner)) is not None and first.tag in (
-        "p",
-        "div",
-        "span",
-        "b",
-        "strong",
-    ):
-        inner = first
-    start = inner.child
-    if start is not None:
-        start.insert_before(mark)
-
-
-def _first_part(node: "LexborNode") -> "LexborNode | None":
-    return next(
-        (
-            part
-            for part in node.iter(include_text=True)
-            if not part.is_text_node or part.text().strip()
-        ),
-        None,
-    )
-
-
-def _integer(text: str | None, default: int) -> int:
-    try:
-        return int((text or "")[:9])
-    except ValueError:
-        return default
-
-
-def _counted(number: int, kind: str) -> str:
-    if kind in ("a", "A"):
-        counted = letters(number)
-    elif kind in ("i", "I"):
-        counted = roman(number)
-    elif kind == "α":
-        counted = greek(number)
-    else:
-        counted = str(number)
-    return counted.upper() if kind in ("A", "I") else counted
 
 
 def _raised(node: "LexborNode") -> str:
     text = " ".join(node.text().split())
-    if node.tag == "sup" and (cents := _cents(node)):
+    tag = node.attributes.get("data-shifted") or node.tag or ""
+    if tag == "sup" and (cents := _cents(node)):
         return cents
     if node.css_first("a[href]") or "reference" in (node.attributes.get("class") or ""):
         return f"[{text.strip('[]')}]" if text else ""
-    return _shifted(node.tag or "", text)
+    return _shifted(tag, text)
 
 
 def _shifted(tag: str, text: str) -> str:
@@ -355,7 +223,8 @@ def _cents(node: "LexborNode") -> str:
     before = _text_beside(node, forward=False)
     after = _text_beside(node, forward=True)
     is_price = _PRICE.search(before) or (_AMOUNT.search(before) and _PRICE_AFTER.match(after))
-    return f".{cents[1]}" if is_price else ""
+    point = "" if before.endswith((".", ",")) else "."
+    return f"{point}{cents[1]}" if is_price else ""
 
 
 def _text_beside(node: "LexborNode", *, forward: bool) -> str:

@@ -52,6 +52,8 @@ _SELF_CLOSING = frozenset(
 )
 """Elements without content, or which the next one of their kind closes."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
+SHADOW_ROOT = "data-shadow-root"
+"""The attribute of the element in the place of a shadow tree's template."""
 _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 
 
@@ -93,7 +95,7 @@ def with_shadow_trees(html: str) -> str:
     def drawn(tag: re.Match[str]) -> str:
         if not tag[1]:
             open_templates.append(bool(_SHADOW.search(tag[2])))
-            return "<div>" if open_templates[-1] else tag[0]
+            return f"<div {SHADOW_ROOT}>" if open_templates[-1] else tag[0]
         is_shadow = open_templates.pop() if open_templates else False
         return "</div>" if is_shadow else tag[0]
 

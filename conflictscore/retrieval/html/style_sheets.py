@@ -21,7 +21,14 @@ _HIDING = re.compile(
     r"|text-decoration(?:-line)?\s*:[^;]{0,40}line-through)",
     re.IGNORECASE,
 )
-_NO_SIZE = re.compile(r"(?:^|;)\s*font-size\s*:\s*0*\.?0*(?:px|pt|em|rem|%)?\s*(?:;|!|$)", re.I)
+_NO_SIZE = re.compile(
+    r"(?:^|;)\s*font-size\s*:\s*(?:0*\.?0*(?:px|pt|em|rem|%)?|(?:0?\.\d{1,9}|1(?:\.\d{1,9})?)(?:px|pt))"
+    r"\s*(?:;|!|$)",
+    re.IGNORECASE,
+)
+_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]{1,60})", re.IGNORECASE)
+_GROUND_COLOUR = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]{1,60})", re.IGNORECASE)
+_COLOURS = {"white": "#ffffff", "black": "#000000"}
 _COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
 _CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
 _SHOWN = re.compile(
@@ -44,18 +51,50 @@ _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 
 class _Rule(NamedTuple):
-    """A selector, its weight against others, and whether it hides or shows."""
+    """A selector with its declarations and its weight against others."""
 
     weight: tuple[bool, int, int, int]
     selector: str
-    hides: bool
+    declarations: str
 
 
 def hides(declarations: str) -> bool:
     """Whether declarations of CSS hide an element, or strike its text through."""
     if _HIDING.search(declarations) or _NO_SIZE.search(declarations):
         return True
-    return bool(_COLLAPSED.search(declarations) and _CUT_OFF.search(declarations))
+    if _COLLAPSED.search(declarations) and _CUT_OFF.search(declarations):
+        return True
+    colour, ground = _COLOUR.search(declarations), _GROUND_COLOUR.search(declarations)
+    return bool(colour and ground and _colour(colour[1]) == _colour(ground[1]))
+
+
+def _colour(value: str) -> str:
+    """A colour in one form of it, so that two may be compared."""
+    value = "".join(value.lower().split())
+    if len(value) == 4 and value[0] == "#":
+        value = "#" + "".join(2 * digit for digit in value[1:])
+    return _COLOURS.get(value, value)
+
+
+def declared(
+    body: "LexborNode", sheets: str, wanted: re.Pattern[str]
+) -> Iterator[tuple["LexborNode", str]]:
+    """The elements with declarations in which a pattern is found, the weightiest last."""
+    for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
+        for node in _selected(body, rule.selector):
+            yield node, rule.declarations
+    for node in body.css("[style]"):
+        style = node.attributes.get("style") or ""
+        if wanted.search(style):
+            yield node, style
+
+
+def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
+    """The elements that a selector selects; none by one that the parser does not know."""
+    try:
+        return list(body.css(selector))
+    except Exception:  # noqa: BLE001 - it raises anything
+        return []
 
 
 def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
@@ -63,12 +102,9 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
     state: dict[int, bool] = {}
     nodes: dict[int, LexborNode] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
-        try:
-            matches = body.css(rule.selector)
-        except Exception:  # noqa: BLE001, S112 - a selector that the parser does not know
-            continue
-        for node in matches:
-            state[node.mem_id] = rule.hides
+        hiding = hides(rule.declarations)
+        for node in _selected(body, rule.selector):
+            state[node.mem_id] = hiding
             nodes[node.mem_id] = node
     for node in body.css("[style]"):
         style = node.attributes.get("style") or ""
@@ -88,11 +124,11 @@ def _hides_own(node: "LexborNode", style: str) -> bool:
     return not (only_small and node.css_first("[style*='font-size']") not in (None, node))
 
 
-def white_on_white(body: "LexborNode", html_head: str) -> Iterator["LexborNode"]:
+def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
     """Elements in white, on a page that gives nothing another ground."""
-    if _GROUND.search(html_head) or "stylesheet" in html_head:
+    if _GROUND.search(html_head) or _GROUND.search(sheets) or "stylesheet" in html_head:
         return
-    white = [node for node in body.css("[style]") if _WHITE.search(node.attributes["style"] or "")]
+    white = [node for node, _ in declared(body, sheets, _WHITE)]
     white += [
         node
         for node in body.css("font[color]")
@@ -113,12 +149,14 @@ def _has_ground(node: "LexborNode") -> bool:
     return False
 
 
-def _rules(sheets: str) -> Iterator[_Rule]:
-    """The rules that hide or show, those of ``@media print`` and narrow screens aside."""
+def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
+    """The rules that hide or show, or that a pattern finds, those for print and phones aside."""
     count = 0
     for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
-        hiding = hides(declarations)
-        if not hiding and not _SHOWN.search(declarations):
+        if wanted is not None:
+            if not wanted.search(declarations):
+                continue
+        elif not hides(declarations) and not _SHOWN.search(declarations):
             continue
         for place, selector in enumerate(selectors.split(",")):
             if _NOT_STATIC.search(selector):
@@ -128,7 +166,7 @@ def _rules(sheets: str) -> Iterator[_Rule]:
                 return
             ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
             weight = "!important" in declarations, ids, classes, count + place
-            yield _Rule(weight, selector.strip(), hiding)
+            yield _Rule(weight, selector.strip(), declarations)
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:

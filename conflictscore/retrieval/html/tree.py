@@ -5,12 +5,14 @@ join what stands apart ("10" and a raised "6"). So the tree is first put into a 
 lose nothing. Pages are read in the process of :mod:`~conflictscore.retrieval.reading.box`.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from conflictscore.retrieval.html.page_tables import tables_as_lines
 from conflictscore.retrieval.html.signs import put_formulas_into_words, put_signs_into_words
-from conflictscore.retrieval.html.source import check_size, with_shadow_trees
+from conflictscore.retrieval.html.source import SHADOW_ROOT, check_size, with_shadow_trees
+from conflictscore.retrieval.html.styled import apply_styles
 from conflictscore.retrieval.html.unseen import leave_out_unseen
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ _INLINE = ["bdi", "bdo", "center", "data", "dfn", "font", "label", "meter", "out
 """Elements that extractors drop although their text is part of the sentence around them."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
+_CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
+"""A place at which no word goes on."""
 
 
 class ShownPage(NamedTuple):
@@ -55,13 +59,15 @@ def shown_page(html: str) -> ShownPage:
     body = page.body
     if body is None:
         return ShownPage(page, 0)
+    _fill_slots(body)
     put_formulas_into_words(body)
-    leave_out_unseen(page, body)
+    apply_styles(page, body, leave_out_unseen(page, body))
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
         node.insert_after(node.text())  # it stays, empty: its attribute may be the page's date
         while node.child:
             node.child.decompose()
+    _open_fields(page, body)
     page.unwrap_tags(_INLINE)
     _part_glued_words(body)
     for node in body.css("*"):
@@ -82,6 +88,39 @@ def shown_page(html: str) -> ShownPage:
     return ShownPage(page, pictures)
 
 
+def _fill_slots(body: "LexborNode") -> None:
+    """Move the parts of a shadow tree's host to where the tree draws them; others are not drawn."""
+    for shadow in body.css(f"[{SHADOW_ROOT}]"):
+        host = shadow.parent
+        if host is None or "-" not in (host.tag or ""):
+            continue
+        by_slot: dict[str, list[LexborNode]] = {}
+        for part in list(host.iter(include_text=True)):
+            if part.mem_id != shadow.mem_id:
+                name = "" if part.is_text_node else part.attributes.get("slot") or ""
+                by_slot.setdefault(name, []).append(part)
+        for slot in shadow.css("slot"):
+            parts = by_slot.pop(slot.attributes.get("name") or "", [])
+            if any(part.text().strip() for part in parts):
+                slot.attrs["hidden"] = ""  # it shows its own text where it is given none
+            for part in parts:
+                slot.insert_before(part)
+                part.decompose()
+        for part in [part for rest in by_slot.values() for part in rest]:
+            part.decompose()
+
+
+def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:
+    """Put the lines of fields into blocks, which extractors read."""
+    for field in body.css("textarea"):
+        text = field.text()
+        field.insert_before(page.create_node("pre"))
+        created = field.prev
+        if created is not None and text.strip():
+            created.insert_child(text)
+        field.decompose()
+
+
 def _part_glued_words(body: "LexborNode") -> None:
     """Put a space between labels and values that only a style sheet keeps apart.
 
@@ -99,7 +138,8 @@ def _part_glued_words(body: "LexborNode") -> None:
         if not (first[-1].isalnum() and second[0].isalnum()):
             continue
         classes = before.attributes.get("class"), node.attributes.get("class")
-        if classes[0] != classes[1] or node.tag in ("a", "button"):
+        changes = before.tag != node.tag and _CHANGE.match(first[-1] + second[0])
+        if classes[0] != classes[1] or changes or node.tag in ("a", "button"):
             node.insert_before(" ")
     for node in body.css("*"):
         if node.tag and "-" in node.tag and node.prev is not None and not node.prev.is_text_node:

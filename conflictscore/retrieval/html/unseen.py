@@ -20,12 +20,17 @@ _FOR_SCREEN_READERS = (
 """Classes whose text a browser draws nowhere; screen readers speak it in place of a sign."""
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
+_HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
+_SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
+"""Classes of Bootstrap and Tailwind that show an element again on wide screens."""
 _LETTER = re.compile(r"[^\W_]")
 _SHORT_NAME = 60
 
 
-def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> None:
+def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
     """Remove what is hidden, struck through, or meant for other programs than a browser.
+
+    Returns the page's style sheets.
 
     A formula that is hidden because a picture of it is shown has been put into words before. Words
     for screen readers are kept where they stand for an icon. Blocks with ``aria-hidden`` are
@@ -49,8 +54,19 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> None:
     head = page.head
     for node in list(hidden_by_style(body, sheets)):
         node.decompose()
-    for node in list(white_on_white(body, (head.html or "") if head else "")):
+    for node in list(white_on_white(body, (head.html or "") if head else "", sheets)):
         node.decompose()
+    if page.css_first("link[rel~=stylesheet]") is not None:
+        _leave_out_by_class(body)
+    return sheets
+
+
+def _leave_out_by_class(body: "LexborNode") -> None:
+    """Remove what well-known style sheets, which are not fetched, hide on every screen."""
+    for node in body.css(_HIDDEN_BY_CLASS):
+        names = node.attributes.get("class") or ""
+        if not _SHOWN_SOMEWHERE.search(names):
+            node.decompose()
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:

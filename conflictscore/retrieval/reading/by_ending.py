@@ -8,7 +8,14 @@ from conflictscore.errors import install_hint
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.rows import read_csv, read_jsonl
-from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes, RichText
+from conflictscore.retrieval.reading.texts import (
+    FileDocument,
+    Note,
+    NoteKind,
+    Notes,
+    RichText,
+    pictures_note,
+)
 from conflictscore.retrieval.shaping.decoding import decode
 
 _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
@@ -107,9 +114,7 @@ def _html(text: str) -> RichText:
     whole = whole_text(text)
     if not whole.pictures:
         return RichText(whole.text, whole.title)
-    count = "a picture" if whole.pictures == 1 else f"{whole.pictures} pictures"
-    note = Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
-    return RichText(whole.text, whole.title, (note,))
+    return RichText(whole.text, whole.title, (pictures_note(whole.pictures),))
 
 
 def _markdown(text: str) -> RichText:

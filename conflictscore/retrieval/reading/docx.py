@@ -92,6 +92,7 @@ class _Ground(NamedTuple):
     paragraph: Element | None = None
     shaded: bool = False
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
+    described: str = ""  # by the words that its author gave to a picture
 
 
 class _Walk:
@@ -228,7 +229,7 @@ class _Walk:
             if name == "r":
                 yield self._run(each, ground)
             elif name in _MARKED:
-                yield self._mark(name, _alternative(parent))
+                yield self._mark(name, _alternative(parent) or ground.described)
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
@@ -244,7 +245,7 @@ class _Walk:
             elif name == "sym":
                 yield self._sign(each)
             else:
-                yield from self._inline(each, ground)
+                yield from self._inline(each, _described(each, ground))
 
     def _run(self, run: Element, ground: _Ground) -> str:
         properties = child(run, "rPr")
@@ -331,6 +332,12 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 def _chosen(alternatives: Element) -> Element:
     """The form that Word 2010 and later show, of two forms of the same content."""
     return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
+
+
+def _described(element: Element, ground: _Ground) -> _Ground:
+    """The ground within an element: a drawing has its author's words for what is in it."""
+    words = child(element, "docPr")
+    return ground if words is None else ground._replace(described=words.get("descr") or "")
 
 
 def _alternative(parent: Element) -> str:

@@ -13,22 +13,41 @@ from typing import TYPE_CHECKING
 from conflictscore.retrieval.html.signs import marked_inline
 from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.texts import RichText
+from conflictscore.retrieval.reading.texts import RichText, pictures_note
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
-_STRUCK = re.compile(r"~~(?=[^\s~])[^~]{1,2000}(?<=[^\s~])~~")
-_STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>.{0,20000}?</\1\s{0,9}>", re.I | re.S)
+_STRUCK = re.compile(
+    r"~~(?=[^\s~])(?:[^~\n]|\n(?![ \t]*\n)){1,2000}(?<=[^\s~])~~"
+    r"|(?<![\w~])~(?=[^\s~/])[^~\n]{1,500}(?<=[^\s~])~(?![\w~/])"
+)
+_UNSEEN_TAG = re.compile(
+    r"<(?:(del|s|strike)\b[^<>]{0,200}|(div|p|span|section|details|ul|ol|table)\s(?:[^<>]{0,200}\s)?"
+    r"(?:hidden\b|style\s{0,9}=\s{0,9}[\"'][^<>\"']{0,200}display\s{0,9}:\s{0,9}none)[^<>]{0,200})>"
+    r".{0,20000}?</(?:\1|\2)\s{0,9}>",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Elements that are struck or hidden; Markdown within them makes several blocks of them."""
+_CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
+_TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n|\Z)", re.S)
+_FRONT_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
 _IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\](?:\([^()\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])?")
-_DEFINITION = re.compile(r" {0,3}\[[^\[\]\n]{1,999}\]:[ \t]*\S")
+_IMAGE_TAG = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\salt\s{0,9}=\s{0,9}([\"'])(.{0,1000}?)\1", re.IGNORECASE | re.DOTALL)
+IMAGE_MARK = "[image"
+_DEFINITION = re.compile(
+    r" {0,3}\[(?!\^)[^\[\]\n]{1,999}\]:[ \t]*(?:<[^<>\n]{0,999}>|[^\s<]\S{0,999})"
+    r"(?:[ \t]+(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\)))?[ \t]*$"
+)
+_ESCAPED = re.compile(r"\\([*_#.+!>~()\[\]-])")
+_ITEM_NUMBER = re.compile(r"([ \t]*(?:[-*+>][ \t]+)*)(\d{1,9})(?=[.)](?:\s|$))")
 _SHORT_CODES = {
     "white_check_mark": "✅", "heavy_check_mark": "✔", "ballot_box_with_check": "☑", "x": "❌",
     "negative_squared_cross_mark": "❎", "heavy_multiplication_x": "✖", "warning": "⚠",
@@ -53,11 +72,12 @@ def read_markdown(source: str) -> RichText:
 
     A ``#`` in code is no heading, and a title in YAML above the text counts before any.
     """
-    front = _FRONT_MATTER.match(source)
+    front = _FRONT_MATTER.match(source) or _TOML_FRONT_MATTER.match(source)
     front_title = _FRONT_TITLE.search(front[1]) if front else None
     body = source[front.end() :] if front else source
     lines = body.split("\n")
     tokens = _parser().parse(body)
+    _number_items(tokens, lines)
     pieces: list[str] = []
     prose: list[str] = []
     line = 0
@@ -69,7 +89,25 @@ def read_markdown(source: str) -> RichText:
     pieces.append(_seen_prose("\n".join([*prose, *lines[line:]])))
     text = "\n".join(piece for piece in pieces if piece.strip())
     title = front_title[1] if front_title else _first_heading(tokens)
-    return RichText(text, title)
+    pictures = text.count(IMAGE_MARK)
+    if not pictures:
+        return RichText(text, title)
+    return RichText(text, title, (pictures_note(pictures),))
+
+
+def _number_items(tokens: list["Token"], lines: list[str]) -> None:
+    """Give the items of lists the numbers that they are shown with, whatever their source says."""
+    numbers: list[int] = []
+    for token in tokens:
+        if token.type in ("ordered_list_open", "bullet_list_open"):
+            numbers.append(int(token.attrs.get("start", 1)) if token.type[0] == "o" else -1)
+        elif token.type in ("ordered_list_close", "bullet_list_close"):
+            numbers.pop()
+        elif token.type == "list_item_open" and token.map and numbers[-1] >= 0:
+            line = token.map[0]
+            if item := _ITEM_NUMBER.match(lines[line]):
+                lines[line] = f"{item[1]}{numbers[-1]}{lines[line][item.end() :]}"
+            numbers[-1] += 1
 
 
 def _verbatim_blocks(tokens: list["Token"]) -> Iterator["Token"]:
@@ -88,7 +126,8 @@ def _first_heading(tokens: list["Token"]) -> str:
 def _seen_prose(text: str) -> str:
     """Blocks without code: comments, struck text and definitions gone, HTML as on a page."""
     text = _without_comments(text)
-    text = _STRUCK_TAG.sub("", text) if "</" in text else text
+    text = _UNSEEN_TAG.sub("", text) if "</" in text else text
+    text = _without(_CODE_SPAN_OR_STRUCK, text) if "~" in text else text
     tokens = _parser().parse(text)
     lines = text.split("\n")
     seen_blocks: list[str] = []
@@ -131,6 +170,11 @@ def _without_comments(text: str) -> str:
     return "".join([*pieces, text[place:]])
 
 
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """A text without what the pattern calls ``gone``; its other matches are code, which stays."""
+    return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
+
+
 def _seen_inline(line: str) -> str:
     """A line of a paragraph; code in it stays as it is."""
     pieces: list[str] = []
@@ -142,12 +186,23 @@ def _seen_inline(line: str) -> str:
 
 
 def _seen_words(text: str) -> str:
-    if "~~" in text:
-        text = _STRUCK.sub("", text)
     if "![" in text:
-        text = _IMAGE.sub(lambda image: f"[image: {image[1]}]" if image[1].strip() else "", text)
+        text = _IMAGE.sub(lambda image: _image_mark(image[1]), text)
     if ":" in text:
         text = _SHORT_CODE.sub(lambda code: _SHORT_CODES[code[1]], text)
     if "<" in text:
+        text = _IMAGE_TAG.sub(_image_of_tag, text)
         text = _TAG.sub("", marked_inline(text))
+    if "\\" in text and "$" not in text:  # in a formula it begins a command
+        text = _ESCAPED.sub(r"\1", text)
     return unescape(text) if "&" in text else text
+
+
+def _image_mark(words: str) -> str:
+    return f"{IMAGE_MARK}: {' '.join(words.split())}]" if words.strip() else f"{IMAGE_MARK}]"
+
+
+def _image_of_tag(tag: re.Match[str]) -> str:
+    """The mark of a picture in HTML; nothing for decoration, which has an empty text."""
+    words = _ALTERNATIVE.search(tag[0])
+    return "" if words and not words[2].strip() else _image_mark(words[2] if words else "")

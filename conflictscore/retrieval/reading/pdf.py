@@ -14,9 +14,10 @@ from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.pdf_columns import PageLine, laid_out
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
+from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
 from conflictscore.retrieval.reading.pdf_runs import PageRuns
 from conflictscore.retrieval.reading.pdf_sight import Sight
-from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
 """Character that pdfium inserts where a word is divided at the end of a line."""
@@ -77,13 +78,23 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     pages: list[list[PageLine]] = []
     values: list[str] = []
     watermarks: list[str] = []
+    drawn: list[list[Area]] = []
     for page in file:
-        page_lines, marks = _page_lines(page, sight)
+        page_lines, marks, areas = _page_lines(page, sight)
         pages.append(page_lines)
+        drawn.append(areas)
         watermarks += marks
         values.append("\n".join(_form_values(page)))
         page.close()
-    texts = ["\n".join(line.text for line in page) for page in without_running_heads(pages)]
+    texts: list[str] = []
+    logos: set[tuple[int, ...]] = set()
+    pictures_marked = 0
+    for page_lines, areas in zip(without_running_heads(pages), drawn, strict=True):
+        shown = [area for area in areas if tuple(map(round, area)) not in logos]
+        logos.update(tuple(map(round, area)) for area in areas)
+        marked = with_marks(page_lines, shown) if page_lines else page_lines
+        pictures_marked += len(marked) - len(page_lines)
+        texts.append("\n".join(line.text for line in marked))
     both = [f"{text}\n{form}".strip() for text, form in zip(texts, values, strict=True)]
     empty = sum(not text for text in both)
     text = _undivided("\n\n".join(filter(None, both)))
@@ -91,6 +102,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     if sight.unsure:
         sentence = "some text is read that its pages may not show (in white, or behind a clip)"
         notes.append(Note(NoteKind.UNSEEN, sentence))
+    if pictures_marked:
+        notes.append(pictures_note(pictures_marked))
     return "\n".join([*dict.fromkeys(watermarks), text]), empty, notes
 
 
@@ -139,10 +152,15 @@ def _last_word(text: str) -> str:
     return _first_word(text[::-1])[::-1]
 
 
-def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str]]:
-    """The lines of a page that a person sees, and its watermarks."""
-    runs, marks = split_watermarks(sight.seen(page, [*PageRuns(page, sight.may_be_unseen)]))
-    return laid_out(lines(runs)), marks
+def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], list[Area]]:
+    """The lines of a page that a person sees, its watermarks, and the places of its pictures."""
+    objects = PageObjects(page)
+    sight.covered = objects.covered
+    seen = sight.seen(page, [*PageRuns(page, sight.may_be_unseen)])
+    runs, marks = split_watermarks(seen)
+    points = [(run.x, run.y) for run in seen] if objects.images else []
+    areas = pictures(objects.images, page.get_size(), points)
+    return laid_out(lines(runs)), marks, areas
 
 
 def _form_values(page: Any) -> Iterator[str]:

@@ -125,7 +125,7 @@ def _mark(run: TextRun, base: TextRun) -> str:
 
 
 def _is_below(base: TextRun | None, run: TextRun) -> bool:
-    return base is not None and run.x < base.x and base.y - run.y > base.size / 2
+    return base is not None and run.x <= base.x + 1 and base.y - run.y > base.size / 2
 
 
 def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:

@@ -23,6 +23,8 @@ _UNPAINTED = (3, 7)
 """Modes of drawing text that paint nothing."""
 _LIGHT, _FAINT = 200, 80
 """Least of red, green and blue from which text may not show, and opacity up to which, of 255."""
+_SMALLEST = 1.0
+"""Points of letters that a person sees."""
 _DIFFERENT = 24
 """Steps of grey, of 255, that a person sees."""
 _PIXELS = 1_800
@@ -51,13 +53,17 @@ class _Area(NamedTuple):
 
 
 class Sight:
-    """The visible text of pages; ``unsure`` counts runs that there was no time to look at."""
+    """The visible text of pages; ``unsure`` counts runs that there was no time to look at.
+
+    ``covered`` are the texts of the current page that something else may be painted over.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._calls = calls()
         self._layers = _has_layers(data)
         self._seconds = _SECONDS
         self.unsure = 0
+        self.covered: set[int] = set()  # texts of the page, by their addresses
         self._colour = (ctypes.c_uint * 4)()
         self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
         self._floats = (ctypes.c_float * 4)()
@@ -67,7 +73,7 @@ class Sight:
         """Whether the properties of an object that draws text are those of unseen text."""
         if not owner:
             return False
-        if self._layers or self._calls.mode(owner) in _UNPAINTED:
+        if self._layers or owner in self.covered or self._calls.mode(owner) in _UNPAINTED:
             return True
         if self._calls.colour(owner, *self._colours):
             red, green, blue, opacity = self._colour
@@ -79,9 +85,10 @@ class Sight:
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
         """The runs that a person sees on a page."""
+        runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]
         if not doubtful:
-            return list(runs)
+            return runs
         owners = {run.owner for run in doubtful}
         unpainted_owners = {owner for owner in owners if self._calls.mode(owner) in _UNPAINTED}
         unseen = _without_image(page, doubtful, unpainted_owners) if unpainted_owners else set()

@@ -34,6 +34,12 @@ class Calls:
         self.clip_segment = plain("FPDFClipPath_GetPathSegment", _ADDRESS, _ADDRESS, _INT, _INT)
         self.point = plain("FPDFPathSegment_GetPoint", _INT, *[_ADDRESS] * 3)
         self.bounds = plain("FPDFPageObj_GetBounds", _INT, *[_ADDRESS] * 5)
+        self.count_objects = plain("FPDFPage_CountObjects", _INT, _ADDRESS)
+        self.object = plain("FPDFPage_GetObject", _ADDRESS, _ADDRESS, _INT)
+        self.kind = plain("FPDFPageObj_GetType", _INT, _ADDRESS)
+        self.count_parts = plain("FPDFFormObj_CountObjects", _INT, _ADDRESS)
+        self.part = plain("FPDFFormObj_GetObject", _ADDRESS, _ADDRESS, _UNSIGNED)
+        self.draw_mode = plain("FPDFPath_GetDrawMode", _INT, _ADDRESS, _ADDRESS, _ADDRESS)
         self.set_active = plain("FPDFPageObj_SetIsActive", _INT, _ADDRESS, _INT)
 
 

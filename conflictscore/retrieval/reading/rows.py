@@ -182,8 +182,8 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
     """The object that holds the text, wherever a tool put it, with its metadata beside it.
 
     That is the row itself; else the first object within it that has a text: ``kwargs`` of
-    LangChain, ``__data__`` and ``text_resource`` of LlamaIndex, ``_source`` of Elasticsearch. A
-    text in pieces is one of several lines.
+    LangChain, ``__data__`` and ``text_resource`` of LlamaIndex, ``_source`` of Elasticsearch; else
+    its metadata, as in exports of Pinecone. A text in pieces is one of several lines.
     """
     inner = fields
     metadata: dict[str, Any] = {}
@@ -193,6 +193,8 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
             break
         inner = _inner_object(inner)
     inner = {**inner, **_joined_pieces(inner)}
+    if metadata and not any(key in inner for key in TEXT_KEYS):
+        inner = inner | {key: metadata[key] for key in TEXT_KEYS if key in metadata}
     if metadata:
         inner = {key: value for key, value in inner.items() if key not in _METADATA_FIELDS}
         inner["metadata"] = metadata
@@ -210,8 +212,13 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of an object that come in pieces, each piece a line."""
-    return {
+    """The texts of an object that come in pieces, each piece a line, or as an object's ``value``."""
+    values = {
+        key: value
+        for key in TEXT_KEYS
+        if isinstance(held := fields.get(key), dict) and isinstance(value := held.get("value"), str)
+    }
+    return values | {
         key: "\n".join(pieces)
         for key in TEXT_KEYS
         if isinstance(pieces := fields.get(key), list)

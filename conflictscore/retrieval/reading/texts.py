@@ -47,6 +47,12 @@ class Note(str):
 Notes = list[Note]
 
 
+def pictures_note(pictures: int) -> Note:
+    """The note that so many pictures are marked in a text."""
+    count = "a picture" if pictures == 1 else f"{pictures} pictures"
+    return Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
+
+
 class RichText(NamedTuple):
     """Text of a file with a layout, and notes on what could not be read; they name no file."""
 

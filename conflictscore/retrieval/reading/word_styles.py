@@ -9,6 +9,7 @@ from conflictscore.retrieval.reading.ooxml import (
     children,
     is_on,
     name_of,
+    number_of,
     value_of,
 )
 
@@ -17,6 +18,8 @@ _DEEPEST = 12
 """Styles that are based on each other."""
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
+_RAISED = 6
+"""Half points above or below the line."""
 _SMALLEST = 4
 """Half points; smaller letters are hidden."""
 
@@ -74,6 +77,9 @@ class Styles:
         for looks in self._looks(paragraph, run):
             if place := value_of(looks, "vertAlign"):
                 return place
+            height = number_of(looks, "position", default=0)
+            if abs(height) >= _RAISED:
+                return "superscript" if height > 0 else "subscript"
         return ""
 
     def list_of(self, paragraph: Element | None) -> tuple[str, int] | None:

@@ -2,7 +2,7 @@
 
 import re
 
-_WHOLE = re.compile(r"\w+|[({\[|].*[)}\]|]", re.DOTALL)
+_WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
 
 
 def grouped(text: str) -> str:

@@ -38,6 +38,15 @@ FILLER = (
         ('<my-text>The bridge opened in 1932.</my-text><p>It is <x-y>red</x-y> now.</p>', ['opened in 1932', 'is red now'], []),
         ('<p><ruby>漢<rt>kan</rt></ruby> is old.</p>', ['漢'], []),
         ('<p>The <button>1932</button> <abbr title=x>EU</abbr> <cite>Poe</cite> <q>yes</q> is here.</p>', ['EU Poe'], []),
+        ('<div role=table><div role=row><i role=columnheader>Bridge</i><i role=columnheader>Opened</i></div><div role=row><i role=cell>Vik</i><i role=cell>1932</i></div></div>', ['Bridge | Opened', 'Vik | 1932'], []),
+        ('<ul><li><i class="fa fa-check"></i> Dogs<li><svg><title>No</title></svg> Cars</ul><p>Rated: <b role=img aria-label="4 of 5"></b></p>', ['✓ Dogs', 'No Cars', 'Rated: 4 of 5'], []),
+        ('<table><tr><th>Toll<th>Due<tr><td>Dogs<td><b role=checkbox aria-checked=true></b><tr><td>Cars<td><svg role=img><desc>No</desc></svg></table>', ['Dogs | ☑', 'Cars | No'], []),
+        ('<p>So <span class=MathJax>106</span><script type="math/tex">10^6</script> and <math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>a</mi></mrow></mfrac></math>.</p>', ['So 10^6 and 1/(2a).'], ['106']),
+        ('<p>10<span style="vertical-align:super">6</span> at 1.299,<sup>99</sup> €</p>', ['10^6 at 1.299,99 €'], ['106']),
+        ('<ol style="list-style-type:upper-roman"><li>Opening<li>Toll</ol>', ['I. Opening', 'II. Toll'], []),
+        ('<div style="white-space:pre-line">Vik 1932\nPoe 1940</div><textarea>Mid 1950</textarea>', ['Vik 1932 Poe 1940', 'Mid 1950'], []),
+        ('<x-y><template shadowrootmode=open><p>Opened <slot name=a>never</slot> in <slot></slot></p></template><b slot=a>again</b>1932<b slot=c>1950</b></x-y>', ['Opened again in 1932'], ['never', '1950']),
+        ('<p style="color:#eee;background:#eee">1950</p><p style="font-size:.5px">1951</p><ul><li><b>Opened</b><span>1932</span></ul>', ['Opened 1932'], ['1950', '1951']),
         ('<h2>Opened in <time>1932</time></h2><ul><li>Cost: <output>5</output> million</li><li>Red <sup>2</sup></li></ul>', ['Opened in 1932', 'Cost: 5 million'], []),
     ],
 )  # fmt: skip
@@ -52,6 +61,23 @@ def test_all_that_is_shown_is_read_and_nothing_else(
         read = " ".join(text.split())
         assert [part for part in shown if part not in read] == []
         assert [part for part in unseen if part in read] == []
+
+
+def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetched_hide() -> None:
+    html = (
+        "<head><link rel=stylesheet href=a.css></head><p class='hidden'>1950</p><p class='d-none d-md-block'>1932</p>"
+        "<style>.a{list-style-type:lower-alpha}.b{vertical-align:sub}.c{white-space:pre}</style>"
+        "<ol class=a><li>Opening</ol><p>H<i class=b>2</i>O</p><div class=c>Vik 1932\nPoe 1940</div>"
+    )
+    assert whole_text(html).text.split("\n") == [
+        "1932",
+        "a. Opening",
+        "H_2O",
+        "Vik 1932",
+        "Poe 1940",
+    ]
+    white = "<style>.w{color:white}</style><p class=w>1950</p><p>1932</p>"
+    assert whole_text(white).text == "1932"
 
 
 def test_a_snippet_keeps_its_raised_digits_apart() -> None:

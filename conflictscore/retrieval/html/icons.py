@@ -1,0 +1,116 @@
+"""Icons of a page as the signs that they draw: by their name, their class or their drawing."""
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+LONGEST_NAME = 300
+"""Characters of a picture's name that are read."""
+_LETTER = re.compile(r"[^\W_]")
+_ICONS = (
+    ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
+    (
+        "✗",
+        re.compile(r"\b(?:times|cross|close|xmark|no|false|remove|cancel|fail)\b", re.IGNORECASE),
+    ),
+    ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
+    ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
+)
+"""Signs that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
+_ICON_CLASS = re.compile(
+    r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
+    r"(?:[-\s]|$)[\w\s-]*",
+    re.IGNORECASE,
+)
+LIGATURES = {
+    "check": "✓",
+    "done": "✓",
+    "check_circle": "✓",
+    "close": "✗",
+    "cancel": "✗",
+    "clear": "✗",
+    "check_box": "☑",
+    "check_box_outline_blank": "☐",
+    "star": "★",
+}
+"""Words that an icon font draws as signs."""
+_BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
+"""Elements in which an icon may stand before words that it says yes or no to."""
+
+
+def put_drawing(node: "LexborNode") -> None:
+    """A drawing by its name, and by the words that stand in it."""
+    attributes = node.attributes
+    title = node.css_first("title,desc")
+    name = attributes.get("aria-label") or (title.text() if title else "")
+    words = " ".join(text.text() for text in node.css("text"))
+    use = node.css_first("use")
+    reference = (
+        (use.attributes.get("href") or use.attributes.get("xlink:href") or "") if use else ""
+    )
+    sign = _icon_sign(f"{attributes.get('class') or ''} {reference.replace('#', ' ')}", alone=True)
+    if words.strip():
+        node.replace_with(f" {words} ")
+    elif name.strip() and _says_all(node, name):
+        node.replace_with(f" {_shortened(name)} ")
+    else:
+        node.replace_with(f" {sign} " if sign else " ")
+
+
+def put_icon(node: "LexborNode") -> None:
+    """An empty element that an icon font or a style sheet fills, by its name or its class."""
+    attributes = node.attributes
+    is_picture = attributes.get("role") == "img"
+    name = attributes.get("aria-label") or (
+        attributes.get("title") if is_picture or node.tag in ("i", "span") else ""
+    )
+    classes = attributes.get("class") or ""
+    if ligature := LIGATURES.get(node.text().strip()):
+        if "material" in classes:
+            node.replace_with(ligature)
+    elif attributes.get("role") in ("checkbox", "switch", "menuitemcheckbox"):
+        node.insert_child("☑ " if attributes.get("aria-checked") == "true" else "☐ ")
+    elif name and (is_picture or _says_all(node, name)):
+        node.insert_child(_shortened(name))
+    elif (sign := _icon_sign(classes, alone=False)) and (
+        _stands_before_words(node) or _is_alone_in_parent(node)
+    ):
+        node.insert_child(f"{sign} ")
+
+
+def _shortened(name: str) -> str:
+    return " ".join(name.split())[:LONGEST_NAME]
+
+
+def _says_all(node: "LexborNode", name: str) -> bool:
+    """Whether an icon's name is all that its element says, or says yes or no to its words."""
+    says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
+    return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
+
+
+def _stands_before_words(node: "LexborNode") -> bool:
+    parent, before = node.parent, node.prev
+    if before is not None and before.is_text_node and not (before.text() or "").strip():
+        before = before.prev
+    return before is None and parent is not None and parent.tag in _BEFORE_WORDS
+
+
+def _is_alone_in_parent(node: "LexborNode") -> bool:
+    return node.parent is not None and is_alone(node, node.parent)
+
+
+def _icon_sign(classes: str, *, alone: bool) -> str:
+    """The sign that a class of an icon font stands for; empty if it says neither yes nor no."""
+    if not alone and not _ICON_CLASS.search(classes):
+        return ""
+    spread = classes.replace("-", " ").replace("_", " ")
+    if re.search(r"\bx\b", spread):
+        return "✗"
+    return next((sign for sign, pattern in _ICONS if pattern.search(spread)), "")
+
+
+def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
+    """Whether nothing else in the element says anything: then the icon is what it says."""
+    return not _LETTER.search(parent.text().replace(node.text(), "", 1))

@@ -1,0 +1,72 @@
+"""Numbers before the items of a page's lists, as a browser draws them."""
+
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.shaping.counting import greek, letters, roman
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+
+def number_lists(body: "LexborNode") -> None:
+    """Put a number before each item; lists without numbers are left as they are."""
+    for ordered in body.css("ol"):
+        attributes = ordered.attributes
+        if attributes.get("type") == "none":
+            continue
+        items = [item for item in ordered.iter() if item.tag == "li"]
+        backwards = "reversed" in attributes
+        number = _integer(attributes.get("start"), len(items) if backwards else 1)
+        for item in items:
+            number = _integer(item.attributes.get("value"), number)
+            first = item.child
+            kind = item.attributes.get("type") or attributes.get("type") or "1"
+            if first is not None:
+                _before_words(item, f"{_counted(number, kind)}. ")
+            number += -1 if backwards else 1
+
+
+def _before_words(item: "LexborNode", mark: str) -> None:
+    """Put a mark before an item's first words, in its paragraph if they stand in one."""
+    inner = item
+    while (first := _first_part(inner)) is not None and first.tag in (
+        "p",
+        "div",
+        "span",
+        "b",
+        "strong",
+    ):
+        inner = first
+    start = inner.child
+    if start is not None:
+        start.insert_before(mark)
+
+
+def _first_part(node: "LexborNode") -> "LexborNode | None":
+    return next(
+        (
+            part
+            for part in node.iter(include_text=True)
+            if not part.is_text_node or part.text().strip()
+        ),
+        None,
+    )
+
+
+def _integer(text: str | None, default: int) -> int:
+    try:
+        return int((text or "")[:9])
+    except ValueError:
+        return default
+
+
+def _counted(number: int, kind: str) -> str:
+    if kind in ("a", "A"):
+        counted = letters(number)
+    elif kind in ("i", "I"):
+        counted = roman(number)
+    elif kind == "α":
+        counted = greek(number)
+    else:
+        counted = str(number)
+    return counted.upper() if kind in ("A", "I") else counted

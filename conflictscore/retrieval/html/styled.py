@@ -1,0 +1,87 @@
+"""Styles that change what a text says: raised letters, list numbers, kept lines, rows of cells."""
+
+import re
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.html.style_sheets import declared
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_STYLED = re.compile(
+    r"(?:^|;)\s*(?:vertical-align\s*:\s*(?:super|sub)\b|list-style(?:-type)?\s*:"
+    r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*table-row)",
+    re.IGNORECASE,
+)
+_SHIFTED = re.compile(r"(?:^|;)\s*vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_LIST = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]{1,60})", re.IGNORECASE)
+_PREFORMATTED = re.compile(r"(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)", re.IGNORECASE)
+_ROW = re.compile(r"(?:^|;)\s*display\s*:\s*table-row", re.IGNORECASE)
+_NUMBERS = {
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "lower-roman": "i",
+    "upper-roman": "I",
+    "lower-greek": "α",
+    "decimal": "1",
+    "decimal-leading-zero": "1",
+    "none": "none",
+    "disc": "none",
+    "circle": "none",
+    "square": "none",
+}
+"""The type of a list by the word of a style sheet."""
+_BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl"
+_LONGEST_CELL = 200
+
+
+def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
+    """Put what styles say into the tree: an attribute, a ``pre``, or a row as one line."""
+    for node, declarations in declared(body, sheets, _STYLED):
+        if shifted := _SHIFTED.search(declarations):
+            node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"
+        if node.tag == "ol" and (style := _LIST.search(declarations)):
+            kinds = (_NUMBERS.get(word) for word in style[1].lower().split())
+            if kind := next(filter(None, kinds), ""):
+                node.attrs["type"] = kind
+        if _PREFORMATTED.search(declarations):
+            _keep_lines(page, node)
+        if _ROW.search(declarations):
+            _join_cells(page, node)
+    for node in body.css("[role=row]"):
+        _join_cells(page, node)
+
+
+def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:
+    if node.tag in ("pre", "code", "textarea", "body") or node.css_first(_BLOCKS) not in (
+        None,
+        node,
+    ):
+        return
+    if "\n" not in node.text().strip():
+        return
+    for part in list(node.iter(include_text=True)):
+        if not part.is_text_node:
+            continue
+        lines = (part.text() or "").split("\n")
+        for number, line in enumerate(lines):
+            if number:
+                part.insert_before(page.create_node("br"))
+            part.insert_before(line)
+        part.decompose()
+
+
+def _join_cells(page: "LexborHTMLParser", row: "LexborNode") -> None:
+    """Put a row that is no ``tr`` on one line, with marks between its cells."""
+    cells = [cell for cell in row.iter() if cell.tag != "br"]
+    texts = [" ".join(cell.text(separator=" ").split()) for cell in cells]
+    if row.tag == "tr" or len(cells) < 2 or max(map(len, texts)) > _LONGEST_CELL:
+        return
+    line = page.create_node("p")
+    row.insert_before(line)
+    created = row.prev
+    if created is not None:
+        created.insert_child(" | ".join(texts))
+        row.decompose()

@@ -1,0 +1,132 @@
+"""Objects of a PDF page beside its text: its pictures, and what is painted over text."""
+
+import ctypes
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from conflictscore.retrieval.reading.pdf_columns import PageLine
+from conflictscore.retrieval.reading.pdfium_calls import address, calls
+
+_TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
+"""Kinds of objects, as pdfium numbers them."""
+_MOST_OBJECTS = 20_000
+"""Objects of a page that are looked at."""
+_MOST_COVERS = 50
+"""Areas of a page that may cover text."""
+_OPAQUE = 250
+"""Least opacity, of 255, of what covers text."""
+_SMALLEST = 24.0
+"""Points; smaller images are signs and lines."""
+_BACKGROUND = 0.6
+"""Part of a page from which an image with text over it is a scan or a background."""
+_TOUCHING = 2.0
+"""Points between the parts of an image that is stored in several."""
+_MARK = "[picture]"
+
+
+class Area(NamedTuple):
+    """A rectangle on a page, in points from its lower left corner."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies within it."""
+        return self.left <= x <= self.right and self.bottom <= y <= self.top
+
+
+class PageObjects:
+    """One look at a page's objects: ``images``, and the texts that later objects may cover."""
+
+    def __init__(self, page: Any) -> None:
+        self._calls = calls()
+        self._floats = (ctypes.c_float * 4)()
+        self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
+        self._numbers = (ctypes.c_uint * 4)()
+        self._number_places = [ctypes.addressof(self._numbers) + 4 * place for place in range(4)]
+        handle = address(page.raw)
+        count = min(self._calls.count_objects(handle), _MOST_OBJECTS)
+        objects = [self._calls.object(handle, place) for place in range(count)]
+        self.covered: set[int] = set()
+        self.images: list[Area] = []
+        covers: list[Area] = []
+        for each in reversed(objects):
+            kind = self._calls.kind(each)
+            if kind == _TEXT:
+                if covers and (area := self._area(each)) and _is_covered(area, covers):
+                    self.covered.add(each)
+            elif kind in (_IMAGE, _FORM) and (area := self._area(each)):
+                if kind == _IMAGE or self._holds_image(each):
+                    self.images.append(area)
+                if kind == _IMAGE and len(covers) < _MOST_COVERS:
+                    covers.append(area)
+            elif kind == _PATH and len(covers) < _MOST_COVERS and self._is_filled(each):
+                covers += filter(None, [self._area(each)])
+
+    def _area(self, each: int) -> Area | None:
+        return Area(*self._floats) if self._calls.bounds(each, *self._places) else None
+
+    def _is_filled(self, path: int) -> bool:
+        fill, opacity = self._number_places[0], 3
+        if not self._calls.draw_mode(path, fill, self._number_places[1]) or not self._numbers[0]:
+            return False
+        return bool(
+            self._calls.colour(path, *self._number_places) and self._numbers[opacity] >= _OPAQUE
+        )
+
+    def _holds_image(self, form: int) -> bool:
+        count = min(self._calls.count_parts(form), _MOST_OBJECTS)
+        kinds = (self._calls.kind(self._calls.part(form, place)) for place in range(count))
+        return _IMAGE in kinds
+
+
+def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
+    x, y = (text.left + text.right) / 2, (text.bottom + text.top) / 2
+    return any(cover.holds(x, y) for cover in covers)
+
+
+def pictures(
+    images: Iterable[Area], page_size: tuple[float, float], points: Sequence[tuple[float, float]]
+) -> list[Area]:
+    """The images that are pictures: large enough, and no ground of the text at these points."""
+    whole: list[Area] = []
+    for image in sorted(images, key=lambda area: (area.left, -area.top)):
+        last = whole[-1] if whole else None
+        if last and abs(last.left - image.left) < 1 and abs(last.bottom - image.top) < _TOUCHING:
+            whole[-1] = last._replace(bottom=image.bottom)
+        else:
+            whole.append(image)
+    width, height = page_size
+    return [
+        area
+        for area in whole
+        if min(area.right - area.left, area.top - area.bottom) >= _SMALLEST
+        and not (
+            (area.right - area.left) * (area.top - area.bottom) > _BACKGROUND * width * height
+            and any(area.holds(x, y) for x, y in points)
+        )
+    ]
+
+
+def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLine]:
+    """The lines of a page with a mark for each picture, where a gap between lines holds it."""
+    marked = list(lines)
+    for area in sorted(areas, key=lambda area: -area.top):
+        place = next(_places(marked, area), len(marked))
+        marked.insert(place, PageLine(_MARK, area.bottom, area.top - area.bottom))
+    return marked
+
+
+def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
+    """The places of the lines that stand below a picture, each behind one that stands above it."""
+    middle = (area.top + area.bottom) / 2
+    for place, line in enumerate(lines):
+        is_below = line.y < middle
+        if is_below and (
+            not place or lines[place - 1].y >= middle or lines[place - 1].text == _MARK
+        ):
+            inside = line.y > area.bottom or (place and area.bottom < lines[place - 1].y < area.top)
+            if not inside:
+                yield place
