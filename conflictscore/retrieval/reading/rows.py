@@ -212,7 +212,7 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of an object that come in pieces, each piece a line, or as an object's ``value``."""
+    """The texts of an object that come in pieces, each a line, or as an object's ``value``."""
     values = {
         key: value
         for key in TEXT_KEYS
