@@ -1,0 +1,133 @@
+"""One rule for every format, as the guide's table has it: what is seen is read, and nothing else."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.document_files import read_documents
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.by_ending import read_file
+from conflictscore.retrieval.reading.texts import NoteKind
+from tests.retrieval.pdf_files import drawn, pdf, table
+from tests.retrieval.test_docx import cell, docx, p, run
+
+pytest.importorskip("pypdfium2")
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "documents.md"
+
+
+class Cell(NamedTuple):
+    """A file, what is read of it, what is not, and the kind of the note; no text if it is refused."""
+
+    data: bytes
+    text: str
+    unseen: str = ""
+    note: NoteKind | None = None
+
+
+SOME_ROWS = [("Bridge", "Opened", "Toll"), ("Vik", "", "2"), ("Poe", "1932", "3")]
+X = (72, 200, 300)
+ROWS = "".join(f"<w:tr>{''.join(map(cell, row))}</w:tr>" for row in SOME_ROWS)
+IMAGE = "q 200 0 0 100 72 500 cm BI /W 2 /H 1 /CS /G /BPC 8 ID 7z EI Q\n"
+PICTURE = "<w:r><w:drawing><inline><docPr descr='mast'/><pic/></inline></w:drawing></w:r>"
+POWER = "<m:oMath><m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>6</m:t></m:r></m:sup></m:sSup></m:oMath>"
+NUMBERING = (
+    "<w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:numFmt w:val='decimal'/>"
+    "<w:lvlText w:val='Article %1.'/></w:lvl></w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num>"
+)
+CLAUSE = "<w:pPr><w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr></w:pPr>"
+SYMBOL = "/Font << /F1 3 0 R /S << /Type /Font /Subtype /Type1 /BaseFont /Symbol >> >>"
+
+
+def page(number: int, *lines: str) -> str:
+    """A page with a head, a foot and these lines between them."""
+    foot = drawn(f"Page {number} of 2", y=40)
+    return (
+        drawn("Log", y=800) + "".join(drawn(a, y=700 - 15 * n) for n, a in enumerate(lines)) + foot
+    )
+
+
+MARKED, NOTED = NoteKind.NOT_IN_WORDS, NoteKind.ENCODING
+HALF = "Brücke " * 9
+
+CELLS = {
+    ("tables", ".html"): Cell(b"<table><tr><th>Bridge<th>Opened<th>Toll<tr><td>Vik<td><td>2</table>", "Vik |  | 2"),
+    ("tables", ".md"): Cell(b"| Bridge | Opened |\n|--|--|\n| Vik | |", "| Vik | |"),
+    ("tables", ".docx"): Cell(docx(f"<w:tbl>{ROWS}</w:tbl>"), "Vik |  | 2"),
+    ("tables", ".pdf"): Cell(pdf(table(SOME_ROWS, X)), "Vik |  | 2"),
+    ("tables", ".csv"): Cell(b"title,text\nVik,opened 1932\n", "opened 1932"),
+    ("tables", ".jsonl"): Cell(b'{"text": "opened 1932"}', "opened 1932"),
+    ("tables", ".txt"): Cell(b"Vik  1932\nPoe  1940", "Vik  1932\nPoe  1940"),
+    ("text that nobody sees", ".html"): Cell(b"<p>1932<p hidden>1950", "1932", "1950"),
+    ("text that nobody sees", ".md"): Cell(b"1932 <!-- 1950 -->", "1932", "1950"),
+    ("text that nobody sees", ".docx"): Cell(docx(p(run("1932"), run("1950", "<w:vanish/>"))), "1932", "1950"),
+    ("text that nobody sees", ".pdf"): Cell(pdf(drawn("1932") + drawn("1950", y=600, before="1 g")), "1932", "1950"),
+    ("text that nobody sees", ".txt"): Cell(b"\x1b[1m1932\x1b[0m", "1932", "[1m"),
+    ("struck text", ".html"): Cell(b"<p><s>1950</s> 1932", "1932", "1950"),
+    ("struck text", ".md"): Cell(b"~~1950~~ 1932", "1932", "1950"),
+    ("struck text", ".docx"): Cell(docx(p(run("1950", "<w:strike/>"), run("1932"))), "1932", "1950"),
+    ("struck text", ".pdf"): Cell(pdf(drawn("1932") + "70 704 m 120 704 l S\n"), "1932"),
+    ("pictures", ".html"): Cell(b"<p>a</p><p><img src=a alt='a mast'></p>", "[image: a mast]", "", MARKED),
+    ("pictures", ".md"): Cell(b"a\n\n![a mast](a.png)", "[image: a mast]", "", MARKED),
+    ("pictures", ".docx"): Cell(docx(p(PICTURE, run("a"))), "[picture: mast]a", "", MARKED),
+    ("pictures", ".pdf"): Cell(pdf(drawn("1932") + IMAGE), "1932\n[picture]", "", MARKED),
+    ("formulas", ".html"): Cell(b"<p><math><msup><mn>10</mn><mn>6</mn></msup></math>", "10^6"),
+    ("formulas", ".md"): Cell(b"so $10^6$", "$10^6$"),
+    ("formulas", ".docx"): Cell(docx(p(POWER)), "10^6"),
+    ("formulas", ".pdf"): Cell(pdf(drawn("10") + drawn("6", x=86, y=705, size=7)), "10^6"),
+    ("numbers of lists", ".html"): Cell(b"<ol start=4><li>Toll</ol>", "4. Toll"),
+    ("numbers of lists", ".md"): Cell(b"4. Toll\n4. Dogs", "5. Dogs"),
+    ("numbers of lists", ".docx"): Cell(docx(p(CLAUSE, run("Toll")), numbering=NUMBERING), "Article 1. Toll"),
+    ("numbers of lists", ".pdf"): Cell(pdf(drawn("4. Toll")), "4. Toll"),
+    ("signs and boxes", ".html"): Cell(b"<p><input type=checkbox checked> lit", "\u2611 lit"),
+    ("signs and boxes", ".md"): Cell(b":x: lit", "\u274c lit"),
+    ("signs and boxes", ".docx"): Cell(docx(p(run("5 "), "<w:r><w:sym w:font='Symbol' w:char='F06D'/></w:r>", run("g"))), "5 \u03bcg"),
+    ("signs and boxes", ".pdf"): Cell(pdf("BT /S 12 Tf 72 700 Td (a) Tj ET\n", resources="").replace(b"/Font << /F1 3 0 R >>", SYMBOL.encode()), "\u03b1"),
+    ("heads and page numbers", ".docx"): Cell(docx(p(run("a")) + "<w:sectPr><w:headerReference r:id='header1'/></w:sectPr>", header1=p(run("Log"))), "Log\na"),
+    ("heads and page numbers", ".pdf"): Cell(pdf(page(1, "The lamp was lit", "on 19"), page(2, "March 1932", "by Poe")), "on 19\n\nMarch 1932", "Page"),
+    ("what is damaged", ".html"): Cell(b"<meta charset=utf-8><p>" + HALF.encode() + b"\xfc", "Br\u00fccke \ufffd", "", NOTED),
+    ("what is damaged", ".md"): Cell(HALF.encode() + b"\xfc", "Br\u00fccke \ufffd", "", NOTED),
+    ("what is damaged", ".docx"): Cell(b"PK", ""),
+    ("what is damaged", ".pdf"): Cell(b"%PDF-1.7", ""),
+    ("what is damaged", ".csv"): Cell(b"text,title\n1932,a\nb,c,d,e\n", "1932", "", NoteKind.ROW_LEFT_OUT),
+    ("what is damaged", ".jsonl"): Cell(b'{"text": "1932"}\n{"text\n', "1932", "", NoteKind.ROW_LEFT_OUT),
+    ("what is damaged", ".txt"): Cell(HALF.encode() + b"\xfc", "Br\u00fccke \ufffd", "", NOTED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("aspect", "ending"), CELLS)
+def test_each_cell_of_the_guide_s_table_holds(aspect: str, ending: str) -> None:
+    case = CELLS[aspect, ending]
+    if not case.text:
+        with pytest.raises(UnreadableError):
+            read_file(case.data, ending, f"log{ending}")
+        return
+    documents, notes = read_file(case.data, ending, f"log{ending}")
+    text = "\n".join(document.text for document in documents)
+    assert case.text in text
+    assert not case.unseen or case.unseen not in text
+    assert [note.kind for note in notes] == ([case.note] if case.note else [])
+
+
+def test_the_guide_s_table_has_these_cells() -> None:
+    lines = [line for line in GUIDE.read_text().split("\n") if line.startswith("| ")]
+    head = next(number for number, line in enumerate(lines) if "`.html` | `.md`" in line)
+    endings = re.findall(r"`(\.\w+)`", lines[head])
+    shown = set()
+    for line in lines[head + 1 :]:
+        aspect, *cells = (part.strip() for part in line.strip("|").split("|"))
+        if len(cells) != len(endings):
+            break
+        shown |= {(aspect, ending) for ending, cell in zip(endings, cells, strict=True) if cell}
+    assert shown == set(CELLS)
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".pptx", ".epub", ".odt", ".rtf", ".eml"])
+def test_other_formats_are_refused_by_name(ending: str, tmp_path: Path) -> None:
+    file = tmp_path / f"log{ending}"
+    file.write_bytes(b"lit")
+    with pytest.raises(InputError, match=rf"log\{ending}: its ending is not supported"):
+        read_documents([file])
