@@ -30,13 +30,13 @@ class ReadResult:
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     """Reads files, and folders with all their subfolders.
 
-    Text (.txt, .md), web pages (.html, .htm), Word (.docx) and PDF (with the extra ``docs``) give
-    one document a file; .jsonl gives one a line: an object with ``text`` and, optionally,
-    ``title``, ``url`` and other single values as metadata; .csv gives one a row, with columns of
-    these names. A line or row that cannot be used is left out with a note that names it. All but
-    plain text is read in a process with limits of time and memory. In a folder, hidden files and
-    other endings are passed over, and a file that cannot be used is left out with a note. A file
-    met twice is read once.
+    Text (.txt, .md), captions (.srt, .vtt), notebooks (.ipynb), web pages (.html, .htm), Word
+    (.docx) and PDF (with the extra ``docs``) give one document a file; .jsonl gives one a line: an
+    object with ``text`` and, optionally, ``title``, ``url`` and other single values as metadata;
+    .csv gives one a row, with columns of these names. A line or row that cannot be used is left out
+    with a note that names it. All but plain text is read in a process with limits of time and
+    memory. In a folder, hidden files and other endings are passed over, and a file that cannot be
+    used is left out with a note. A file met twice is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file given by name cannot be

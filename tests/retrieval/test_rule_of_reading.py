@@ -1,5 +1,6 @@
 """One rule for every format, as the guide's table has it: what is seen is read, and nothing else."""
 
+import json
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -131,3 +132,48 @@ def test_other_formats_are_refused_by_name(ending: str, tmp_path: Path) -> None:
     file.write_bytes(b"lit")
     with pytest.raises(InputError, match=rf"log\{ending}: its ending is not supported"):
         read_documents([file])
+
+
+def read(data: str, ending: str) -> tuple[str, str, list[NoteKind]]:
+    (document,), notes = read_file(data.encode(), ending, f"log{ending}")
+    return document.text, document.title, [note.kind for note in notes]
+
+
+def test_captions_are_read_as_they_are_said() -> None:
+    srt = "1\n00:00:01,000 --> 00:00:02,000\n<i>Lit in</i>\n1874.\n2\n00:00:03,000 --> 00:00:04,000\n{\\an8}Out &amp; dark"
+    assert read(srt, ".srt")[0] == "Lit in\n1874.\nOut & dark"
+    vtt = (
+        "WEBVTT - 1950\n\nNOTE\n1951\n\nSTYLE\n::cue { color: red }\n\nintro\n00:01.000 --> 00:02.000 line:0\n"
+        "<v Ann>Lit <c.x>in</c> 1874.</v>\n\n00:02.000 --> 00:03.000\nAnn: Lit in 1874.\nTrue."
+    )
+    assert read(vtt, ".vtt")[0] == "Ann: Lit in 1874.\nTrue."
+    with pytest.raises(UnreadableError, match="has no text"):
+        read("WEBVTT\n\nNOTE 1950", ".vtt")
+
+
+def test_a_notebook_is_read_with_its_code_and_outputs() -> None:
+    hidden = {"metadata": {"jupyter": {"source_hidden": True}}}
+    outputs = [
+        {"output_type": "stream", "text": ["lit ", "1874"]},
+        {"data": {"text/html": "<table><tr><td>Vik<td>2</table>", "text/plain": "other"}},
+        {"data": {"image/png": "a", "text/plain": "<Figure>"}},
+        {"output_type": "error", "ename": "KeyError", "evalue": "'toll'"},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# The light\n", "<!-- 1950 -->"]},
+        {"cell_type": "code", "source": "print(1)", "outputs": outputs},
+        {"cell_type": "code", "source": "secret()", "outputs": [], **hidden},
+    ]
+    text, title, kinds = read(json.dumps({"cells": cells}), ".ipynb")
+    assert text.split("\n\n") == [
+        "# The light",
+        "print(1)",
+        "lit 1874",
+        "Vik | 2",
+        "[image]",
+        "KeyError: 'toll'",
+    ]
+    assert (title, kinds) == ("The light", [NoteKind.NOT_IN_WORDS])
+    for damaged in ("{", "[]", '{"cells": 5}'):
+        with pytest.raises(UnreadableError, match="is not a notebook"):
+            read(damaged, ".ipynb")

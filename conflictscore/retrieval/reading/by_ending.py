@@ -123,6 +123,18 @@ def _markdown(text: str) -> RichText:
     return read_markdown(text)
 
 
+def _captions(text: str) -> RichText:
+    from conflictscore.retrieval.reading.captions import read_captions
+
+    return read_captions(text)
+
+
+def _notebook(text: str) -> RichText:
+    from conflictscore.retrieval.reading.notebook import read_notebook
+
+    return read_notebook(text)
+
+
 def _pdf(data: bytes) -> RichText:
     from conflictscore.retrieval.reading.pdf import read_pdf
 
@@ -144,6 +156,9 @@ _READERS: dict[str, _Reader] = {
     ".htm": _read_text_with_layout("HTML", _html),
     ".jsonl": _read_rows(read_jsonl),
     ".csv": _read_rows(read_csv),
+    ".srt": _read_text_with_layout("captions", _captions),
+    ".vtt": _read_text_with_layout("captions", _captions),
+    ".ipynb": _read_text_with_layout("notebook", _notebook),
     ".pdf": _read_rich("PDF", _pdf),
     ".docx": _read_rich("DOCX", _docx),
 }

@@ -1,0 +1,35 @@
+"""The words of captions (.srt, .vtt), without their numbers, times and styles."""
+
+import re
+from html import unescape
+
+from conflictscore.retrieval.reading.texts import RichText
+
+_TIMES = re.compile(r"[ \t]{0,9}(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]{0,9}-->")
+_SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
+
+
+def read_captions(source: str) -> RichText:
+    """The lines that are shown, in their order; one that stays on for the next cue stands once.
+
+    Comments and styles of .vtt are left out, and a speaker's name stands before what they say.
+    """
+    shown: list[str] = []
+    is_cue = False
+    lines = source.split("\n")
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if _TIMES.match(line):
+            is_cue = True
+        elif not line.strip():
+            is_cue = False
+        elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
+            words = _words(line)
+            if words and words not in shown[-2:]:
+                shown.append(words)
+    return RichText("\n".join(shown), "")
+
+
+def _words(line: str) -> str:
+    named = _SPEAKER.sub(lambda tag: f"{tag[1].strip()}: ", line)
+    return " ".join(unescape(_TAG.sub("", named)).split())
