@@ -116,20 +116,21 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
+        """See the class; the judge is opened here, so that a wrong key is an error at once."""
         super().__init__()
         check_choices(on_failure, sources, require)
         if require is None and on_failure == "raise":
             require = "partly"
-        chosen, models = split_options(settings)
+        run_settings, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
-            models["judge"] = open_run(judge, None, chosen, **models).decomposer
+            models["judge"] = open_run(judge, None, run_settings, **models).decomposer
         # the address is the judge's alone: the model that answers is the agent's own
         models.pop("base_url", None)
         self._turns = TurnMemory()
         self._settings = AgentSettings(
             retriever,
             sources,
-            chosen,
+            run_settings,
             models,
             approve_flips,
             on_failure,
@@ -153,8 +154,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         if not conflict:
             run = not_looked_at({**state, "messages": self._turns.messages(state)})
             self._turns.forget(state)
-            asked = run.question or ""
-            if not (meets(run, self._settings.require) or states_nothing(str(last.text), asked)):
+            question = run.question or ""
+            if not (meets(run, self._settings.require) or states_nothing(str(last.text), question)):
                 refuse(run, self._settings.require)
             update: dict[str, Any] = {"conflict": whole(run), **over}
             return update if last.id is None else update | {"messages": [with_verdict(last, run)]}
@@ -175,8 +176,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         """Have the model called, and check its answer."""
         watch = CallWatch()
 
-        async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
-            return await in_callers_thread(lambda: watch.call(handler, asked, hidden=hidden))
+        async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
+            return await in_callers_thread(
+                lambda: watch.call(handler, model_request, hidden=hidden)
+            )
 
         return run_for_sync_caller(
             AgentTurn(request, self._settings, watch, call, self._turns).response()
@@ -190,8 +193,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         """:meth:`wrap_model_call` for agents that are invoked asynchronously."""
         watch, outside = CallWatch(), copy_context()
 
-        async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
-            calling = watch.call_async(handler, asked, hidden=hidden)
+        async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
+            calling = watch.call_async(handler, model_request, hidden=hidden)
             # where the agent is, and not inside a node of the loop
             return await asyncio.create_task(calling, context=outside.copy())
 
@@ -201,8 +204,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
         """Keep the documents that retrievers inside a tool find as the artifact of its result."""
-        with retrieved_documents() as found:
-            result = with_artifact(handler(request), found)
+        with retrieved_documents() as documents:
+            result = with_artifact(handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 
@@ -212,8 +215,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
     ) -> ToolResult:
         """:meth:`wrap_tool_call` for agents that are invoked asynchronously."""
-        with retrieved_documents() as found:
-            result = with_artifact(await handler(request), found)
+        with retrieved_documents() as documents:
+            result = with_artifact(await handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 

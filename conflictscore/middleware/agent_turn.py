@@ -79,6 +79,8 @@ class AgentSettings:
 
 
 class _Said(NamedTuple):
+    """An answer of the agent's model, and the response that it stands in."""
+
     message: AIMessage
     """In words; JSON for a structured answer."""
     response: ModelResponse[Any]
@@ -114,12 +116,12 @@ class AgentTurn:
         from the state and the memory of the turn, since other middleware may have shortened the
         model's messages, or the state's.
         """
-        asked = asked_in(turns.messages(request.state), sources=settings.sources)
+        question = asked_in(turns.messages(request.state), sources=settings.sources)
         self._lost = turns.lost(request.state)
         if settings.retriever is None:
-            asked = asked.or_earlier()
-        self._called, self._settings, self._asked = request, settings, asked
-        self._documents = asked.documents
+            question = question.or_earlier()
+        self._called, self._settings, self._asked = request, settings, question
+        self._documents = question.documents
         self._watch, self._call = watch, call
         self._on_event = listener(settings.on_event)
         self._answers: list[_Said] = []
@@ -159,8 +161,8 @@ class AgentTurn:
         return self._finished(run)
 
     async def _begin(self, state: RagState) -> GeneratedAnswer:
-        said = self._answers[0]
-        return GeneratedAnswer(Answer(text=said.text), seconds=self._drafting)
+        answer = self._answers[0]
+        return GeneratedAnswer(Answer(text=answer.text), seconds=self._drafting)
 
     async def _said(self, state: RagState, prompt: str) -> str:
         """Call the agent's model with a request, in its conversation and without tools.
@@ -174,6 +176,12 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
+        """The model's answer to a request that follows its answer ``before``.
+
+        Raises:
+            PassedOnError: Something other than the model failed, such as other middleware.
+            ProviderError: The model failed, or its reply is no whole answer in words.
+        """
         request = self._called.override(
             messages=[
                 *self._called.messages,
@@ -211,13 +219,13 @@ class AgentTurn:
         A message that says something else than its model did has no id yet, and nothing that was
         known of its tokens.
         """
-        with_it = [said for said in self._answers if said.text == text]
+        with_it = [each for each in self._answers if each.text == text]
         if with_it:
             return with_it[-1]
         first = self._answers[0]
-        known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
+        metadata = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
         content = with_text(first.message.content, str(first.message.text), text)
-        update = {"content": content, "id": None, "response_metadata": known}
+        update = {"content": content, "id": None, "response_metadata": metadata}
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
@@ -225,7 +233,7 @@ class AgentTurn:
             state = {**state, "question": self._asked.question}
             return reconsider_prompt(state, request, self._context.prompts), ()
         before = self._answer_of(request.before.text).message
-        asked = Reconsideration(
+        reconsideration = Reconsideration(
             state["question"],
             (),
             request.before,
@@ -234,8 +242,8 @@ class AgentTurn:
             history=[*filter(None, [self._called.system_message]), *self._called.messages, before],
             weights=request.weights,
         )
-        prompt, fitted = asked.prompt(self._context.generator, self._context.prompts)
-        return prompt, cut_notes(fitted, "answer again")
+        prompt, fit = reconsideration.prompt(self._context.generator, self._context.prompts)
+        return prompt, cut_notes(fit, "answer again")
 
     @cached_property
     def _context(self) -> RunContext:
@@ -276,8 +284,8 @@ class AgentTurn:
         settings, first = self._settings, self._answers[0]
         if settings.refusal is None:
             refuse(run, settings.require, cause)
-        known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
-        update = {"content": settings.refusal, "id": None, "response_metadata": known}
+        metadata = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
+        update = {"content": settings.refusal, "id": None, "response_metadata": metadata}
         message = with_verdict(first.message.model_copy(update=update), run)
         response = ModelResponse(result=[*first.response.result[:-1], message])
         return ExtendedModelResponse(response, Command(update={"conflict": whole(run)}))
@@ -300,11 +308,11 @@ class AgentTurn:
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
         draft, method = self._answers[0], Method.REGENERATED_RAG
-        begun = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
+        empty_run = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
         text = str(draft.message.text)
         if kind is GapKind.NO_DOCUMENTS and states_nothing(text, self._asked.question):
             kind = GapKind.STATES_NOTHING
-        run = self._with_usage(begun.unchecked(text, note, kind)).with_gaps(
+        run = self._with_usage(empty_run.unchecked(text, note, kind)).with_gaps(
             *self._asked.left_out, *self._lost
         )
         if not meets(run, self._settings.require):
@@ -327,11 +335,11 @@ def _answer_in(response: ModelResponse[Any]) -> _Said | None:
 
 def _structured_in(response: ModelResponse[Any]) -> _Said | None:
     text = data_text(response.structured_response)
-    told = next((one for one in response.result if isinstance(one, AIMessage)), None)
-    if text is None or told is None:
+    message = next((each for each in response.result if isinstance(each, AIMessage)), None)
+    if text is None or message is None:
         return None
     update = {"content": text, "tool_calls": [], "invalid_tool_calls": []}
-    return _Said(told.model_copy(update=update), response)
+    return _Said(message.model_copy(update=update), response)
 
 
 def not_looked_at(state: Mapping[str, Any]) -> Run:

@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ModelResponse
 
 _KEYS = (
-    *("answer", "output", "output_text", "result", "response", "generation", "text", "content"),
-    *("message", "messages"),
+    "answer",
+    "output",
+    "output_text",
+    "result",
+    "response",
+    "generation",
+    "text",
+    "content",
+    "message",
+    "messages",
 )
 """Where chains and agents have their answer; the first that holds one counts."""
 
@@ -42,25 +50,25 @@ class CheckedText(str):
         return text
 
 
-def answer_text(returned: object) -> str | None:
+def answer_text(output: object) -> str | None:
     """The text of an answer, JSON for data; None where a function returned neither."""
-    if isinstance(returned, str):
-        return returned
-    if isinstance(returned, BaseMessage):
-        return spoken(returned)
-    if (completion := _completion_text(returned)) is not None:
+    if isinstance(output, str):
+        return output
+    if isinstance(output, BaseMessage):
+        return spoken(output)
+    if (completion := _completion_text(output)) is not None:
         return completion
-    if isinstance(returned, Mapping):
-        key = _key(returned)
-        return data_text(returned) if key is None else answer_text(returned[key])
-    last = returned[-1] if isinstance(returned, list) and returned else None
-    said = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
-    return said or data_text(returned)
+    if isinstance(output, Mapping):
+        key = _key(output)
+        return data_text(output) if key is None else answer_text(output[key])
+    last = output[-1] if isinstance(output, list) and output else None
+    last_text = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
+    return last_text or data_text(output)
 
 
-def _completion_text(returned: object) -> str | None:
+def _completion_text(output: object) -> str | None:
     """The text of OpenAI's ``ChatCompletion``, typed or as plain JSON; None of anything else."""
-    choices = _field(returned, "choices")
+    choices = _field(output, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     content = _field(_field(first, "message"), "content")
     return content if isinstance(content, str) else None
@@ -70,23 +78,23 @@ def _field(holder: object, name: str) -> Any:
     return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
-def _completed(returned: Any, run: Run) -> Any:
+def _completed(output: Any, run: Run) -> Any:
     """A ``ChatCompletion`` with the final answer, and the run as its ``conflictscore``."""
-    typed = isinstance(returned, BaseModel)
-    fields = returned.model_dump() if typed else deepcopy(dict(returned))
+    is_model = isinstance(output, BaseModel)
+    fields = output.model_dump() if is_model else deepcopy(dict(output))
     fields["choices"][0]["message"]["content"] = run.answer
     about = {**run.summary("reason", texts=False), **run.verdict()}
-    if not typed:
+    if not is_model:
         return {**fields, "conflictscore": about}
-    completion = type(returned).model_validate(fields)
+    completion = type(output).model_validate(fields)
     object.__setattr__(completion, "conflictscore", about)
     return completion
 
 
-def no_text(name: str, returned: object) -> str:
+def no_text(name: str, output: object) -> str:
     """Why an answer cannot be read: the function by its name, and what it returned."""
-    pieces = "; join its pieces" if isinstance(returned, Iterator | AsyncIterator) else ""
-    return f"{name} returned {type(returned).__name__}, not text{pieces}"
+    pieces = "; join its pieces" if isinstance(output, Iterator | AsyncIterator) else ""
+    return f"{name} returned {type(output).__name__}, not text{pieces}"
 
 
 def spoken(message: BaseMessage) -> str:
@@ -133,19 +141,19 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
     from langchain.agents.middleware import ModelResponse
 
     data, text = response.structured_response, str(message.text)
-    changed = text != data_text(data)
-    new, result = rebuilt(data, text) if changed else data, []
-    for one in response.result:
+    is_new = text != data_text(data)
+    new, result = rebuilt(data, text) if is_new else data, []
+    for part in response.result:
         update: dict[str, Any] = {}
-        if isinstance(one, AIMessage):
+        if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
-            if changed and one.tool_calls:
-                update["tool_calls"] = [{**c, "args": json.loads(text)} for c in one.tool_calls]
-            elif changed:
+            if is_new and part.tool_calls:
+                update["tool_calls"] = [{**c, "args": json.loads(text)} for c in part.tool_calls]
+            elif is_new:
                 update |= {"content": text, "additional_kwargs": {}}
-        elif changed and isinstance(one.content, str):
-            update["content"] = one.content.replace(str(data), str(new))
-        result.append(one.model_copy(update=update))
+        elif is_new and isinstance(part.content, str):
+            update["content"] = part.content.replace(str(data), str(new))
+        result.append(part.model_copy(update=update))
     return ModelResponse(result=result, structured_response=new)
 
 
@@ -164,42 +172,42 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
     return check_of(schema if isinstance(schema, Mapping) else None)
 
 
-def in_its_form(run: Run, returned: object) -> Any:
+def in_its_form(run: Run, output: object) -> Any:
     """The final answer of a run, in the form that the function returned its own.
 
     A message has the verdict in ``response_metadata["conflictscore"]``; a mapping has the run
     under ``conflictscore``, a pydantic model as that attribute, a text as its ``run``.
     """
     summary = {**run.summary("reason", texts=False), **run.verdict()}
-    if _completion_text(returned) is not None:
-        return _completed(returned, run)
-    if isinstance(returned, Mapping):
-        key = _key(returned)
+    if _completion_text(output) is not None:
+        return _completed(output, run)
+    if isinstance(output, Mapping):
+        key = _key(output)
         if key is None:
-            data = rebuilt(returned, run.answer or "") if run.flipped else returned
+            data = rebuilt(output, run.answer or "") if run.flipped else output
             return {**data, "conflictscore": summary}
-        return {**returned, key: _replaced(returned[key], run), "conflictscore": summary}
-    if isinstance(returned, BaseModel) and not isinstance(returned, BaseMessage):
-        model = rebuilt(returned, run.answer or "") if run.flipped else returned.model_copy()
+        return {**output, key: _replaced(output[key], run), "conflictscore": summary}
+    if isinstance(output, BaseModel) and not isinstance(output, BaseMessage):
+        model = rebuilt(output, run.answer or "") if run.flipped else output.model_copy()
         object.__setattr__(model, "conflictscore", summary)  # beside its fields, as no field of it
         return model
-    return CheckedText.of(run) if isinstance(returned, str) else _replaced(returned, run)
+    return CheckedText.of(run) if isinstance(output, str) else _replaced(output, run)
 
 
-def _key(returned: Mapping[Any, Any]) -> str | None:
-    return next((key for key in _KEYS if answer_text(returned.get(key)) is not None), None)
+def _key(output: Mapping[Any, Any]) -> str | None:
+    return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 
-def _replaced(said: Any, run: Run) -> Any:
+def _replaced(holder: Any, run: Run) -> Any:
     """The value that held the answer, with the final one; unchanged where that did not change."""
-    if isinstance(said, list):
-        return [*said[:-1], _replaced(said[-1], run)]
-    if isinstance(said, BaseMessage):
-        message = with_verdict(said, run)
+    if isinstance(holder, list):
+        return [*holder[:-1], _replaced(holder[-1], run)]
+    if isinstance(holder, BaseMessage):
+        message = with_verdict(holder, run)
         if not run.flipped:
             return message
-        content = with_text(said.content, str(said.text), run.answer or "")
+        content = with_text(holder.content, str(holder.text), run.answer or "")
         return message.model_copy(update={"content": content})
-    if isinstance(said, Mapping) and (key := _key(said)) is not None:
-        return {**said, key: _replaced(said[key], run)}
+    if isinstance(holder, Mapping) and (key := _key(holder)) is not None:
+        return {**holder, key: _replaced(holder[key], run)}
     return CheckedText.of(run)

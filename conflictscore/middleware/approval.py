@@ -36,13 +36,13 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     """
     run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)
-    given = interrupt(request)
-    while (decision := _read(given)) is None:
-        refused = given
+    reply = interrupt(request)
+    while (decision := _read(reply)) is None:
+        no_decision = reply
         try:  # what was refused stays in the checkpoint, and a later decision comes after it
-            given = interrupt(request)
+            reply = interrupt(request)
         except GraphInterrupt:
-            raise InputError(f"{refused!r:.100} is no decision; {_WORDS}") from None
+            raise InputError(f"{no_decision!r:.100} is no decision; {_WORDS}") from None
     word, text = decision
     if word == "reject":
         run = _rejected(run, text)
@@ -60,7 +60,8 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    shown = run.summary(texts=False)
+    """A flip as a person is shown it, in our form and in that of LangChain's own review."""
+    summary = run.summary(texts=False)
     report = run.final_report or run.report
     weights = report.weights if report else {}
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}
@@ -77,10 +78,10 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
             f"{material_line(text)}\n{sourced_details(claim, run.documents, prompts, weights)}"
             for text, claim in claims.items()
         ),
-        "documents": shown["documents"],
-        "cs_c": shown["report"]["cs_c"],
-        "cs_r": shown["report"]["cs_r"],
-        **({"weighted": shown["report"]["weighted"]} if weights else {}),
+        "documents": summary["documents"],
+        "cs_c": summary["report"]["cs_c"],
+        "cs_r": summary["report"]["cs_r"],
+        **({"weighted": summary["report"]["weighted"]} if weights else {}),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
         # the form of LangChain's own review, for its user interfaces
         "action_requests": [{"name": "approve_flip", "args": {"answer": run.answer}}],
@@ -102,14 +103,23 @@ def _read(decision: object) -> tuple[str, str] | None:
         return None
     if set(decision) == {"edit"}:
         decision = {"type": "edit", "text": decision["edit"]}
-    kind, action = decision.get("type"), decision.get("edited_action")
+    kind = decision.get("type")
     if kind in ("approve", "reject"):
         return str(kind), str(decision.get("message") or "")
-    told = action.get("args") if isinstance(action, Mapping) else decision
-    fields = told if isinstance(told, Mapping) else {}
+    text = _edited_text(decision) if kind == "edit" else None
+    return None if text is None else ("edit", text)
+
+
+def _edited_text(decision: Mapping[str, Any]) -> str | None:
+    """The text of an edit, in our form or as LangChain's edited action; None where it has none."""
+    action = decision.get("edited_action")
+    fields = action.get("args") if isinstance(action, Mapping) else decision
+    if not isinstance(fields, Mapping):
+        return None
     texts = [fields[key] for key in ("answer", "text") if key in fields]
-    usable = kind == "edit" and len(texts) == 1 and isinstance(texts[0], str) and texts[0].strip()
-    return ("edit", texts[0]) if usable else None
+    if len(texts) != 1 or not isinstance(texts[0], str) or not texts[0].strip():
+        return None
+    return texts[0]
 
 
 def _rejected(run: Run, message: str) -> Run:
@@ -127,28 +137,30 @@ def _rejected(run: Run, message: str) -> Run:
 
 def _edited(run: Run, text: str) -> Run:
     note = "a person edited the new answer, and the edited text has no score"
-    edited = run.model_copy(update={"answer": text})
-    edited = edited.with_gaps(Gap(kind=GapKind.EDITED, note=note))
-    if edited.flipped:
-        return edited.model_copy(update={"changes": _as_edited(run, text)})
-    return edited.model_copy(update={"changes": _refused(run, note), "status": RunStatus.KEPT})
+    edited_run = run.model_copy(update={"answer": text})
+    edited_run = edited_run.with_gaps(Gap(kind=GapKind.EDITED, note=note))
+    if edited_run.flipped:
+        return edited_run.model_copy(update={"changes": _as_edited(run, text)})
+    return edited_run.model_copy(update={"changes": _refused(run, note), "status": RunStatus.KEPT})
 
 
 def _refused(run: Run, note: str) -> tuple[Change, ...]:
     update = {"accepted": False, "note": note}
-    return tuple(one.model_copy(update=update) if one.applied else one for one in run.changes)
+    return tuple(
+        change.model_copy(update=update) if change.applied else change for change in run.changes
+    )
 
 
 def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
     """The changes with one more, from the answer that was proposed to the edited text."""
     last = max(change.round for change in run.changes)
-    proposed = run.answer or ""
+    proposed_answer = run.answer or ""
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}
     edit = Change(
         round=last + 1,
         start=0,
-        end=len(proposed),
-        before=proposed,
+        end=len(proposed_answer),
+        before=proposed_answer,
         after=text,
         action=RevisionAction.REPLACE,
         whole=True,

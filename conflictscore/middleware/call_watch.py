@@ -63,11 +63,11 @@ class CallWatch(UsageMeter):
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             yield
         finally:
-            self.seconds += time.perf_counter() - started
+            self.seconds += time.perf_counter() - start
 
     def _config(self, hidden: bool) -> RunnableConfig:
         return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)
@@ -77,6 +77,8 @@ ToolResult = ToolMessage | Command[Any]
 
 
 class _Found(BaseCallbackHandler):
+    """Collects the documents that retrievers bring."""
+
     run_inline = True
 
     def __init__(self) -> None:
@@ -94,20 +96,22 @@ register_configure_hook(_found, True)
 @contextmanager
 def retrieved_documents() -> Iterator[list[Document]]:
     """Collect the documents that retrievers find in this block."""
-    found = _Found()
-    token = _found.set(found)
+    collector = _Found()
+    token = _found.set(collector)
     try:
-        yield found.documents
+        yield collector.documents
     finally:
         _found.reset(token)
 
 
-def with_artifact(result: ToolResult, found: Sequence[Document]) -> ToolResult:
+def with_artifact(result: ToolResult, documents: Sequence[Document]) -> ToolResult:
     """A tool's result with those of the documents as its artifact that it tells whole.
 
     An artifact of its own stays.
     """
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result
-    told = [document for document in found if document.page_content in str(result.text)]
-    return result.model_copy(update={"artifact": told}) if told else result
+    whole_documents = [
+        document for document in documents if document.page_content in str(result.text)
+    ]
+    return result.model_copy(update={"artifact": whole_documents}) if whole_documents else result

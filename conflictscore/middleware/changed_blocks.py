@@ -36,19 +36,19 @@ def with_text(content: Content, before: str, after: str) -> Content:
     texts = [_text_of(block) for block in content]
     if "".join(text for text in texts if text is not None) != before:
         return _in_first(content, texts, after)
-    changed, start, space = list[str | dict[str, Any]](), 0, ""
+    new_blocks, start, space = list[str | dict[str, Any]](), 0, ""
     places, last = _Places(before, after), len(before)
     for block, text in zip(content, texts, strict=True):
         if text is None:
-            changed.append(block)
+            new_blocks.append(block)
             continue
         new = space + after[places.of(start) : places.of(start + len(text))]
         start += len(text)
         # white space that is left of a removed sentence goes with the next one
         space = new if new.isspace() and start < last else ""
         if (new and not space) or not text:
-            changed.append(_renewed(block, text, new))
-    return changed
+            new_blocks.append(_renewed(block, text, new))
+    return new_blocks
 
 
 class _Places:

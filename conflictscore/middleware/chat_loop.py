@@ -90,18 +90,14 @@ class ChatLoop:
             InputError: A document cannot be used.
         """
         parameters = dict(parameters)
-        brought = given_documents({"documents": _listed(parameters.pop("documents", None))})
-        asked = asked_in(messages, brought, parameters.pop("question", None), self.sources)
+        chat_question = self._question_in(messages, parameters)
         draft: AIMessage | None = None
-        if self.context.retriever is None:
-            asked = asked.or_earlier()
-        own = asked.since or asked.other_content or not asked.question or "tools" in parameters
-        if own or asked.brought:  # which stand in the prompt already
+        if _is_answered_first(chat_question, parameters):
             draft = await self._own(messages, parameters)
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft
-            if gap := self._out_of_reach(asked, draft):
-                return self._unscored(draft, gap, asked.question)
+            if gap := self._out_of_reach(chat_question, draft):
+                return self._unscored(draft, gap, chat_question.question)
         context = replace(
             self.context,
             answer_parameters=in_words(parameters),
@@ -109,32 +105,56 @@ class ChatLoop:
             answer_check=check_of_format(parameters.get("response_format")),
         )
         replies: list[AIMessage] = []
+        if draft is None:
+            context = self._asking_itself(context, messages, parameters, replies)
+        start = chat_question.start(None if draft is None else str(draft.text))
+        try:
+            run = await correct(context, start)
+        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
+            gap = self._gap_of_failure(error)
+            if draft is None:
+                draft = replies[-1] if replies else await self._own(messages, parameters)
+            return self._unscored(draft, gap, chat_question.question, error)
+        name = parameters.get("model") or self.context.generator.name
+        before = draft.usage_metadata if draft is not None else None
+        draft = draft or replies[-1]
+        if ending := abnormal_ending(draft):
+            run = run.with_gaps(unfinished(ending))
+        run = run.with_gaps(*chat_question.left_out)
+        message = _corrected(run, draft, before, name=f"conflictscore/{name}")
+        return self._required(message, run)
+
+    def _question_in(self, messages: list[BaseMessage], parameters: dict[str, Any]) -> ChatQuestion:
+        """The question of a conversation; takes from the parameters those that are ours."""
+        documents = given_documents({"documents": _listed(parameters.pop("documents", None))})
+        question = asked_in(messages, documents, parameters.pop("question", None), self.sources)
+        return question.or_earlier() if self.context.retriever is None else question
+
+    def _asking_itself(
+        self,
+        context: RunContext,
+        messages: list[BaseMessage],
+        parameters: Mapping[str, Any],
+        replies: list[AIMessage],
+    ) -> RunContext:
+        """A context whose answers are the model's replies to the conversation itself.
+
+        Each reply is added to ``replies``.
+        """
 
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
             reply = await self._own(_attached(messages, block), parameters, meter)
             replies.append(reply)
             return spoken(reply), abnormal_ending(reply)
 
-        if draft is None:
-            said = "\n".join(f"{message.type}: {message.text}" for message in messages)
-            context = with_own_answer(context, ask, said, parameters)
-        try:
-            run = await correct(context, asked.start(None if draft is None else str(draft.text)))
-        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
-            nothing = isinstance(error, NoDocumentsError)
-            kind = GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED
-            if draft is None:
-                draft = replies[-1] if replies else await self._own(messages, parameters)
-            return self._unscored(draft, Gap(kind=kind, note=reason), asked.question, error)
-        name = parameters.get("model") or self.context.generator.name
-        before = draft.usage_metadata if draft is not None else None
-        draft = draft or replies[-1]
-        if ending := abnormal_ending(draft):
-            run = run.with_gaps(unfinished(ending))
-        run = run.with_gaps(*asked.left_out)
-        message = _corrected(run, draft, before, name=f"conflictscore/{name}")
-        return self._required(message, run)
+        read_before = "\n".join(f"{message.type}: {message.text}" for message in messages)
+        return with_own_answer(context, ask, read_before, parameters)
+
+    def _gap_of_failure(self, error: Exception) -> Gap:
+        """The gap that an error leaves; raises it where failures are to be raised."""
+        reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
+        nothing = isinstance(error, NoDocumentsError)
+        return Gap(kind=GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED, note=reason)
 
     def _required(
         self, message: AIMessage, run: Run, cause: BaseException | None = None
@@ -153,8 +173,8 @@ class ChatLoop:
         run = run.unchecked(str(reply.text), gap.note, gap.kind)
         _log.warning("the reply was not checked: %s", gap.note)
         # what the reply cost stands in its own usage
-        shown = run.summary("asked") | {"usage": None} | run.verdict()
-        metadata = {**reply.response_metadata, "conflictscore": shown}
+        summary = run.summary("asked") | {"usage": None} | run.verdict()
+        metadata = {**reply.response_metadata, "conflictscore": summary}
         message = reply.model_copy(update={"response_metadata": metadata})
         return self._required(message, run, cause)
 
@@ -167,15 +187,15 @@ class ChatLoop:
         config = merge_configs(ensure_config(), {"callbacks": [meter]} if meter else None, HIDDEN)
         return await self.context.generator.reply(messages, parameters, config)
 
-    def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> Gap | None:
+    def _out_of_reach(self, chat_question: ChatQuestion, draft: AIMessage) -> Gap | None:
         """Why a reply cannot be checked; None where it can be."""
-        if asked.other_content:
+        if chat_question.other_content:
             kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation holds more than text"
-        elif not asked.question:
+        elif not chat_question.question:
             kind, reason = GapKind.NOT_ANSWERED, "no human message asks anything"
         elif not draft.text.strip():
             kind, reason = GapKind.EMPTY_ANSWER, "the reply has no text"
-        elif not asked.documents and self.context.retriever is None:
+        elif not chat_question.documents and self.context.retriever is None:
             reason = "no tool has brought documents since the question, and there is no retriever"
             kind = GapKind.NO_DOCUMENTS
         else:
@@ -194,9 +214,9 @@ class AnswerForm:
         """The form of an answer to a conversation, with its run and the tokens of all calls."""
         self._written = await call(self._writer, [*messages, answer, self._ask])
         raw: AIMessage = self._written["raw"]
-        known = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
+        about_answer = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
         update = {
-            "response_metadata": {**raw.response_metadata, **known},
+            "response_metadata": {**raw.response_metadata, **about_answer},
             "usage_metadata": add_usage(answer.usage_metadata, raw.usage_metadata),
         }
         return raw.model_copy(update=update)
@@ -242,8 +262,19 @@ def apart(
 def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
     last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
     content = with_block(messages[last].content, block)
-    asked = messages[last].model_copy(update={"content": content})
-    return [*messages[:last], asked, *messages[last + 1 :]]
+    question = messages[last].model_copy(update={"content": content})
+    return [*messages[:last], question, *messages[last + 1 :]]
+
+
+def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
+    """Whether the model is called with the messages as they are, before anything is looked for.
+
+    That is where it may call tools or has called them, where the question cannot be searched for,
+    and where the documents stand in the prompt already.
+    """
+    by_tools = chat_question.since or "tools" in parameters
+    unsearchable = chat_question.other_content or not chat_question.question
+    return bool(by_tools or unsearchable or chat_question.brought)
 
 
 def _listed(documents: Any) -> Any:

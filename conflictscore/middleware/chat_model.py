@@ -33,19 +33,34 @@ from conflictscore.storage.cache import ContentCache
 
 
 class _Opened(NamedTuple):
+    """The open loop, and the fields that it was opened with."""
+
     settings: Mapping[str, Any]
     loop: ChatLoop
 
 
 _MODELS = ("judge", "base_url", "context_window", "reasoning_effort")
 _OPENED = (
-    *("model", "retriever", "content_cache", "on_failure", "require", "refusal", "sources"),
-    *(*Settings.names(), *_MODELS),
+    "model",
+    "retriever",
+    "content_cache",
+    "on_failure",
+    "require",
+    "refusal",
+    "sources",
+    *Settings.names(),
+    *_MODELS,
 )
 """Fields whose change makes the model open everything again."""
 _CALL_PARAMETERS = (
-    *("temperature", "top_p", "seed", "max_tokens", "stop"),
-    *("timeout", "max_retries", "streaming"),
+    "temperature",
+    "top_p",
+    "seed",
+    "max_tokens",
+    "stop",
+    "timeout",
+    "max_retries",
+    "streaming",
 )
 """Call parameters of the answering model that may be keywords, as of LangChain's chat models."""
 
@@ -124,26 +139,17 @@ class SelfCorrectingChatModel(SettingFields):
     def __init__(
         self, model: Model | None = None, retriever: BaseRetriever | None = None, **settings: Any
     ) -> None:
-        fields = type(self).model_fields
-        for name in settings:
-            if name not in fields and name not in _CALL_PARAMETERS:
-                line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
-                raise InputError(f"{line}; the model's own arguments go into model_kwargs")
-        required = settings.get("require")
-        check_choices(settings.get("on_failure", "raise"), settings.get("sources"), required)
-        if required is None and settings.get("on_failure") == "raise":
-            settings["require"] = "partly"
-        elif required is not None or settings.get("refusal") is not None:
-            settings.setdefault("on_failure", "pass_through")  # a failed check is refused as well
-        for name, given in (("model", model), ("judge", settings.get("judge"))):
-            if given is not None:
-                check_model(given, name)
-        chosen: Any = {name: settings[name] for name in Settings.names() if name in settings}
-        made = Settings(**chosen)
-        shown = {name: getattr(made, name) for name in Settings.names()}
+        _check_names(settings, type(self).model_fields)
+        _settle_requirement(settings)
+        for name, role in (("model", model), ("judge", settings.get("judge"))):
+            if role is not None:
+                check_model(role, name)
+        own_values: Any = {name: settings[name] for name in Settings.names() if name in settings}
+        run_settings = Settings(**own_values)
+        every_value = {name: getattr(run_settings, name) for name in Settings.names()}
         calls = {name: settings.pop(name) for name in _CALL_PARAMETERS if name in settings}
         settings["model_kwargs"] = {**calls, **settings.get("model_kwargs", {})}
-        super().__init__(**{**settings, **shown, "model": model, "retriever": retriever})
+        super().__init__(**{**settings, **every_value, "model": model, "retriever": retriever})
 
     @property
     def _llm_type(self) -> str:
@@ -151,7 +157,7 @@ class SelfCorrectingChatModel(SettingFields):
 
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
-        known = {
+        params = {
             **self._settings.to_json(),
             **{name: _told(getattr(self, name)) for name in ("model", "judge")},
             **{name: getattr(self, name) for name in ("context_window", "reasoning_effort")},
@@ -160,7 +166,7 @@ class SelfCorrectingChatModel(SettingFields):
             # there may be a password in the address
             "base_url": urlsplit(self.base_url).hostname if self.base_url else None,
         }
-        return known | self.model_kwargs
+        return params | self.model_kwargs
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         return self.model.profile if isinstance(self.model, BaseChatModel) else None
@@ -171,13 +177,13 @@ class SelfCorrectingChatModel(SettingFields):
         if isinstance(self.model, LanguageModel):
             return self.model.name
         if isinstance(self.model, BaseChatModel):
-            known = dict(self.model._identifying_params)
-            return str(known.get("model") or known.get("model_name") or self.model._llm_type)
+            params = dict(self.model._identifying_params)
+            return str(params.get("model") or params.get("model_name") or self.model._llm_type)
         return self.model or default_spec()
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        known = {"model": self.model_name, "stop": stop, **self.model_kwargs, **kwargs}
-        params = super()._get_ls_params(**known)
+        call_parameters = {"model": self.model_name, "stop": stop, **self.model_kwargs, **kwargs}
+        params = super()._get_ls_params(**call_parameters)
         params["ls_provider"] = "conflictscore"
         return params
 
@@ -304,8 +310,8 @@ class SelfCorrectingChatModel(SettingFields):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        generated = self._generate(messages, stop, run_manager, **kwargs).generations
-        yield from (_chunk(cast("AIMessage", one.message)) for one in generated)
+        generations = self._generate(messages, stop, run_manager, **kwargs).generations
+        yield from (_chunk(cast("AIMessage", generation.message)) for generation in generations)
 
     async def _reply(
         self, loop: ChatLoop, messages: list[BaseMessage], parameters: Any, on_event: OnEvent | None
@@ -317,8 +323,8 @@ class SelfCorrectingChatModel(SettingFields):
 
     @property
     def _settings(self) -> Settings:
-        chosen: Any = {name: getattr(self, name) for name in Settings.names()}
-        return Settings(**chosen)
+        setting_values: Any = {name: getattr(self, name) for name in Settings.names()}
+        return Settings(**setting_values)
 
     def _parameters(self, stop: list[str] | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         parameters = {**self.model_kwargs, **kwargs}
@@ -342,6 +348,28 @@ class SelfCorrectingChatModel(SettingFields):
                 loop = ChatLoop(context, self.on_failure, self.sources, self.require, self.refusal)
                 self._opened = _Opened(settings, loop)
             return self._opened.loop
+
+
+def _check_names(settings: Mapping[str, Any], fields: Collection[str]) -> None:
+    """Refuse a keyword that is no field and no usual call parameter."""
+    for name in settings:
+        if name not in fields and name not in _CALL_PARAMETERS:
+            line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
+            raise InputError(f"{line}; the model's own arguments go into model_kwargs")
+
+
+def _settle_requirement(settings: dict[str, Any]) -> None:
+    """Check what is to happen to answers that are not checked, and set what follows from it.
+
+    ``on_failure="raise"`` is the older name of ``require="partly"``, and where a requirement is
+    given, a failed check is refused like any other.
+    """
+    require = settings.get("require")
+    check_choices(settings.get("on_failure", "raise"), settings.get("sources"), require)
+    if require is None and settings.get("on_failure") == "raise":
+        settings["require"] = "partly"
+    elif require is not None or settings.get("refusal") is not None:
+        settings.setdefault("on_failure", "pass_through")
 
 
 def _chunk(message: AIMessage) -> ChatGenerationChunk:

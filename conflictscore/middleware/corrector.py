@@ -145,14 +145,14 @@ def correction_input(
     """The loop's input for an answer that exists already; an empty one is an InputError."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
-    listed = [documents] if isinstance(documents, str) else documents
-    read = given_documents({"documents": listed})  # type: ignore[typeddict-item]
-    if not read:
+    document_list = [documents] if isinstance(documents, str) else documents
+    read_documents = given_documents({"documents": document_list})  # type: ignore[typeddict-item]
+    if not read_documents:
         raise InputError("documents is empty; give at least one document to check the answer with")
     return {
         "question": question if question and question.strip() else NO_QUESTION,
         "draft_answer": answer,
-        "documents": [document.to_json() for document in read],
+        "documents": [document.to_json() for document in read_documents],
     }
 
 
@@ -215,9 +215,9 @@ def _opened(
     """The collaborators of these settings, kept open for the next call from the same event loop."""
     # the fields of a chat model may change, and it keeps its connections open itself
     if not any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
-        listed = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
+        hashable = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
         with suppress(TypeError):  # a setting that cannot be hashed
-            return _kept_open(loop, model, *sorted(listed.items()))
+            return _kept_open(loop, model, *sorted(hashable.items()))
     return run_context(model, **settings)
 
 

@@ -91,14 +91,16 @@ def self_correct(
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     check_require(require)
-    chosen, models = split_options(settings)
-    opened = run_once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
+    run_settings, models = split_options(settings)
+    open_context = run_once(
+        partial(open_run, models.pop("judge", None), retriever, run_settings, **models)
+    )
 
     def decorate(function: Callable[..., Any]) -> Any:
-        called = (function, type(function).__call__)
-        is_async = any(map(inspect.iscoroutinefunction, called))
+        callables = (function, type(function).__call__)
+        is_async = any(map(inspect.iscoroutinefunction, callables))
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
-        return face(function, opened, on_event, require)
+        return face(function, open_context, on_event, require)
 
     return decorate
 
@@ -109,25 +111,26 @@ class _Decorated:
     def __init__(
         self,
         function: Callable[..., Any],
-        opened: Callable[[], RunContext],
+        open_context: Callable[[], RunContext],
         on_event: OnEvent | None,
         require: Require | None = None,
     ) -> None:
+        """Wrap a function; ConfigurationError where it cannot be called as it has to be."""
         update_wrapper(cast("Callable[..., Any]", self), function)
-        self.function, self._opened, self._on_event = function, opened, on_event
+        self.function, self._opened, self._on_event = function, open_context, on_event
         self._require: Require | None = require
         self._name = getattr(function, "__name__", type(function).__name__)
-        called = (function, type(function).__call__)
-        if any(map(inspect.isgeneratorfunction, called)) or any(
-            map(inspect.isasyncgenfunction, called)
+        callables = (function, type(function).__call__)
+        if any(map(inspect.isgeneratorfunction, callables)) or any(
+            map(inspect.isasyncgenfunction, callables)
         ):
             raise ConfigurationError(
                 f"{self._name} yields its answer in pieces; decorate a function that returns it"
                 " whole, since no piece may be sent before the answer is checked"
             )
-        taken = list(inspect.signature(function).parameters.values())
-        places = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        if len(places) < 2 and not any(p.kind is p.VAR_POSITIONAL for p in taken):
+        parameters = list(inspect.signature(function).parameters.values())
+        places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(places) < 2 and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
             raise ConfigurationError(
                 f"self_correct decorates a function of a question and documents, and {self._name}"
                 f" takes {inspect.signature(function)}"
@@ -141,16 +144,16 @@ class _Decorated:
 
     def _unseen(self) -> AbstractContextManager[Context]:
         """Where the tokens of an answer that may be replaced are not streamed."""
-        added = HIDDEN if self._opened().settings.max_rounds else None
-        return set_config_context(merge_configs(ensure_config(), added))
+        config = HIDDEN if self._opened().settings.max_rounds else None
+        return set_config_context(merge_configs(ensure_config(), config))
 
     async def _corrected(
         self, question: str, documents: Any, history: Any, call: Callable[..., Awaitable[object]]
     ) -> tuple[Run, object]:
         context = self._opened()
 
-        async def at_home(*asked: Any) -> object:
-            return await on_home_loop(partial(call, *asked))
+        async def at_home(*arguments: Any) -> object:
+            return await on_home_loop(partial(call, *arguments))
 
         function = _Function(self._name, at_home)
         answerer = Chatbot(self._name, context.prompts, function.first, function.say)
@@ -167,6 +170,8 @@ class _Decorated:
 
 @dataclass
 class _Function:
+    """The decorated function as the loop's chatbot, for one run."""
+
     name: str
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
@@ -220,12 +225,12 @@ class SelfCorrecting(_Decorated):
     ) -> tuple[Run, object]:
         self._opened()
 
-        def answer(*asked: Any) -> object:
+        def answer(*arguments: Any) -> object:
             with self._unseen() as context:
-                return context.run(partial(self.function, *asked, *more, **named))
+                return context.run(partial(self.function, *arguments, *more, **named))
 
-        async def call(*asked: Any) -> object:
-            return await in_callers_thread(partial(answer, *asked))
+        async def call(*arguments: Any) -> object:
+            return await in_callers_thread(partial(answer, *arguments))
 
         return run_for_sync_caller(self._corrected(question, documents, named.get("history"), call))
 
@@ -251,8 +256,8 @@ class AsyncSelfCorrecting(_Decorated):
         await asyncio.to_thread(self._opened)
         with self._unseen() as context:  # the caller's, not that of a node of the loop
 
-            async def call(*asked: Any) -> object:
-                answering = self.function(*asked, *more, **named)
+            async def call(*arguments: Any) -> object:
+                answering = self.function(*arguments, *more, **named)
                 return await asyncio.create_task(answering, context=context.copy())
 
             return await self._corrected(question, documents, named.get("history"), call)

@@ -89,9 +89,9 @@ class Chatbot:
         max_tokens: int,
     ) -> T:
         """Ask with a request in the place of the question."""
-        said = await self.say(state, prompt)
+        reply = await self.say(state, prompt)
         try:
-            return read(said)
+            return read(reply)
         except ValueError as error:
             raise UnreadableReplyError(str(error), provider=self.name) from error
 

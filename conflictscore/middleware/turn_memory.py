@@ -73,8 +73,12 @@ class TurnMemory:
             last_human = max(
                 (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
             )
-            asked = HumanMessage(turn["question"])
-            messages = [*convert_to_messages(turn["history"]), asked, *messages[last_human + 1 :]]
+            question = HumanMessage(turn["question"])
+            messages = [
+                *convert_to_messages(turn["history"]),
+                question,
+                *messages[last_human + 1 :],
+            ]
             place = len(turn["history"])
         before, since = messages[: place + 1], messages[place + 1 :]
         return [*before, *_restored(since, results)]
@@ -98,8 +102,8 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     turn: dict[str, Any] = {"id": uuid4().hex, "question": "", "history": [], "calls": []}
     if place is None:
         return turn
-    asked = messages[place]
-    turn |= {"question": str(asked.text), "message": asked.id}
+    question = messages[place]
+    turn |= {"question": str(question.text), "message": question.id}
     return turn | {"history": [each._asdict() for each in turns_in(messages[:place])]}
 
 
@@ -129,12 +133,12 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
     """The messages since the question, each result as its tool gave it; lost ones first."""
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
-    lost = [result for call_id, result in results.items() if call_id not in there]
-    calls = [AIMessage("", tool_calls=[call for call, _ in lost])] if lost else []
+    missing = [result for call_id, result in results.items() if call_id not in there]
+    calls = [AIMessage("", tool_calls=[call for call, _ in missing])] if missing else []
     whole = [
         results[each.tool_call_id][1]
         if isinstance(each, ToolMessage) and each.tool_call_id in results
         else each
         for each in since
     ]
-    return [*calls, *(message for _, message in lost), *whole]
+    return [*calls, *(message for _, message in missing), *whole]

@@ -81,19 +81,19 @@ def fit_documents(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
             f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
         )
-    fitted_documents, cut, excerpted = list[Document](), list[int](), list[int]()
+    fitted_documents, cut, excerpt_numbers = list[Document](), list[int](), list[int]()
     for document, size, share in zip(documents, sizes, shares, strict=True):
         if share >= size:
             fitted_documents.append(document)
             continue
         excerpt = choose and _excerpt(document, share, prompts, choose)
         if excerpt:
-            shortened, is_complete = excerpt
+            part, is_complete = excerpt
         else:
-            shortened, is_complete = _cut(document, share, model, prompts), False
-        fitted_documents.append(shortened)
-        (excerpted if is_complete else cut).append(document.number)
-    return Fitted(tuple(fitted_documents), tuple(cut), tuple(excerpted))
+            part, is_complete = _cut(document, share, model, prompts), False
+        fitted_documents.append(part)
+        (excerpt_numbers if is_complete else cut).append(document.number)
+    return Fitted(tuple(fitted_documents), tuple(cut), tuple(excerpt_numbers))
 
 
 def _excerpt(
@@ -103,14 +103,14 @@ def _excerpt(
     total = len(document.text)
     room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
     while room >= _LEAST_TOKENS:
-        chosen = choose(document.text, room)
-        if chosen is None:
+        choice = choose(document.text, room)
+        if choice is None:
             return None
-        mark = prompts.render("cut_near", shown=chosen.chars, total=total)
-        text = f"{chosen.text}\n{mark}"
+        mark = prompts.render("cut_near", shown=choice.chars, total=total)
+        text = f"{choice.text}\n{mark}"
         size = count_tokens(material(text))
         if size <= tokens:
-            return document.model_copy(update={"text": text}), chosen.is_complete
+            return document.model_copy(update={"text": text}), choice.is_complete
         room = min(room - 1, int(room * tokens / size) - 1)  # marks of prompts took more
     return None
 

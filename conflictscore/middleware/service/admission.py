@@ -47,12 +47,12 @@ class Access:
                 )
             return NOBODY
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        given = key_digest(key.strip())
+        digest = key_digest(key.strip())
         # compare with every key, so that the time reveals nothing about a match
-        known = [holder for holder in self.holders if hmac.compare_digest(given, holder.digest)]
-        if scheme.casefold() != "bearer" or not known:
+        holders = [holder for holder in self.holders if hmac.compare_digest(digest, holder.digest)]
+        if scheme.casefold() != "bearer" or not holders:
             raise RefusedError(401, "no valid key is given as bearer token", code="invalid_api_key")
-        return known[0]
+        return holders[0]
 
 
 class AdmissionGate:
@@ -118,8 +118,8 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
     if kind != "application/json":
         raise RefusedError(415, "send content-type: application/json", code="not_json")
     too_large = RefusedError(413, f"the body is larger than {most} bytes", code="body_too_large")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > most:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
         raise too_large
     body = bytearray()
     try:
@@ -143,8 +143,8 @@ def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | 
     """
 
     def local(authority: str) -> bool:
-        named = _HOST.fullmatch(authority)
-        return named is not None and is_this_machine(named[1].strip("[]").lower())
+        match = _HOST.fullmatch(authority)
+        return match is not None and is_this_machine(match[1].strip("[]").lower())
 
     hosts, origins = map(request.headers.getlist, ("host", "origin"))
     if len(hosts) != 1 or not local(hosts[0]):

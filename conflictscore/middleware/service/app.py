@@ -102,6 +102,8 @@ async def _index() -> FileResponse:
 
 
 class _PageFiles(StaticFiles):
+    """Files of the pages, with the headers that bind what a page may load."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         response.headers.update(_PAGE_HEADERS)
@@ -115,12 +117,13 @@ class _Metered:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by the app; a bug's answer is sent where the app has sent none."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         if scope["path"].endswith("\n"):  # which a route's pattern would overlook at its end
             refusal = RefusedError(404, "there is no such path", code="no_such_route")
             return await JsonResponse(refusal.body(), refusal.status)(scope, receive, send)
-        metrics, started, status = self._service.metrics, time.perf_counter(), 0
+        metrics, start, status = self._service.metrics, time.perf_counter(), 0
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -143,5 +146,5 @@ class _Metered:
         finally:
             metrics.in_flight.dec(in_flight)
             route = getattr(scope.get("route"), "path", "other")
-            metrics.request(route, status or CLIENT_GONE, time.perf_counter() - started)
+            metrics.request(route, status or CLIENT_GONE, time.perf_counter() - start)
         return None

@@ -15,6 +15,7 @@ from typing import Any
 from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.json_answers import check_of, is_json
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.messages import unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
@@ -77,6 +78,7 @@ class CheckedAnswer:
                 return await self._out_of_time()
 
     async def _in_time(self) -> Completion:
+        """The completion, for which the upstream may be asked before or within the loop."""
         service, request = self._service, self._request
         if (
             request.unchecked
@@ -90,6 +92,23 @@ class CheckedAnswer:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), gap)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
+        self._loop = LoopRun(request.asked.start(self._first_answer()), self._run_context())
+        failure = await self._loop.go()
+        if self._draft is not None and (gap := self._out_of_form(self._draft)):
+            text = text_of(self._draft)
+            return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
+        if failure is None:
+            return self._finished(*self._settled())
+        stage, reason, error = failure
+        if error is not None and stage in ("search", "answer") and upstream_fault(error):
+            # the upstream cannot answer, and so not the unchanged request either
+            service.failed("upstream", self._record, error)
+            raise refusal_of(error, service.context.generator) from error
+        return await self._unchecked(stage, reason)
+
+    def _run_context(self) -> RunContext:
+        """The service's context for this request; without a draft the loop asks the upstream."""
+        service, request = self._service, self._request
         model = service.context.generator
         always = getattr(model.chat, "extra_body", None) or {}
         context = replace(
@@ -101,20 +120,7 @@ class CheckedAnswer:
         if self._draft is None:
             read_before = json.dumps(request.body["messages"], ensure_ascii=False)
             context = with_own_answer(context, self._with_documents, read_before, request.body)
-        start = request.asked.start(self._first_answer())
-        self._loop = LoopRun(start, context)
-        failure = await self._loop.go()
-        if self._draft is not None and (gap := self._out_of_form(self._draft)):
-            text = text_of(self._draft)
-            return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
-        if failure is None:
-            return self._finished(*self._settled())
-        stage, reason, error = failure
-        if error is not None and stage in ("search", "answer") and upstream_fault(error):
-            # the upstream cannot answer, and so not the unchanged request either
-            service.failed("upstream", self._record, error)
-            raise refusal_of(error, model) from error
-        return await self._unchecked(stage, reason)
+        return context
 
     async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
         """The upstream's answer to the request with documents; ``_known`` counts the call."""
@@ -175,8 +181,8 @@ class CheckedAnswer:
         if settings.require or settings.on_failure == "pass_through":
             return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
         note = disagreement_note(self._known()) or unchecked_note(reason)
-        told = text if is_json(text) else f"{text}\n\n{note}"
-        return self._finished(RunStatus.FAILED, told, gap, answer=text)
+        text_with_note = text if is_json(text) else f"{text}\n\n{note}"
+        return self._finished(RunStatus.FAILED, text_with_note, gap, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
         run = self._known()
@@ -277,8 +283,10 @@ def disagreement_note(run: Run) -> str | None:
     It names every claim that a document contradicts, since nothing is changed for that.
     """
     claims = run.report.claims if run.report else ()
-    disputed = run.report.disputed if run.report else ()
-    split = [claim for claim in claims if claim.contradicts or claim.claim.number in disputed]
+    disputed_numbers = run.report.disputed if run.report else ()
+    split = [
+        claim for claim in claims if claim.contradicts or claim.claim.number in disputed_numbers
+    ]
     if not split:
         return None
     speaks_against = all(not claim.supports for claim in split)
@@ -305,17 +313,17 @@ def unchecked_note(reason: str) -> str:
 
 def _listed(side: Sequence[Witness]) -> str:
     """The first sources of a side, each by title and host or by its number."""
-    shown = []
-    for one in side[:_MOST_SOURCES]:
-        document = one.document
+    names = []
+    for witness in side[:_MOST_SOURCES]:
+        document = witness.document
         title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
         host = _plain(document.site, _TITLE_CHARS) if document.site != document.url else ""
-        shown.append(f"{title}, {host}" if host else title)
+        names.append(f"{title}, {host}" if host else title)
     if len(side) > _MOST_SOURCES:
-        shown.append(f"{len(side) - _MOST_SOURCES} more")
-    return "; ".join(shown) or "none"
+        names.append(f"{len(side) - _MOST_SOURCES} more")
+    return "; ".join(names) or "none"
 
 
 def _plain(text: str, most: int) -> str:
-    folded = " ".join(_MARKUP.sub(" ", material(text)).split())
-    return folded if len(folded) <= most else f"{folded[:most]}…"
+    plain = " ".join(_MARKUP.sub(" ", material(text)).split())
+    return plain if len(plain) <= most else f"{plain[:most]}…"

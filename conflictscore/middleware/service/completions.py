@@ -39,13 +39,13 @@ def completion_of(
         **(base or {}),
         "conflictscore": _summary(record, run),
     }
-    spent = run.usage
-    if base is None or spent != usage_of(base):
+    usage = run.usage
+    if base is None or usage != usage_of(base):
         whole["usage"] = {
-            "prompt_tokens": spent.input_tokens,
-            "completion_tokens": spent.output_tokens,
-            "total_tokens": spent.input_tokens + spent.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": spent.cache_read_tokens},
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens,
+            "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens},
         }
     if base is None or text_of(base) != text:
         message = {"role": "assistant", "content": text, "refusal": None}
@@ -72,8 +72,8 @@ def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
         return thoughts
     pairs = enumerate(zip(before, text, strict=False))
     shorter = min(len(before), len(text))
-    unchanged = next((place for place, (old, new) in pairs if old != new), shorter)
-    still_true = [each for each in annotations if _end_of(each) <= unchanged]
+    first_change = next((place for place, (old, new) in pairs if old != new), shorter)
+    still_true = [each for each in annotations if _end_of(each) <= first_change]
     return {**thoughts, "annotations": still_true}
 
 
@@ -89,7 +89,7 @@ def _end_of(annotation: object) -> float:
 def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
     """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
     report, verdict = run.report, run.verdict()
-    changed = {"first_answer": run.first_answer, "justification": run.justification}
+    change_fields = {"first_answer": run.first_answer, "justification": run.justification}
     return {
         "run_id": record.run_id,
         "mode": record.mode,
@@ -102,22 +102,22 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
         "cs_r": report.cs_r if report else None,
         "coverage": report.coverage if report else None,
         **({"weighted": report.weighted.to_json()} if report and report.weighted else {}),
-        **(changed if run.flipped else {}),
+        **(change_fields if run.flipped else {}),
         "notes": list(run.notes),
     }
 
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
     """The tokens of the upstream's own call."""
-    told = completion.get("usage")
-    counts: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    usage = completion.get("usage")
+    counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
     details = counts.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
-    read = whole_tokens(counts.get("prompt_tokens"))
+    cache_reads = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    input_tokens = whole_tokens(counts.get("prompt_tokens"))
     return Usage(
         calls=1,
-        input_tokens=read,
-        cache_read_tokens=min(whole_tokens(cached), read),
+        input_tokens=input_tokens,
+        cache_read_tokens=min(whole_tokens(cache_reads), input_tokens),
         output_tokens=whole_tokens(counts.get("completion_tokens")),
     )
 
@@ -146,8 +146,8 @@ def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
 
 def ending_of(completion: Mapping[str, Any]) -> str | None:
     """The upstream's name for how its reply ended; None for a normal end."""
-    said = {"finish_reason": completion["choices"][0].get("finish_reason")}
-    return abnormal_ending(AIMessage("", response_metadata=said))
+    metadata = {"finish_reason": completion["choices"][0].get("finish_reason")}
+    return abnormal_ending(AIMessage("", response_metadata=metadata))
 
 
 async def completion_frames(
@@ -167,7 +167,9 @@ async def completion_frames(
 
     def chunk(delta: Mapping[str, Any], **choice: Any) -> bytes:
         empty = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
-        beside = {"conflictscore": said} if (said := choice.pop("conflictscore", None)) else {}
+        beside = (
+            {"conflictscore": summary} if (summary := choice.pop("conflictscore", None)) else {}
+        )
         return frame({**common, "choices": [{**empty, **choice}], **beside})
 
     yield chunk({"role": "assistant", "content": ""})

@@ -4,7 +4,7 @@ Instructor and PydanticAI ask so for their output by default: the arguments of t
 answer. They are checked as JSON, value by value, and put back into the call.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conflictscore.json_answers import json_values
@@ -17,24 +17,27 @@ _OUTPUT_TOOL = "final_result"
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
     """The parameters of the tool whose call is the answer; None where the reply is no such call."""
     call = _only_call(draft)
-    if call is None:
+    if call is None or not json_values(str(call["function"].get("arguments"))):
         return None
     tools = [
         tool["function"]
         for tool in body.get("tools") or ()
         if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
     ]
-    name, choice = call["function"].get("name"), body.get("tool_choice")
-    if isinstance(choice, Mapping):
-        is_forced = (choice.get("function") or {}).get("name") == name
-    else:
-        alone = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)
-        is_forced = choice == "required" and alone
+    name = call["function"].get("name")
     tool = next((tool for tool in tools if tool.get("name") == name), None)
-    if not is_forced or tool is None or not json_values(str(call["function"].get("arguments"))):
+    if tool is None or not _is_forced(name, body.get("tool_choice"), tools):
         return None
     schema = tool.get("parameters")
     return schema if isinstance(schema, Mapping) else {}
+
+
+def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a request leaves the model only this tool to call, or this one for its output."""
+    if isinstance(choice, Mapping):
+        return bool((choice.get("function") or {}).get("name") == name)
+    is_output = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)
+    return choice == "required" and is_output
 
 
 def as_words(draft: Completion) -> Completion:

@@ -37,8 +37,8 @@ _PREFACE = "PRI"
 def open_listener(host: str, port: int) -> socket.socket:
     """Bind a listening socket, or raise an InputError."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = addresses[0]
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
         return socket.create_server(address, family=family, dualstack_ipv6=both, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:

@@ -94,7 +94,7 @@ class RunFilter(NamedTuple):
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
         """It as SQL, with its values; ``each`` is how the database selects from a list."""
-        given: list[tuple[str, Value]] = [
+        conditions: list[tuple[str, Value]] = [
             ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
             ("flipped = {}", None if self.flipped is None else int(self.flipped)),
@@ -104,10 +104,10 @@ class RunFilter(NamedTuple):
         ]
         for word in self.words.casefold().split()[:_MOST_WORDS]:
             pattern = re.sub("[!%_]", r"!\g<0>", word)
-            given.append(("searched LIKE {} ESCAPE '!'", f"%{pattern}%"))
-        used = [(part, value) for part, value in given if value is not None]
-        parts = [part.format(f"${place}") for place, (part, _) in enumerate(used, 1)]
-        return " AND ".join(["1 = 1", *parts]), [value for _, value in used]
+            conditions.append(("searched LIKE {} ESCAPE '!'", f"%{pattern}%"))
+        applied = [(part, value) for part, value in conditions if value is not None]
+        parts = [part.format(f"${place}") for place, (part, _) in enumerate(applied, 1)]
+        return " AND ".join(["1 = 1", *parts]), [value for _, value in applied]
 
 
 class KeptRuns:
@@ -141,25 +141,25 @@ class KeptRuns:
                 self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
                 self._database.execute("UPDATE runs SET size = length(run)")
         self._database.make(*_LISTS)
-        unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_rows) LIMIT 1"
-        while row := self._one(f"SELECT id, owner, used, run {unlisted}"):
-            run_id, owner, used, text = row
-            self._database.execute(_LIST, *_list_row(run_id, owner, used, json.loads(text)))
+        first_unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_rows) LIMIT 1"
+        while row := self._one(f"SELECT id, owner, used, run {first_unlisted}"):
+            run_id, owner, used_at, text = row
+            self._database.execute(_LIST, *_list_row(run_id, owner, used_at, json.loads(text)))
 
     def begin(self, run_id: str, owner: str) -> None:
         """Announce a run that is being worked on."""
         self._running[run_id] = owner
         until = int(time.time() + self._lasts)
-        announced = "INSERT INTO running VALUES ($1, $2, $3)"
-        self._database.later(announced, run_id, owner, until, on_done=_ignored)
+        statement = "INSERT INTO running VALUES ($1, $2, $3)"
+        self._database.later(statement, run_id, owner, until, on_done=_ignored)
 
     def finish(
-        self, run_id: str, run: Mapping[str, Any], failed: Callable[[], None] = lambda: None
+        self, run_id: str, run: Mapping[str, Any], on_failure: Callable[[], None] = lambda: None
     ) -> None:
         """Keep a run that was announced; a store that is away for a moment is waited for.
 
-        Until it is kept, it counts as being worked on. ``failed`` is told, perhaps later, that the
-        file or the store did not take it.
+        Until it is kept, it counts as being worked on. ``on_failure`` is called, perhaps later, if
+        the file or the store did not take it.
         """
         owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
         following: Iterator[tuple[str, Sequence[Value]]] = iter(
@@ -177,28 +177,28 @@ class KeptRuns:
 
         def go_on(error: ConfigurationError | None) -> None:
             if error is not None:
-                failed()
+                on_failure()
             elif step := next(following, None):
                 self._database.later(step[0], *step[1], on_done=go_on, again=True)
 
         if len(text) <= self._most_bytes:
-            kept = (run_id, owner, now, text, len(text))
-            self._database.later(_KEEP, *kept, on_done=ended, again=True)
+            row = (run_id, owner, now, text, len(text))
+            self._database.later(_KEEP, *row, on_done=ended, again=True)
         else:
             following = iter(())
             ended(None)
 
     def listed(
-        self, sought: RunFilter, most: int = _ALL, after: int = 0
+        self, run_filter: RunFilter, most: int = _ALL, after: int = 0
     ) -> tuple[int, list[ListedRun]]:
         """How many runs there are, and some of them, newest first."""
-        condition, values = sought.condition(self._database.each)
-        found = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
+        condition, values = run_filter.condition(self._database.each)
+        source = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
         columns = "id, created, status, method, flipped, hedged, disputed, question, answer"
         order = "ORDER BY created DESC, finished DESC"
         order += f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
-        [count] = self._one(f"SELECT count(*) {found}", *values) or (0,)
-        rows = self._database.execute(f"SELECT {columns} {found} {order}", *values, most, after)
+        [count] = self._one(f"SELECT count(*) {source}", *values) or (0,)
+        rows = self._database.execute(f"SELECT {columns} {source} {order}", *values, most, after)
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -213,8 +213,8 @@ class KeptRuns:
         row = self._one(mine, run_id, owner)
         if row is None:
             return None
-        used = "UPDATE runs SET used = $2 WHERE id = $1"
-        self._database.later(used, run_id, time.time_ns(), on_done=_ignored)
+        statement = "UPDATE runs SET used = $2 WHERE id = $1"
+        self._database.later(statement, run_id, time.time_ns(), on_done=_ignored)
         run: dict[str, Any] = json.loads(row[0])
         return run
 
@@ -227,10 +227,10 @@ class KeptRuns:
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
         """A run of this owner's, or of anybody's: its record, ``RUNNING``, or None."""
-        found = self.get(run_id, owner)
-        if found is None and self.is_running(run_id, owner):
+        run = self.get(run_id, owner)
+        if run is None and self.is_running(run_id, owner):
             return RUNNING
-        return found or self.get(run_id, owner)  # it may have been finished in between
+        return run or self.get(run_id, owner)  # it may have been finished in between
 
     def close(self) -> None:
         """Close the file."""
@@ -247,23 +247,29 @@ class KeptRuns:
         )
 
 
-def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) -> list[Value]:
+def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any]) -> list[Value]:
     status, report = str(run.get("status", "")), run.get("report") or {}
     claims = report.get("claims") or ()
-    disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
+    is_disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
     question = str(run.get("asked") or run.get("question") or "")
     answer = str(run.get("answer") or "")[:_SEARCHED_CHARS]
-    searched = [run_id, question, answer, run.get("question"), run.get("first_answer")]
-    searched += [run.get("justification"), *(claim.get("text") for claim in claims)]
+    search_texts = [run_id, question, answer, run.get("question"), run.get("first_answer")]
+    search_texts += [run.get("justification"), *(claim.get("text") for claim in claims)]
     for document in run.get("documents") or ():
-        searched += [document.get("title"), document.get("url")]
+        search_texts += [document.get("title"), document.get("url")]
     return [
-        *(run_id, owner, int(run.get("created") or 0), finished, status),
+        run_id,
+        owner,
+        int(run.get("created") or 0),
+        finished_at,
+        status,
         "regenerated-rag",
-        *(int(bool(run.get("flipped"))), int(_is_hedged(run)), int(disputed)),
+        int(bool(run.get("flipped"))),
+        int(_is_hedged(run)),
+        int(is_disputed),
         question[:_SHOWN_CHARS],
         without_markdown(answer[:_MARKDOWN_CHARS])[:_SHOWN_CHARS],
-        "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
+        "\n".join(str(text) for text in search_texts if text)[:_SEARCHED_CHARS].casefold(),
     ]
 
 
@@ -275,17 +281,17 @@ def _is_hedged(run: Mapping[str, Any]) -> bool:
 
 
 def run_record(
-    run: Run, *, created: int, started: float, mode: str, context: RunContext, asked_for: str = ""
+    run: Run, *, created: int, start: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
     """A run as it is kept, plain JSON, without its endpoint: a run is shown to who asked.
 
-    ``created`` is in seconds since 1970 (UTC), ``started`` on the clock of ``time.perf_counter``.
+    ``created`` is in seconds since 1970 (UTC), ``start`` on the clock of ``time.perf_counter``.
     """
     return {
         "run_id": run.run_id,
         "object": "conflictscore.run",
         "created": created,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": round(time.perf_counter() - start, 3),
         "mode": mode,
         "model": asked_for or context.generator.name,
         "models": {role: name for role, name in context.model_names.items() if role != "endpoint"},

@@ -53,14 +53,14 @@ def key_holder(line: str, where: str) -> KeyHolder:
 
     Errors name it as ``where`` and never show it, since it may be a mistyped key.
     """
-    given = line.split()
-    reads_all = _READS_ALL in given[1:]
-    given = [field for field in given if not (reads_all and field == _READS_ALL)]
-    if not 1 <= len(given) <= 2:
+    fields = line.split()
+    reads_all = _READS_ALL in fields[1:]
+    fields = [field for field in fields if not (reads_all and field == _READS_ALL)]
+    if not 1 <= len(fields) <= 2:
         raise InputError(f"{where} is not a bearer key: give NAME KEY, or a key without spaces")
-    key = given[-1]
-    if hashed := _HASHED.fullmatch(key):
-        digest = bytes.fromhex(hashed[1])
+    key = fields[-1]
+    if hash_match := _HASHED.fullmatch(key):
+        digest = bytes.fromhex(hash_match[1])
     elif len(key) >= _LEAST_KEY_CHARS and key.isascii() and key.isprintable():
         digest = key_digest(key)
     else:
@@ -68,11 +68,11 @@ def key_holder(line: str, where: str) -> KeyHolder:
             f"{where} is not a bearer key: give at least {_LEAST_KEY_CHARS} ASCII characters"
             " without spaces, or sha256: and 64 hexadecimal digits"
         )
-    if len(given) == 1:
+    if len(fields) == 1:
         return KeyHolder(digest.hex()[:32], digest, reads_all)
-    if not _NAME.fullmatch(given[0]):
+    if not _NAME.fullmatch(fields[0]):
         raise InputError(f"{where}: give a name of at most 40 letters, digits, dots and dashes")
-    return KeyHolder(given[0], digest, reads_all)
+    return KeyHolder(fields[0], digest, reads_all)
 
 
 def read_keys(path: Path) -> tuple[KeyHolder, ...]:

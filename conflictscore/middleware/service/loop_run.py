@@ -24,7 +24,7 @@ from conflictscore.middleware.service.refusals import (
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.record import run_of
-from conflictscore.records import Change, Run, RunStatus
+from conflictscore.records import Change, ConflictReport, Run, RunStatus
 
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
@@ -98,21 +98,28 @@ class LoopRun:
     def failure(self) -> LoopFailure | None:
         """A failure so far that did not end the loop."""
         run = self.known
-        report = run.report
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
-        if report is not None and report.error:
-            return LoopFailure("judge", report.error)
-        if report is not None and report.claims and report.cs_c is None:
-            errors = (pair.error for evidence in report.claims for pair in evidence.labels)
-            return LoopFailure(
-                "judge", f"no claim could be checked against a document: {next(errors)}"
-            )
-        least, final = self._context.settings.min_coverage or 0, run.final_report or report
-        if final is not None and final.coverage is not None and final.coverage < least:
-            labelled = f"only {final.coverage:.0%} of its pairs of claim and document have a label"
-            return LoopFailure("judge", f"{labelled}, and --min-coverage wants {least:.0%}")
-        return None
+        reason = _why_unjudged(run.report) or self._too_few_labels(run.final_report or run.report)
+        return LoopFailure("judge", reason) if reason else None
+
+    def _too_few_labels(self, report: ConflictReport | None) -> str:
+        """Why an answer's labels are fewer than the settings want; empty where they are not."""
+        least = self._context.settings.min_coverage or 0
+        if report is None or report.coverage is None or report.coverage >= least:
+            return ""
+        share = f"only {report.coverage:.0%} of its pairs of claim and document have a label"
+        return f"{share}, and --min-coverage wants {least:.0%}"
+
+
+def _why_unjudged(report: ConflictReport | None) -> str:
+    """Why an answer has no claims, or none with a label; empty where it has."""
+    if report is None:
+        return ""
+    if report.error or not report.claims or report.cs_c is not None:
+        return report.error or ""
+    errors = (pair.error for evidence in report.claims for pair in evidence.labels)
+    return f"no claim could be checked against a document: {next(errors)}"
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,11 +133,11 @@ def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
     markup = {name: rendered_markdown(text) for name, text in fit.items()}
     parts = _parts(run) if "answer" in fit else ()
-    marked = with_marks(fit["answer"], parts) if parts else None
+    marked_answer = with_marks(fit["answer"], parts) if parts else None
     return {
         **run,
         "markup": markup,
-        "marked": rendered_markdown(marked) if marked else None,
+        "marked": rendered_markdown(marked_answer) if marked_answer else None,
         "parts": [{"standing": part.standing.value, "claims": part.claims} for part in parts],
         "story": [*filter(None, map(_told, run.get("changes") or ()))],
     }

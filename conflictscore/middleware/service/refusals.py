@@ -93,8 +93,8 @@ def plain_reason(error: BaseException) -> str:
     # an error of another library may quote an address with a key in it
     if isinstance(error, NoDocumentsError):  # it may quote a file's path, or others' questions
         return NOTHING_FOUND
-    known = isinstance(error, ConflictScoreError | RefusedError)
-    return str(error) if known else f"{type(error).__name__} in a library"
+    is_ours = isinstance(error, ConflictScoreError | RefusedError)
+    return str(error) if is_ours else f"{type(error).__name__} in a library"
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
@@ -139,9 +139,9 @@ def _of_upstream(
         return RefusedError(error.status_code, message, code=error.code, param=error.param)
     if isinstance(error, openai.APITimeoutError):
         return RefusedError(504, message, code="upstream_timeout")
-    connected = not isinstance(error, openai.APIConnectionError)
+    was_reached = not isinstance(error, openai.APIConnectionError)
     return RefusedError(
-        502, message, code="upstream_failed" if connected else "upstream_unreachable"
+        502, message, code="upstream_failed" if was_reached else "upstream_unreachable"
     )
 
 

@@ -57,6 +57,8 @@ class _Fields(BaseModel):
 
 
 class _Message(_Fields):
+    """A message of the conversation, in OpenAI's form."""
+
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Any = None
     name: str | None = None
@@ -88,16 +90,22 @@ class _Message(_Fields):
 
 
 class _StreamOptions(_Fields):
+    """Options of a streamed completion."""
+
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
 
 class _TemplateSettings(_Fields):
+    """Settings of the chat template that are safe to pass on: whether the model thinks."""
+
     enable_thinking: bool | None = None
     thinking: bool | None = None
 
 
 class _ResponseFormat(BaseModel):
+    """The form of the answer; the fields of a JSON schema are the upstream's to check."""
+
     model_config = ConfigDict(extra="allow", strict=True)
 
     type: str
@@ -150,12 +158,16 @@ class _Body(_Fields):
 
 
 class _CorrectBody(_Fields):
+    """The body of ``POST /v1/correct``: an answer, and what to hold it against."""
+
     answer: str
     documents: RequestDocuments = []
     question: str | None = None
 
 
 class _RunBody(_Fields):
+    """The body of ``POST /v1/runs``: the input of the loop."""
+
     question: str
     history: list[Any] = []
     options: list[str] = []
@@ -188,15 +200,15 @@ class ChatRequest:
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of the calls that answer: what they always have, and the caller's wishes."""
-        given = {
+        wishes = {
             name: value
             for name, value in in_words(self.body).items()
             if name not in _OURS and value is not None
         }
-        limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+        limits = [wishes.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
         most = next((limit for limit in limits if limit is not None), None)
         # in the body as they are: a server may know fields that no client library does
-        parameters: dict[str, Any] = {"extra_body": {**always, **given}} if given else {}
+        parameters: dict[str, Any] = {"extra_body": {**always, **wishes}} if wishes else {}
         return parameters if most is None else {**parameters, "max_tokens": most}
 
 
@@ -217,14 +229,15 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     """Read a request for a chat completion; a wrong field is refused by name (400)."""
     with refusing():
         checked = _Body.model_validate(body)
-    asked = asked_in(_messages(checked.messages), _documents(checked.documents))
-    _ = asked.documents, asked.left_out  # here, since a large request is read off the event loop
+    chat_question = asked_in(_messages(checked.messages), _documents(checked.documents))
+    # here, since a large request is read off the event loop
+    _ = chat_question.documents, chat_question.left_out
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},
-        asked=asked,
+        asked=chat_question,
         stream=bool(checked.stream),
         include_usage=bool(checked.stream_options and checked.stream_options.include_usage),
-        unchecked=_out_of_reach(checked, asked),
+        unchecked=_out_of_reach(checked, chat_question),
     )
 
 
@@ -271,12 +284,12 @@ def refusing(param: str | None = None) -> Iterator[None]:
         raise RefusedError(400, str(error), code="invalid_value", param=param) from None
 
 
-def _documents(given: list[str | dict[str, Any]] | None) -> tuple[Document, ...]:
+def _documents(documents: list[str | dict[str, Any]] | None) -> tuple[Document, ...]:
     with refusing("documents"):
-        return given_documents({"documents": given or ()})
+        return given_documents({"documents": documents or ()})
 
 
-def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
+def _out_of_reach(body: _Body, chat_question: ChatQuestion) -> str | None:
     if (body.n or 1) > 1:
         return f"n is {body.n}, and only a single answer can be checked"
     if body.logprobs:
@@ -286,9 +299,9 @@ def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
         return f"response_format is {kind}, and only text and JSON can be checked"
     if body.modalities is not None and body.modalities != ["text"]:
         return "modalities holds more than text"
-    if asked.other_content:
+    if chat_question.other_content:
         return "a message holds more than text"
-    if not asked.question:
+    if not chat_question.question:
         return "no user message has a question"
     if body.messages[-1].role == "assistant":
         return "the last message is the assistant's own, to be continued"

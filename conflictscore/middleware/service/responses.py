@@ -118,9 +118,9 @@ class ResponseForm:
             nonlocal number
             name = f"response.{kind}"
             plain = {key: _plain(value) for key, value in fields.items()}
-            encoded = frame({"type": name, "sequence_number": number, **plain}, name)
+            event_frame = frame({"type": name, "sequence_number": number, **plain}, name)
             number += 1
-            return encoded
+            return event_frame
 
         yield event("created", response=self.begun())
         yield event("in_progress", response=self.begun())
@@ -145,8 +145,8 @@ def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
     at = {"output_index": index}
     is_message = isinstance(item, _Message)
     hollow: dict[str, Any] = {"content": []} if is_message else {"arguments": ""}
-    opened = item.model_copy(update={"status": "in_progress", **hollow})
-    yield "output_item.added", {**at, "item": opened}
+    begun_item = item.model_copy(update={"status": "in_progress", **hollow})
+    yield "output_item.added", {**at, "item": begun_item}
     inner = {**at, "item_id": item.id}
     if is_message:
         yield from _events_of_part(item.content[0], {**inner, "content_index": 0})
@@ -181,13 +181,16 @@ def _plain(value: Any) -> Any:
 def _usage(usage: Mapping[str, Any] | None) -> types.ResponseUsage | None:
     if not usage:
         return None
-    read, written = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    input_tokens, output_tokens = (
+        usage.get("prompt_tokens") or 0,
+        usage.get("completion_tokens") or 0,
+    )
+    cache_reads = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
     reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     return types.ResponseUsage.construct(
-        input_tokens=read,
-        input_tokens_details={"cached_tokens": cached, "cache_write_tokens": 0},
-        output_tokens=written,
+        input_tokens=input_tokens,
+        input_tokens_details={"cached_tokens": cache_reads, "cache_write_tokens": 0},
+        output_tokens=output_tokens,
         output_tokens_details={"reasoning_tokens": reasoning},
-        total_tokens=read + written,
+        total_tokens=input_tokens + output_tokens,
     )

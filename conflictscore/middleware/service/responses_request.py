@@ -39,25 +39,35 @@ _TEXTS = frozenset({"input_text", "output_text", "text"})
 
 
 class _Part(BaseModel):
+    """A part of the body, of strict types."""
+
     model_config = ConfigDict(strict=True)
 
 
 class _Format(BaseModel):
+    """The form of the answer, such as ``json_schema`` with its fields."""
+
     model_config = ConfigDict(extra="allow", strict=True)
 
     type: str
 
 
 class _Text(_Part):
+    """How the answer's text is to be."""
+
     format: _Format | None = None
     verbosity: str | None = None
 
 
 class _Reasoning(_Part):
+    """How much the model is to think."""
+
     effort: str | None = None
 
 
 class _StreamOptions(_Part):
+    """Options of a stream: padding against eavesdroppers is not offered."""
+
     include_obfuscation: Literal[False] | None = None
 
 

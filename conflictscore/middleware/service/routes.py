@@ -84,8 +84,8 @@ async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIt
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
     own = service.gate_of(caller.name)
-    async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as held:
-        yield Admitted(deadline, data, held)
+    async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as callbacks:
+        yield Admitted(deadline, data, callbacks)
 
 
 Admission = Annotated[Admitted, Depends(admitted)]
@@ -94,19 +94,19 @@ Admission = Annotated[Admitted, Depends(admitted)]
 @routes.post("/v1/chat/completions")
 async def chat(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
     """A chat completion, streamed or not."""
-    asked = await admission.read(read_chat)
-    service.check(asked)
-    record = service.begin(caller.name, asked.model, admission.deadline)
+    chat_request = await admission.read(read_chat)
+    service.check(chat_request)
+    record = service.begin(caller.name, chat_request.model, admission.deadline)
     with _naming(record):
-        answer = CheckedAnswer(service, asked, record).completion()
-        if asked.stream:
+        answer = CheckedAnswer(service, chat_request, record).completion()
+        if chat_request.stream:
             frames = completion_frames(
                 record,
                 _until_sent(admission, answer),
-                include_usage=asked.include_usage,
+                include_usage=chat_request.include_usage,
                 heartbeat=service.settings.heartbeat,
             )
-            return EventStream(frames, _early(record, asked))
+            return EventStream(frames, _early(record, chat_request))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(completion, headers=_headers(record, run))
@@ -117,16 +117,16 @@ async def responses(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
     """A response of OpenAI's Responses API, streamed or not."""
-    wanted = await admission.read(read_responses)
-    asked = wanted.chat
-    service.check(asked)
-    record = service.begin(caller.name, asked.model, admission.deadline)
-    form = ResponseForm(wanted, record)
+    response_request = await admission.read(read_responses)
+    chat_request = response_request.chat
+    service.check(chat_request)
+    record = service.begin(caller.name, chat_request.model, admission.deadline)
+    form = ResponseForm(response_request, record)
     with _naming(record):
-        answer = CheckedAnswer(service, asked, record).completion()
-        if wanted.stream:
+        answer = CheckedAnswer(service, chat_request, record).completion()
+        if response_request.stream:
             frames = form.frames(_until_sent(admission, answer), service.settings.heartbeat)
-            return EventStream(frames, _early(record, asked))
+            return EventStream(frames, _early(record, chat_request))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(as_json(form.whole(completion)), headers=_headers(record, run))
@@ -141,9 +141,13 @@ def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
     return record.headers(run["status"], run["checked"], gap.kind.value if gap else None)
 
 
-def _early(record: RequestRecord, asked: ChatRequest) -> dict[str, str]:
+def _early(record: RequestRecord, chat_request: ChatRequest) -> dict[str, str]:
     """The headers of a stream, which are sent before there is an answer."""
-    return record.headers("passed-through", "no") if asked.unchecked else record.headers("pending")
+    return (
+        record.headers("passed-through", "no")
+        if chat_request.unchecked
+        else record.headers("pending")
+    )
 
 
 @contextmanager
@@ -227,12 +231,12 @@ async def correct(
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
     """A stored run; 202 while it is still running."""
-    found = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
-    if found is RUNNING:
-        known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
-        return JsonResponse(known, 202, {"retry-after": "1"})
-    if found is not None:
-        return JsonResponse(with_markup(found) if markup == "true" else found)
+    stored_run = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
+    if stored_run is RUNNING:
+        pending = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
+        return JsonResponse(pending, 202, {"retry-after": "1"})
+    if stored_run is not None:
+        return JsonResponse(with_markup(stored_run) if markup == "true" else stored_run)
     raise RefusedError(404, "there is no such run, or it is no longer stored", code="run_not_found")
 
 

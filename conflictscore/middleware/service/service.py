@@ -89,10 +89,10 @@ class Service:
     """
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
-        unrevised = context.settings.replace(max_rounds=0, regeneration="paper")
+        without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
         self.context = (
-            context if settings.mode == "correct" else replace(context, settings=unrevised)
+            context if settings.mode == "correct" else replace(context, settings=without_revision)
         )
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.readiness = Readiness(context.generator, context.decomposer)
@@ -124,29 +124,29 @@ class Service:
 
     def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
         """Close the record and return it; if it cannot be stored, the answer still goes out."""
-        stored = run_record(
+        stored_run = run_record(
             run,
             created=record.created,
-            started=record.started,
+            start=record.started,
             mode=record.mode,
             context=self.context,
             asked_for=record.model,
         )
         self.metrics.run(run)
-        self.runs.finish(record.run_id, stored, partial(self.failed, "runs_file", record))
-        return stored
+        self.runs.finish(record.run_id, stored_run, partial(self.failed, "runs_file", record))
+        return stored_run
 
     @contextmanager
-    def finishing(self, record: RequestRecord, known: Callable[[], Run]) -> Iterator[None]:
-        """Close the record where the work on a run, known so far, fails or is cancelled."""
+    def finishing(self, record: RequestRecord, run_so_far: Callable[[], Run]) -> Iterator[None]:
+        """Close the record with the run so far, where the work on it fails or is cancelled."""
         try:
             yield
         except Exception as error:
-            self.finish(record, record.ended(known(), RunStatus.FAILED, plain_reason(error)))
+            self.finish(record, record.ended(run_so_far(), RunStatus.FAILED, plain_reason(error)))
             raise
         except asyncio.CancelledError:
             self.metrics.failure("client_gone")
-            self.finish(record, record.ended(known(), RunStatus.UNFINISHED, STOPPED))
+            self.finish(record, record.ended(run_so_far(), RunStatus.UNFINISHED, STOPPED))
             raise
 
     def failed(self, kind: str, record: RequestRecord, error: BaseException | None = None) -> None:
@@ -155,12 +155,12 @@ class Service:
         cause = f" ({type(error).__name__})" if error else ""
         _log.warning("run %s: failed: %s%s", record.run_id, kind, cause)
 
-    def check(self, asked: ChatRequest) -> None:
+    def check(self, request: ChatRequest) -> None:
         """Refuse another model (404), and what cannot be checked where only that is given (400)."""
-        self.check_model(asked.model)
+        self.check_model(request.model)
         policy = self.settings
-        if asked.unchecked and policy.require and not policy.refusal:
-            reason = f"{asked.unchecked}; this deployment answers only what it can check"
+        if request.unchecked and policy.require and not policy.refusal:
+            reason = f"{request.unchecked}; this deployment answers only what it can check"
             raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:
@@ -175,8 +175,8 @@ class Service:
                 param="model",
             )
 
-    def nothing_to_check_with(self, asked: ChatQuestion) -> str | None:
+    def nothing_to_check_with(self, question: ChatQuestion) -> str | None:
         """Why there are no documents to check an answer against; None where there are."""
-        if asked.documents or self.context.retriever is not None:
+        if question.documents or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"

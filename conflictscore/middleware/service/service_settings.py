@@ -79,13 +79,18 @@ class ServiceSettings:
     """The file that keeps runs across restarts; by default they are in memory."""
 
     def __post_init__(self) -> None:
-        for name, known in (
+        """Check each setting alone and beside the others.
+
+        Raises:
+            InputError: A value is out of its range, or has no effect; names the setting.
+        """
+        for name, choices in (
             ("mode", get_args(Mode)),
             ("on_failure", get_args(UncheckedPolicy)),
             ("first_answer", get_args(FirstAnswer)),
         ):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(choices)}")
         self._settle_requirement()
         for origin in self.cors_origins:
             if not _ORIGIN.fullmatch(origin):

@@ -24,6 +24,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
+        """Declare the metrics; their names begin with ``conflictscore_``."""
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         counter = partial(Counter, registry=registry)

@@ -52,7 +52,7 @@ class Upstream:
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The whole chat completion for a request; failures of the upstream are refusals."""
-        unstreamed = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
+        request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
         async with limit.place(object()):
             if self.model.admit:
@@ -60,7 +60,7 @@ class Upstream:
             began = time.monotonic()
             try:
                 response = await completions.with_raw_response.create(
-                    model=self._name, messages=[], extra_body={**unstreamed, "model": self._name}
+                    model=self._name, messages=[], extra_body={**request_body, "model": self._name}
                 )
             except (openai.OpenAIError, ProviderError) as error:
                 failure = transient_error(error)
@@ -72,8 +72,8 @@ class Upstream:
             completion = finite_json(response.content)
             if _is_completion(completion) and "error" not in completion:
                 return dict(completion)
-            if told := error_in_completion(completion):
-                raise refusal_of(told, self.model) from told
+            if upstream_error := error_in_completion(completion):
+                raise refusal_of(upstream_error, self.model) from upstream_error
             if _is_completion(completion):
                 return dict(completion)
         message = "the upstream sent something that is not a chat completion"
@@ -114,7 +114,7 @@ async def _state_of(model: LanguageModel) -> str:
     if model.is_local or client is None:
         return _OK  # started when it is needed; or not an OpenAI-compatible endpoint
     try:
-        listed = await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
+        listing = await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
     except (openai.AuthenticationError, openai.PermissionDeniedError):
         return "refuses this service's key"
     except openai.APIStatusError as error:
@@ -123,8 +123,8 @@ async def _state_of(model: LanguageModel) -> str:
         return f"answers HTTP {error.status_code}" if busy else _OK
     except openai.OpenAIError:
         return "cannot be reached"
-    names = {str(getattr(one, "id", "")) for one in getattr(listed, "data", None) or ()}
-    wanted = str(getattr(model.chat, "model_name", model.name))
+    names = {str(getattr(each, "id", "")) for each in getattr(listing, "data", None) or ()}
+    model_name = str(getattr(model.chat, "model_name", model.name))
     # Ollama lists "name:latest" for "name"
-    known = not names or wanted in names or f"{wanted}:latest" in names
-    return _OK if known else "does not list its model"
+    is_listed = not names or model_name in names or f"{model_name}:latest" in names
+    return _OK if is_listed else "does not list its model"

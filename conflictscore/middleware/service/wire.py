@@ -27,8 +27,8 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
     def __init__(self, frames: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
-        unbuffered = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(frames, headers={**unbuffered, **headers})
+        no_buffering = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(frames, headers={**no_buffering, **headers})
 
 
 def finite_json(data: bytes) -> Any:
