@@ -131,21 +131,33 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     if match[0].rstrip("*_") != ".":  # of all marks only this one shortens words
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
-    found = _LAST_WORD.search(before)
-    word = found[0] if found else ""
+    last_word = _LAST_WORD.search(before)
+    word = last_word[0] if last_word else ""
     if _NEVER_ENDS.search(before) or (word == before and (word.isdecimal() or len(word) == 1)):
         return True
     if rest[:1].isdigit():
         return _goes_before_a_number(word)
-    opens = bool(_OPENER.match(rest))
+    if _OPENER.match(rest):
+        return False
     if word.isdecimal() or _ROMAN.fullmatch(word):
-        certain = opens or not rest[:1].isupper() or len(word) > _LONGEST_ORDINAL * 2
-        certain = certain or (word.isdecimal() and len(word) > _LONGEST_ORDINAL)
-        return not (certain or _COUNTED.search(before) or _NUMBERED.search(before))
+        return _is_ordinal(word, before, rest)
     if len(word) == 1 and word.isalpha():
-        first = _FIRST.search(before) and _NAME_OR_OPENER.match(rest)
-        return not (opens or first or _NUMBERED.search(before))
-    return _may_be_short(word) and not (opens or _NAME_OR_OPENER.match(rest))
+        return _is_initial(before, rest)
+    return _may_be_short(word) and not _NAME_OR_OPENER.match(rest)
+
+
+def _is_ordinal(number: str, before: str, rest: str) -> bool:
+    """Whether a number before a stop counts what follows ("5. Mai", "XIV. Gregor")."""
+    longest = _LONGEST_ORDINAL if number.isdecimal() else 2 * _LONGEST_ORDINAL
+    if not rest[:1].isupper() or len(number) > longest:
+        return False
+    return not (_COUNTED.search(before) or _NUMBERED.search(before))
+
+
+def _is_initial(before: str, rest: str) -> bool:
+    """Whether a letter before a stop is an initial, and not the word I or a numbered thing."""
+    is_pronoun = _FIRST.search(before) and _NAME_OR_OPENER.match(rest)
+    return not (is_pronoun or _NUMBERED.search(before))
 
 
 def _goes_before_a_number(word: str) -> bool:

@@ -201,7 +201,7 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     except TimeoutError:
         if not limit.expired():
             raise
-        why = f"; it waited to try again, since {[*waits][-1]}" if waits else ""
+        why = f"; it waited to try again, since {tuple(waits)[-1]}" if waits else ""
         raise ProviderError(f"{late}{why}", provider=who, failure=FailureKind.TIMED_OUT) from None
 
 

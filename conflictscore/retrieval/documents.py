@@ -33,17 +33,19 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     without text is left out, and so is one with the address and text of an earlier one.
     """
     documents: list[Document] = []
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     for item in items:
-        known, text = item.metadata, clean_text(item.page_content)
-        url_key = next((key for key in URL_KEYS if _text(known, key)), "")
-        url = _text(known, url_key)
-        if not text or (url, text) in seen:
+        fields, text = item.metadata, clean_text(item.page_content)
+        url_key = next((key for key in URL_KEYS if _text(fields, key)), "")
+        url = _text(fields, url_key)
+        if not text or (url, text) in earlier:
             continue
-        seen.add((url, text))
-        title, kept = _text(known, "title"), _kept(known, ("title", url_key))
+        earlier.add((url, text))
+        title, metadata = _text(fields, "title"), _kept(fields, ("title", url_key))
         number = len(documents) + 1
-        documents.append(Document(number=number, text=text, title=title, url=url, metadata=kept))
+        documents.append(
+            Document(number=number, text=text, title=title, url=url, metadata=metadata)
+        )
     return tuple(documents)
 
 
@@ -60,6 +62,16 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     if not isinstance(given, Iterable):
         raise InputError(f"documents is {type(given).__name__}, not a list")
     items = list(given)
+    # errors name a document by its place in the caller's list
+    documents = (as_document(item, place) for place, item in _with_text(items))
+    return tuple(
+        document if document.number == number else document.model_copy(update={"number": number})
+        for number, document in enumerate(documents, 1)
+    )
+
+
+def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The documents that are neither null nor empty, with their places; the others are noted."""
     textless = [
         "null" if _is_null_document(item) else "empty" for item in items if _has_no_text(item)
     ]
@@ -68,12 +80,7 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     for state in ("null", "empty"):
         if count := textless.count(state):
             note(f"{count} of {len(items)} documents are {state}, and were left out")
-    numbered = ((place, item) for place, item in enumerate(items, 1) if not _has_no_text(item))
-    documents = (as_document(item, place) for place, item in numbered)
-    return tuple(
-        document if document.number == number else document.model_copy(update={"number": number})
-        for number, document in enumerate(documents, 1)
-    )
+    return [(place, item) for place, item in enumerate(items, 1) if not _has_no_text(item)]
 
 
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
@@ -88,31 +95,13 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
             document and the field.
     """
     where = where or f"document {number}"
-    if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
-        item = "\n".join(item)
-    if isinstance(item, str):
-        item = {"text": item}
-    elif isinstance(item, Document):
-        item = item.model_dump(exclude={"number", "duplicate_of"})
-    elif isinstance(item, Retrieved):
-        item = {"text": item.page_content, "metadata": item.metadata}
-    if not isinstance(item, Mapping):
-        raise InputError(
-            f"{where}: {type(item).__name__}, not a text, a mapping with text, or a"
-            " LangChain Document"
-        )
-    fields = {key: value for key, value in item.items() if not _is_null(value)}
+    fields = {key: value for key, value in _fields_of(item, where).items() if not _is_null(value)}
     metadata = fields.pop("metadata", None) or {}
     if not isinstance(metadata, Mapping):
         raise InputError(f"{where}, field metadata: {type(metadata).__name__}, not an object")
     text_key = _text_key(fields)
-    if text_key not in fields:
-        raise InputError(f"{where}, field text: it is missing")
-    text = _decoded(fields.pop(text_key), f"{where}, field {text_key}")
-    if not isinstance(text, str):
-        raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a text")
-    if not text.strip():
-        raise InputError(f"{where}, field {text_key}: it is empty")
+    text = _text_in(fields, text_key, where)
+    del fields[text_key]
     if text_key == "page_content":
         fields.pop("type", None)  # LangChain's JSON says what it is
     rest = {**metadata, **fields}
@@ -122,6 +111,35 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     return Document(
         number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
     )
+
+
+def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
+    """A document in any of its forms as a mapping; InputError if it has none of them."""
+    if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
+        return {"text": "\n".join(item)}
+    if isinstance(item, str):
+        return {"text": item}
+    if isinstance(item, Document):
+        return item.model_dump(exclude={"number", "duplicate_of"})
+    if isinstance(item, Retrieved):
+        return {"text": item.page_content, "metadata": item.metadata}
+    if isinstance(item, Mapping):
+        return item
+    raise InputError(
+        f"{where}: {type(item).__name__}, not a text, a mapping with text, or a LangChain Document"
+    )
+
+
+def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
+    """The text of a document's field; InputError if it has none."""
+    if text_key not in fields:
+        raise InputError(f"{where}, field text: it is missing")
+    text = _decoded(fields[text_key], f"{where}, field {text_key}")
+    if not isinstance(text, str):
+        raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a text")
+    if not text.strip():
+        raise InputError(f"{where}, field {text_key}: it is empty")
+    return text
 
 
 def _text_key(fields: Mapping[Any, Any]) -> str:

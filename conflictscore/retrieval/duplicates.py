@@ -69,6 +69,8 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 class _Originals:
+    """The texts that are no copies so far; ``match`` gives the number of a text's original."""
+
     def __init__(self) -> None:
         self._index = RMinHashLSH(_EDITED, _SLOTS, _BANDS)
         self._shingles: dict[int, dict[str, None]] = {}

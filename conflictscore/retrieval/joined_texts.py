@@ -151,31 +151,34 @@ def _tagged(text: str) -> Iterator[Part]:
     if first is None or first.start() > _LEAD:
         return
     name, place, closing = first.group(1), first.start(), f"</{first.group(1)}>"
-    lowered = text.casefold() if len(text.casefold()) == len(text) else text
-    while opened := _TAG.search(text, place):
-        if opened.group(1).casefold() != name.casefold():
-            place = opened.end()
+    small_text = text.casefold() if len(text.casefold()) == len(text) else text
+    while tag := _TAG.search(text, place):
+        if tag.group(1).casefold() != name.casefold():
+            place = tag.end()
             continue
-        end = lowered.find(closing.casefold(), opened.end())
+        end = small_text.find(closing.casefold(), tag.end())
         if end < 0:
             return
-        attributes = _ATTRIBUTE.findall(opened.group(2))
-        about = {
-            field_of(key) or key: unescape(next(filter(None, values), ""))
-            for key, *values in attributes
-        }
-        inside = text[opened.end() : end].strip()
-        for _ in _FIELDS:  # a document has few, and a text that repeats one is no reason to crawl
-            inner = _INNER.match(inside)
-            if inner is None or (label := field_of(inner.group(1))) is None:
-                break
-            about[label], inside = inner.group(2).strip(), inside[inner.end() :]
-        content = re.match(r"<([\w-]{2,30})>", inside)
-        if content and content.group(1).casefold() in _CONTENTS:
-            inside = inside[content.end() :].removesuffix(f"</{content.group(1)}>")
-        read, more = _read(inside)
-        yield read, {**about, **more}
+        yield _element(tag.group(2), text[tag.end() : end].strip())
         place = end + len(closing)
+
+
+def _element(attributes: str, inside: str) -> Part:
+    """The document of an element, by its attributes, its first elements and its text."""
+    about = {
+        field_of(key) or key: unescape(next(filter(None, values), ""))
+        for key, *values in _ATTRIBUTE.findall(attributes)
+    }
+    for _ in _FIELDS:  # a document has few, and a text that repeats one is no reason to crawl
+        inner = _INNER.match(inside)
+        if inner is None or (label := field_of(inner.group(1))) is None:
+            break
+        about[label], inside = inner.group(2).strip(), inside[inner.end() :]
+    content = re.match(r"<([\w-]{2,30})>", inside)
+    if content and content.group(1).casefold() in _CONTENTS:
+        inside = inside[content.end() :].removesuffix(f"</{content.group(1)}>")
+    text, fields = _read(inside)
+    return text, {**about, **fields}
 
 
 def _ruled(text: str) -> Iterator[Part]:

@@ -37,6 +37,8 @@ class NearParts(NamedTuple):
 
 
 class _CutText(NamedTuple):
+    """The windows of a text, and what ranks them by a query."""
+
     windows: tuple[TokenWindow, ...]
     ranker: BM25Ranker
 

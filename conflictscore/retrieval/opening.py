@@ -75,8 +75,26 @@ def open_search(
             'nothing to search: give docs="PATH" to answer from your own files, or set one of'
             f" {ways}"
         )
-    given = ("corpus" if docs else str(configured_search())) if spec is None else spec
-    name, colon, argument = (text.strip() for text in given.partition(":"))
+    if spec is None:
+        spec = "corpus" if docs else str(configured_search())
+    name, argument = _split(spec)
+    provider = PROVIDERS[name]
+    if (name == "corpus") != bool(docs):
+        raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
+    # Imported only here, so that a search's libraries load only if that search is used.
+    if docs:
+        from conflictscore.retrieval.corpus import CorpusRetriever
+
+        return CorpusRetriever.from_paths(docs, top_k)
+    module, _, class_name = provider.retriever.partition(":")
+    searches = importlib.import_module(f"conflictscore.retrieval.{module}")
+    retriever: Callable[..., BaseRetriever] = getattr(searches, class_name)
+    return retriever(k=top_k, **({provider.option: argument} if argument else {}))
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """The name and the argument of a search; InputError unless they are whole and known."""
+    name, colon, argument = (text.strip() for text in spec.partition(":"))
     if name not in PROVIDERS:
         near = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -86,18 +104,8 @@ def open_search(
     provider = PROVIDERS[name]
     lacks_argument = provider.argument and not argument and (colon or not provider.variables)
     if lacks_argument or (colon and not provider.argument):
-        raise InputError(f'search="{given}" is incomplete or too long: give {provider.usage(name)}')
-    if (name == "corpus") != bool(docs):
-        raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
-    # Imported only here, so that a search's libraries load only if that search is used.
-    if docs:
-        from conflictscore.retrieval.corpus import CorpusRetriever
-
-        return CorpusRetriever.from_paths(docs, top_k)
-    module, _, class_name = provider.retriever.partition(":")
-    found = importlib.import_module(f"conflictscore.retrieval.{module}")
-    retriever: Callable[..., BaseRetriever] = getattr(found, class_name)
-    return retriever(k=top_k, **({provider.option: argument} if argument else {}))
+        raise InputError(f'search="{spec}" is incomplete or too long: give {provider.usage(name)}')
+    return name, argument
 
 
 def described(retriever: BaseRetriever | None) -> str:

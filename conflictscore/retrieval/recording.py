@@ -66,7 +66,14 @@ _LOGIN = re.compile(r"//[^/?#\s,]*@")
 _BEGINNING = b'{"format"'
 """How every line of a recording begins."""
 _TEXTS = (
-    *("provider", "url", "title", "snippet", "date", "text_from", "page_error", "fetched_at"),
+    "provider",
+    "url",
+    "title",
+    "snippet",
+    "date",
+    "text_from",
+    "page_error",
+    "fetched_at",
 )
 """The fields of a result that hold a text; a document's metadata has the same, but for the url."""
 _SOURCE = {"url": "source"}
@@ -79,6 +86,8 @@ class _Part(BaseModel):
 
 
 class _Result(_Part):
+    """A document that was found; null is what the search did not say."""
+
     rank: Annotated[int, Field(ge=1)] | None
     provider: str | None
     url: str | None
@@ -93,6 +102,8 @@ class _Result(_Part):
 
 
 class _Recording(_Part):
+    """A line of the file: a question, how it was asked, and what was found."""
+
     format: Literal[1] = 1
     question: Annotated[str, Field(min_length=1)]
     search: str
@@ -294,6 +305,7 @@ async def record_questions(
         failed_in_a_row = 0
 
         async def ask(question: str) -> None:
+            """Record what is found for a question, or why it is not recorded."""
             nonlocal report, failed_in_a_row
             if report.stopped:
                 return

@@ -171,25 +171,34 @@ class _ToolReply:
         documents = [*islice(_documents(self._message.artifact), MOST_OF_TOOLS + 1)]
         from_artifact = bool(documents)
         if not from_artifact:
-            content = self._message.content
-            blocks = content if isinstance(content, list) else [content]
-            of_blocks = (
-                document
-                for place, block in enumerate(blocks)
-                for document in self._in_block(block, place)
-            )
-            documents = [*islice(of_blocks, MOST_OF_TOOLS + 1)]
+            documents = self._in_content()
         if sources is None and not self._is_evidence(documents, from_artifact):
             return []
         if self._fetches:
             self._join(documents, "")
-            if not from_artifact and len(self._addresses) == 1:
-                for document in documents:
-                    document.metadata.setdefault("url", self._addresses[0])
-        for document in documents:
-            if not from_artifact and not _origin(document):
-                document.metadata["title"] = self._name
+        if not from_artifact:
+            self._name_origins(documents)
         return documents
+
+    def _in_content(self) -> list[Retrieved]:
+        """The documents of a result's text or blocks."""
+        content = self._message.content
+        blocks = content if isinstance(content, list) else [content]
+        documents = (
+            document
+            for place, block in enumerate(blocks)
+            for document in self._in_block(block, place)
+        )
+        return [*islice(documents, MOST_OF_TOOLS + 1)]
+
+    def _name_origins(self, documents: Sequence[Retrieved]) -> None:
+        """Say of documents without an origin where they come from: a fetched page, or the tool."""
+        if self._fetches and len(self._addresses) == 1:
+            for document in documents:
+                document.metadata.setdefault("url", self._addresses[0])
+        for document in documents:
+            if not _origin(document):
+                document.metadata["title"] = self._name
 
     def _is_evidence(self, documents: Sequence[Retrieved], from_artifact: bool) -> bool:
         """Whether a tool that nobody named returns evidence: by its name, or the look of it."""
@@ -223,18 +232,9 @@ class _ToolReply:
 
     def _in_text(self, text: str, place: int) -> Iterator[Retrieved]:
         text = text.strip()
-        for found in (_json_lines(text), _json(text), written_out(text)):
-            texts = found if isinstance(found, list) and all(map(_has_text, found)) else ()
-            documents = [Retrieved(page_content=text) for text in texts[: MOST_OF_TOOLS + 1]] or [
-                self._as_told(each) for each in islice(_documents(found), MOST_OF_TOOLS + 1)
-            ]
-            lists = (
-                [found.get(key) for key in _LIST_KEYS] if isinstance(found, Mapping) else [found]
-            )
-            if not documents and self._searches:
-                renamed = islice(_documents(_renamed(found)), MOST_OF_TOOLS + 1)
-                documents = [self._as_told(each) for each in renamed]
-            if documents or [] in lists:  # a search that found nothing
+        for data in (_json_lines(text), _json(text), written_out(text)):
+            documents = self._in_data(data)
+            if documents or _has_empty_list(data):
                 yield from documents
                 return
         if self._searches and len(text) < _NOTHING_CHARS and _NOTHING.fullmatch(text):
@@ -243,6 +243,15 @@ class _ToolReply:
         if len(parts) > 1:
             self._join(parts, f" {place}")
         yield from parts
+
+    def _in_data(self, data: object) -> list[Retrieved]:
+        """The documents of data that a text holds."""
+        if isinstance(data, list) and all(map(_has_text, data)):
+            return [Retrieved(page_content=text) for text in data[: MOST_OF_TOOLS + 1]]
+        documents = [*islice(_documents(data), MOST_OF_TOOLS + 1)]
+        if not documents and self._searches:
+            documents = [*islice(_documents(_renamed(data)), MOST_OF_TOOLS + 1)]
+        return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
         """A result with the fields that the tool gave it; a fetched page's fields are its text."""
@@ -302,60 +311,74 @@ def _json_lines(text: str) -> object:
     return None
 
 
-def _documents(found: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
+def _has_empty_list(data: object) -> bool:
+    """Whether data is the reply of a search that found nothing."""
+    lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
+    return [] in lists
+
+
+def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
     if not depth:
         return
-    if isinstance(found, Retrieved):
-        yield found
-    elif isinstance(found, Mapping):
-        yield from _in_mapping(found, depth - 1)
-    elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
-        for item in found:
+    if isinstance(data, Retrieved):
+        yield data
+    elif isinstance(data, Mapping):
+        yield from _in_mapping(data, depth - 1)
+    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        for item in data:
             yield from _documents(item, depth - 1)
 
 
-def _in_mapping(found: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
+def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
+    """The documents in its lists of results; else it is one itself; else the one within it."""
     for key in _LIST_KEYS:
-        texts = found.get(key)
-        if texts is not None and isinstance(texts, Mapping | list | tuple):
-            if len(texts) == 1 and isinstance(texts, list) and isinstance(texts[0], list):
-                texts = texts[0]  # a list of results for each of its queries
-            if isinstance(texts, list) and texts and all(map(_has_text, texts)):
-                yield from (Retrieved(page_content=text) for text in texts)
-                return
-            if listed := [*islice(_documents(texts, depth), MOST_OF_TOOLS + 1)]:
-                yield from listed
-                return
-    if text := next((found[key] for key in _TEXT_KEYS if _has_text(found.get(key))), None):
-        yield Retrieved(page_content=text, metadata=_metadata(found))
+        if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
+            yield from documents
+            return
+    if text := next((fields[key] for key in _TEXT_KEYS if _has_text(fields.get(key))), None):
+        yield Retrieved(page_content=text, metadata=_metadata(fields))
         return
-    for key in _INNER_KEYS:
-        if isinstance(inner := found.get(key), Mapping):
-            for document in _in_mapping(inner, depth - 1) if depth else ():
-                yield Retrieved(
-                    document.page_content, metadata={**_metadata(found), **document.metadata}
-                )
-                return
+    inner = (fields.get(key) for key in _INNER_KEYS)
+    for within in (each for each in inner if depth and isinstance(each, Mapping)):
+        if document := next(_in_mapping(within, depth - 1), None):
+            metadata = {**_metadata(fields), **document.metadata}
+            yield Retrieved(document.page_content, metadata=metadata)
+            return
 
 
-def _renamed(found: object, depth: int = _DEPTH) -> object:
+def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
+    """The documents of a list of results, which may be texts alone."""
+    if not isinstance(results, Mapping | list | tuple):
+        return
+    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], list):
+        results = results[0]  # a list of results for each of its queries
+    if isinstance(results, list) and results and all(map(_has_text, results)):
+        yield from (Retrieved(page_content=text) for text in results)
+    else:
+        yield from _documents(results, depth)
+
+
+def _renamed(data: object, depth: int = _DEPTH) -> object:
     """Results under field names that nobody knows, with their longest text as ``text``.
 
     What is a list of mappings counts, each of which has a text of some words in the same field.
     """
-    if isinstance(found, Mapping) and depth:
-        inner = (_renamed(value, depth - 1) for value in found.values())
+    if isinstance(data, Mapping) and depth:
+        inner = (_renamed(value, depth - 1) for value in data.values())
         return next((each for each in inner if each), None)
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+    if not isinstance(data, list) or not all(isinstance(each, Mapping) for each in data):
         return None
-    fields = found[0] if found else {}
+    key = _text_key(data)
+    return None if key is None else [{**each, "text": each[key], key: None} for each in data]
+
+
+def _text_key(results: Sequence[Mapping[Any, Any]]) -> Any:
+    """The field that has a text of some words in each result, and the longest; None if none has."""
+    fields = results[0] if results else {}
     texts = [
-        key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in found)
+        key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in results)
     ]
-    if not texts:
-        return None
-    key = max(texts, key=lambda name: sum(len(each[name]) for each in found))
-    return [{**each, "text": each[key], key: None} for each in found]
+    return max(texts, key=lambda key: sum(len(each[key]) for each in results), default=None)
 
 
 def _words_in(value: object) -> int:

@@ -228,25 +228,29 @@ class WebSearchRetriever(TopKRetriever):
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
         """The fault behind an HTTP status from 300; ``reason`` is the provider's raw text."""
-        said = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
+        cause = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
         momentary = _MOMENTARY.search(reason)
         lasting = _FOR_LONG.search(reason) or (_USED_UP.search(reason) and not momentary)
         if status == 402 or (status in (400, 403, 429) and lasting):
-            message = f"the quota or credit of {self.title} is used up ({said}); {_OTHER_WAYS}"
+            message = f"the quota or credit of {self.title} is used up ({cause}); {_OTHER_WAYS}"
             return Fault(QuotaError(message, provider=self.provider, status=status))
         if status == 429 or (status == 403 and momentary):
-            error = self.failed(f"{self.title} asks for fewer searches ({said})", status)
+            error = self.failed(f"{self.title} asks for fewer searches ({cause})", status)
             return Fault(error, True, retry_after)
         if status in (400, 422) and not _SET_UP_WRONGLY.search(reason):
-            message = f"{self.title} cannot use the request ({said}): check the question's length"
+            message = f"{self.title} cannot use the request ({cause}): check the question's length"
             return Fault(InputError(message))
         if status < 400 or status in (400, 401, 403, 404, 422):
-            about_key = self.key_variables and status >= 400 and status != 404
-            settings = " or ".join(self.key_variables) if about_key else "the address"
-            hint = self.hints.get(status, f"check {settings}")
-            return Fault(ConfigurationError(f"{self.title} refuses the request ({said}): {hint}"))
-        error = self.failed(f"{self.title} search failed ({said})", status)
+            return self._set_up_wrongly(status, cause)
+        error = self.failed(f"{self.title} search failed ({cause})", status)
         return Fault(error, status >= 500, retry_after)
+
+    def _set_up_wrongly(self, status: int, cause: str) -> Fault:
+        """The fault of a key or an address that does not serve, with the setting to look at."""
+        about_key = self.key_variables and status >= 400 and status != 404
+        settings = " or ".join(self.key_variables) if about_key else "the address"
+        hint = self.hints.get(status, f"check {settings}")
+        return Fault(ConfigurationError(f"{self.title} refuses the request ({cause}): {hint}"))
 
     @model_validator(mode="after")
     def _take_key(self) -> Self:

@@ -131,6 +131,29 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
     Raises nothing: where the lines of both do not fit together, the text stays as it is.
     """
     lines = text.split("\n")
+    places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}
+    page_lines = _lines_of_article(page)
+    in_both = [number for number, line in enumerate(page_lines) if _letters(line) in places]
+    if not in_both:
+        return text
+    after: dict[int, list[str]] = {}
+    text_letters = "\0".join(places)
+    at = places[_letters(page_lines[in_both[0]])]
+    put_back = 0
+    for line in page_lines[in_both[0] : in_both[-1] + 1]:
+        letters = _letters(line)
+        if letters in places:
+            at = max(at, places[letters])
+        elif len(line) >= _SHORTEST_LINE and letters and letters not in text_letters:
+            after.setdefault(at, []).append(line)
+            put_back += len(line)
+    if put_back > _MOST_PUT_BACK * len(text):
+        return text
+    return "\n".join(_woven(lines, after))
+
+
+def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
+    """A page's lines without what stands beside its article and without lists of links."""
     for node in page.css(_ASIDE_FROM_TEXT):
         if node.tag not in ("body", "html", "main", "article"):
             node.decompose()
@@ -138,25 +161,7 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
         if node.css_first("a") is not None and _link_share(node) > _LINKED:
             node.decompose()
     body = page.body
-    shown = [line for line in (text_of(body) if body else "").split("\n") if line.strip()]
-    places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}
-    taken = "\0".join(places)
-    known = [number for number, line in enumerate(shown) if _letters(line) in places]
-    if not known:
-        return text
-    after: dict[int, list[str]] = {}
-    at = places[_letters(shown[known[0]])]
-    put_back = 0
-    for line in shown[known[0] : known[-1] + 1]:
-        letters = _letters(line)
-        if letters in places:
-            at = max(at, places[letters])
-        elif len(line) >= _SHORTEST_LINE and letters and letters not in taken:
-            after.setdefault(at, []).append(line)
-            put_back += len(line)
-    if put_back > _MOST_PUT_BACK * len(text):
-        return text
-    return "\n".join(_woven(lines, after))
+    return [line for line in (text_of(body) if body else "").split("\n") if line.strip()]
 
 
 def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:

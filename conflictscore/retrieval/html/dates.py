@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _PUBLISHED = (
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000
+_INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
+"""Fields of an object that hold the article."""
 _OLDEST = date(1990, 1, 1)
 """The web is no older."""
 _NOT_OF_THE_ARTICLE = (
@@ -36,29 +39,34 @@ _NOT_OF_THE_ARTICLE = (
 
 def published(page: "LexborHTMLParser") -> str | None:
     """The day that the page's own data names, as ``YYYY-MM-DD``; None if it names none."""
+    texts = chain(_dates_of_scripts(page), _dates_of_metas(page), _dates_of_elements(page))
+    return next(filter(None, map(_day, texts)), None)
+
+
+def _dates_of_scripts(page: "LexborHTMLParser") -> Iterator[str]:
     for script in page.css("script[type='application/ld+json']"):
         try:
             tree = json.loads(script.text())
         except (ValueError, RecursionError):
             continue
-        for found in _dates_in(tree):
-            if day := _day(found):
-                return day
+        yield from _dates_in(tree)
+
+
+def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
+    """The contents of meta tags by the order of their names; of several with one, the first."""
     metas = {
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""
         )
         for meta in reversed(page.css("meta[content]"))
     }
-    for name in _PUBLISHED:
-        if day := _day(metas.get(name, "")):
-            return day
+    yield from (metas.get(name, "") for name in _PUBLISHED)
+
+
+def _dates_of_elements(page: "LexborHTMLParser") -> Iterator[str]:
     for node in page.css("[itemprop~=datePublished],time[pubdate],time.published,time.entry-date"):
         if not _is_of_something_else(node):
-            content = node.attributes.get("content") or node.attributes.get("datetime") or ""
-            if day := _day(content):
-                return day
-    return None
+            yield node.attributes.get("content") or node.attributes.get("datetime") or ""
 
 
 def days_of_events(page: "LexborHTMLParser") -> set[str]:
@@ -88,26 +96,26 @@ def _is_of_something_else(node: Any) -> bool:
 def _dates_in(tree: Any) -> Iterator[str]:
     """Days of publication in JSON-LD: of the page or its article, not of comments and events."""
     stack = [(tree, 0)]
-    seen = 0
-    while stack and seen < _MOST_OBJECTS:
+    count = 0
+    while stack and count < _MOST_OBJECTS:
         node, depth = stack.pop()
-        seen += 1
-        if isinstance(node, list) and depth < _DEEPEST:
-            stack.extend((each, depth + 1) for each in reversed(node))
-        if not isinstance(node, dict):
-            continue
-        kinds = node.get("@type") or ""
-        kind = " ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
-        if _NO_ARTICLE.search(kind):
-            continue
-        value = node.get("datePublished") or node.get("dateCreated")
-        if isinstance(value, str) and (_ARTICLE.search(kind) or not kind):
-            yield value
+        count += 1
+        inner: Iterable[Any] = ()
+        if isinstance(node, list):
+            inner = reversed(node)
+        elif isinstance(node, dict) and not _NO_ARTICLE.search(kind := _kind_of(node)):
+            day = node.get("datePublished") or node.get("dateCreated")
+            if isinstance(day, str) and (_ARTICLE.search(kind) or not kind):
+                yield day
+            inner = (each for key in _INNER if isinstance(each := node.get(key), list | dict))
         if depth < _DEEPEST:
-            inner = (
-                node.get(key) for key in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
-            )
-            stack.extend((each, depth + 1) for each in inner if isinstance(each, list | dict))
+            stack.extend((each, depth + 1) for each in inner)
+
+
+def _kind_of(node: Mapping[str, Any]) -> str:
+    """The types that an object of JSON-LD says it has, as one text."""
+    kinds = node.get("@type") or ""
+    return " ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
 
 
 def _day(text: str) -> str | None:

@@ -30,7 +30,7 @@ def _joined(node: "LexborNode") -> str:
 
 def _parts(node: "LexborNode", count: int) -> list[str]:
     parts = [linear(part) for part in node.iter()]
-    return [*parts, *[""] * count][:count]
+    return (parts + [""] * count)[:count]
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:

@@ -26,23 +26,26 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
         if table.css_first("div.layout-block") or _is_layout(table, cells):
             _unwrap_layout(page, table, cells)
             continue
-        headers = 0
-        while headers < len(rows) and _is_header(rows[headers]):
-            headers += 1
-        texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
-        lines = list(table_lines(grid(texts), headers % len(rows)))
-        caption = table.css_first("caption")
-        if caption is not None and (title := " ".join(caption.text().split())):
-            lines.insert(0, title)
-        if not lines:
-            table.decompose()
-            continue
-        block = page.create_node("pre")
-        table.insert_before(block)
-        created = table.prev
-        if created is not None:
-            created.insert_child("\n".join(lines))
+        if lines := _lines(table, rows):
+            table.insert_before(page.create_node("pre"))
+            block = table.prev
+            if block is not None:
+                block.insert_child("\n".join(lines))
         table.decompose()
+
+
+def _lines(table: "LexborNode", rows: list["LexborNode"]) -> list[str]:
+    """The caption and rows of a table of data."""
+    headers = 0
+    while headers < len(rows) and _is_header(rows[headers]):
+        headers += 1
+    texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
+    # rows that are all headers are headers of nothing
+    lines = list(table_lines(grid(texts), headers % len(rows)))
+    caption = table.css_first("caption")
+    if caption is not None and (title := " ".join(caption.text().split())):
+        lines.insert(0, title)
+    return lines
 
 
 def _is_layout(table: "LexborNode", cells: list["LexborNode"]) -> bool:
@@ -57,14 +60,13 @@ def _unwrap_layout(
     page: "LexborHTMLParser", table: "LexborNode", cells: list["LexborNode"]
 ) -> None:
     for cell in cells:
-        block = page.create_node("div")
-        cell.insert_before(block)
-        created = cell.prev
-        if created is None:
+        cell.insert_before(page.create_node("div"))
+        block = cell.prev
+        if block is None:
             continue
-        created.attrs["class"] = "layout-block"
+        block.attrs["class"] = "layout-block"
         for part in list(cell.iter(include_text=True)):
-            created.insert_child(part, move=True)
+            block.insert_child(part, move=True)
         cell.decompose()
     for part in [*table.css("tr"), *table.css("tbody,thead,tfoot,colgroup")]:
         part.unwrap()

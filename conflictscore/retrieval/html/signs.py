@@ -1,6 +1,7 @@
 """Signs of a page in words: icons, boxes, emoji, quotation marks, numbers of lists, prices."""
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conflictscore.retrieval.html.icons import (
@@ -142,25 +143,29 @@ def _mark_embedded(body: "LexborNode") -> int:
 def _put_control(node: "LexborNode") -> None:
     """Put in what a control of a form shows: a box's state, the chosen option, a field's text."""
     attributes = node.attributes
-    kind = (attributes.get("type") or "text").lower()
     if node.tag == "select":
         options = node.css("option")
-        chosen = [option for option in options if "selected" in option.attributes] or options[:1]
-        node.replace_with(
-            " " + ", ".join(" ".join(option.text().split()) for option in chosen) + " "
-        )
+        own_choice = [option for option in options if "selected" in option.attributes]
+        names = (" ".join(option.text().split()) for option in own_choice or options[:1])
+        node.replace_with(f" {', '.join(names)} ")
     elif node.tag in ("progress", "meter"):
-        if not node.text().strip() and (value := attributes.get("value")):
+        if not node.text().strip() and (reading := attributes.get("value")):
             most = attributes.get("max") or "1"
-            node.replace_with(f"{value} of {most}")
-    elif node.tag == "input":
-        on = "checked" in attributes
-        if kind == "checkbox":
-            node.replace_with("☑ " if on else "☐ ")
-        elif kind == "radio":
-            node.replace_with("◉ " if on else "○ ")
-        elif kind in _BLANK_VALUE and (value := (attributes.get("value") or "").strip()):
-            node.replace_with(f" {value[:LONGEST_NAME]} ")
+            node.replace_with(f"{reading} of {most}")
+    elif node.tag == "input" and (words := _words_of_input(attributes)):
+        node.replace_with(words)
+
+
+def _words_of_input(attributes: Mapping[str, str | None]) -> str:
+    """The words for an input: whether it is on, or its text; empty for buttons and the like."""
+    kind = (attributes.get("type") or "text").lower()
+    is_on = "checked" in attributes
+    if kind == "checkbox":
+        return "☑ " if is_on else "☐ "
+    if kind == "radio":
+        return "◉ " if is_on else "○ "
+    text = (attributes.get("value") or "").strip()
+    return f" {text[:LONGEST_NAME]} " if kind in _BLANK_VALUE and text else ""
 
 
 def _put_picture(node: "LexborNode") -> int:

@@ -132,18 +132,23 @@ def _part_glued_words(body: "LexborNode") -> None:
         before = node.prev
         if before is None or before.is_text_node or node.mem_id in code:
             continue
-        first, second = before.text().strip(), node.text().strip()
-        if min(len(first), len(second)) < _SHORTEST_PART:
-            continue
-        if not (first[-1].isalnum() and second[0].isalnum()):
-            continue
-        classes = before.attributes.get("class"), node.attributes.get("class")
-        changes = before.tag != node.tag and _CHANGE.match(first[-1] + second[0])
-        if classes[0] != classes[1] or changes or node.tag in ("a", "button"):
+        if _are_two_parts(before, node):
             node.insert_before(" ")
     for node in body.css("*"):
         if node.tag and "-" in node.tag and node.prev is not None and not node.prev.is_text_node:
             node.insert_before(" ")
+
+
+def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
+    """Whether elements side by side are a label and its value, and no pieces of one word."""
+    first, second = before.text().strip(), node.text().strip()
+    if min(len(first), len(second)) < _SHORTEST_PART:
+        return False
+    if not (first[-1].isalnum() and second[0].isalnum()):
+        return False
+    classes = before.attributes.get("class"), node.attributes.get("class")
+    changes = before.tag != node.tag and _CHANGE.match(first[-1] + second[0])
+    return bool(classes[0] != classes[1] or changes or node.tag in ("a", "button"))
 
 
 def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:

@@ -46,9 +46,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
             node.decompose()
     for node in body.css(_FOR_SCREEN_READERS):
         if _stands_for_a_sign(node):
-            for name in ("class", "style"):
-                if name in node.attributes:
-                    del node.attrs[name]
+            _show(node)
         else:
             node.decompose()
     head = page.head
@@ -67,6 +65,13 @@ def _leave_out_by_class(body: "LexborNode") -> None:
         names = node.attributes.get("class") or ""
         if not _SHOWN_SOMEWHERE.search(names):
             node.decompose()
+
+
+def _show(node: "LexborNode") -> None:
+    """Take away the class and style by which an element is not drawn."""
+    for name in ("class", "style"):
+        if name in node.attributes:
+            del node.attrs[name]
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:

@@ -95,6 +95,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
+    """The text by the first encoding that fits: named, UTF-8, either with damage, or guessed."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)

@@ -45,18 +45,33 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
                     break
                 line.append("")
                 continue
-            width = min(max(1, cell.columns), _MOST_COLUMNS - len(line))
-            if width < 1:
+            texts = _across(cell, _MOST_COLUMNS - len(line))
+            if not texts:
                 break
-            repeated = cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
-            for offset in range(width):
-                if cell.rows > 1:
-                    below[len(line)] = repeated, min(cell.rows, _MOST_SPANNED) - 1
-                line.append(cell.text if offset == 0 else repeated)
+            if cell.rows > 1:
+                below |= _down(cell, len(line), len(texts))
+            line += texts
         spans_all = len(row) == 1 and row[0].columns == len(line) > 1
         lines.append([row[0].text] if spans_all else line)
         spanning = below
     return lines
+
+
+def _across(cell: Cell, room: int) -> list[str]:
+    """A cell's text in its first column and what stands in the others; none without room."""
+    width = min(max(1, cell.columns), room)
+    return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
+
+
+def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
+    """The text that a cell puts into rows below its first, and how many rows, by column."""
+    rows = min(cell.rows, _MOST_SPANNED) - 1
+    return dict.fromkeys(range(column, column + width), (_again(cell), rows))
+
+
+def _again(cell: Cell) -> str:
+    """The text of a cell in the places after its first."""
+    return cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
 
 
 def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
