@@ -45,16 +45,25 @@ def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
         return ()
     new_spans = list(_changed_spans(run))
     gaps = [gap.passage for gap in (run.examined.gaps if run.examined else ()) if gap.passage]
-    parts = list[AnswerPart]()
-    for passage in passages(run.answer):
-        claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
-        actions = [action for span, action in new_spans if _meet(span, passage)]
-        is_unclaimed = any(_meet(span, passage) for span in gaps)
-        standing = _standing(claims, report, actions, is_unclaimed=is_unclaimed)
-        if standing is not None:
-            numbers = tuple(evidence.claim.number for evidence in claims)
-            parts.append(AnswerPart(passage.start, passage.end, standing, numbers))
-    return tuple(parts)
+    parts = (_part(passage, report, new_spans, gaps) for passage in passages(run.answer))
+    return tuple(part for part in parts if part is not None)
+
+
+def _part(
+    passage: Passage,
+    report: ConflictReport,
+    new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
+    gaps: Sequence[tuple[int, int]],
+) -> AnswerPart | None:
+    """A passage with its claims and its standing; None where it has none."""
+    claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
+    actions = [action for span, action in new_spans if _meet(span, passage)]
+    is_unclaimed = any(_meet(span, passage) for span in gaps)
+    standing = _standing(claims, report, actions, is_unclaimed=is_unclaimed)
+    if standing is None:
+        return None
+    numbers = tuple(evidence.claim.number for evidence in claims)
+    return AnswerPart(passage.start, passage.end, standing, numbers)
 
 
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:

@@ -94,10 +94,8 @@ async def claims_of_answer(
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
-    if short and (statement := _stated(asking.question, answer)):
-        return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
-    if short and _only_declines(answer):
-        return AnswerClaims((), (_NOTHING,), (material_line(answer),))
+    if short and (claims := _claims_without_a_call(asking.question, answer)):
+        return claims
     # with a least coverage, the caller hears whether all was checked
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
@@ -108,6 +106,15 @@ async def claims_of_answer(
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     located_claims = await asking.placed_claims(by_model=names_places)
     return await _with_the_rest(located_claims, answer, question, judge)
+
+
+def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
+    """The claims of a short answer that says yes or no, or declines; None of any other."""
+    if statement := _stated(question, answer):
+        return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
+    if _only_declines(answer):
+        return AnswerClaims((), (_NOTHING,), (material_line(answer),))
+    return None
 
 
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:

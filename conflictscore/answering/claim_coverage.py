@@ -312,23 +312,30 @@ def _claims_about(
     A word that very many passages have tells none of them, which also keeps the time linear.
     """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
-    places: dict[str, list[int]] = defaultdict(list)
-    for number, passage_words in enumerate(words):
-        for word in passage_words:
-            places[word].append(number)
-    telling = {word: numbers for word, numbers in places.items() if len(numbers) <= _MOST_PLACES}
+    telling = _passages_by_word(words)
     sizes = [sum(word in telling for word in passage_words) for passage_words in words]
     starts = [part.start for part in parts]
     about: list[set[int]] = [set() for _ in parts]
     for index, terms in enumerate(claims):
         span = spans[index] or (0, 0)
         near = {*range(bisect_left(starts, span[0]), bisect_left(starts, span[1]))}
-        shared = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
+        word_counts = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
         least = len(terms.of_a_place)
-        near |= {n for n, count in shared.items() if 2 * count >= min(sizes[n], least)}
+        near |= {n for n, count in word_counts.items() if 2 * count >= min(sizes[n], least)}
         for number in near:
             about[number].add(index)
     return about
+
+
+def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
+    """The numbers of the passages that have each word, of words that few have."""
+    passages_by_word: dict[str, list[int]] = defaultdict(list)
+    for number, passage_words in enumerate(words):
+        for word in passage_words:
+            passages_by_word[word].append(number)
+    return {
+        word: numbers for word, numbers in passages_by_word.items() if len(numbers) <= _MOST_PLACES
+    }
 
 
 def _is_label(answer: str, part: Passage) -> bool:

@@ -168,9 +168,14 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
     number_ids = set(map(id, numbers))
     rest = [[segment for segment in line if id(segment) not in number_ids] for line in lines]
     text = [segment for line in rest for segment in line]
+    return [line for line in rest if line] if _is_numbered(text, numbers) else lines
+
+
+def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
+    """Whether numbers are those of lines: the text has lines of prose, and they stand beside it."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
-        return lines
-    return [line for line in rest if line] if _are_beside(numbers, text) else lines
+        return False
+    return _are_beside(numbers, text)
 
 
 def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:

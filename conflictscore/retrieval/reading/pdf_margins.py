@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
@@ -43,25 +43,32 @@ def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[Page
 
     Those would stand in the middle of a sentence that goes on over the page's end.
     """
-    edges = [_edges(page) for page in pages]
+    left_out = _heads_and_numbers([_edges(page) for page in pages])
+    return [[line for line in page if id(line) not in left_out] for page in pages]
+
+
+def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
+    """The page numbers among the lines at the pages' edges, and the heads after their first."""
     offsets = _offsets(edges)
     drop: set[int] = set()
     earlier: dict[str, list[PageLine]] = defaultdict(list)
     for number, edge in enumerate(edges):
         heads = [(_head(line.text), line) for line in edge]
-        drop |= {
-            id(line)
-            for head, line in heads
-            if (not line.is_row or _NAMED_NUMBER.match(line.text))
-            and (
-                (head and any(_is_at(line, before) for before in earlier[head]))
-                or _is_page_number(line.text, number, offsets, len(pages))
-            )
-        }
+        for head, line in heads:
+            if line.is_row and not _NAMED_NUMBER.match(line.text):
+                continue
+            is_head = _is_repeated(head, line, earlier)
+            if is_head or _is_page_number(line.text, number, offsets, len(edges)):
+                drop.add(id(line))
         for head, line in heads:
             if head and len(earlier[head]) < _MOST_PLACES and id(line) not in drop:
                 earlier[head].append(line)
-    return [[line for line in page if id(line) not in drop] for page in pages]
+    return drop
+
+
+def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageLine]]) -> bool:
+    """Whether an earlier page has the same head at the same place."""
+    return bool(head) and any(_is_at(line, before) for before in earlier.get(head, ()))
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
@@ -113,9 +120,7 @@ def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]
     """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
     if not runs:
         return [], []
-    usual = _usual_size(runs)
-    large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
-    marks = [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
+    marks = _marks(runs)
     if not marks:
         return list(runs), []
     mark_ids = {id(run) for run in marks}
@@ -123,6 +128,13 @@ def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]
         mark_ids |= {id(run) for run in runs if _is_turned(run)}
     words = " ".join(run.text for run in runs if id(run) in mark_ids)
     return [run for run in runs if id(run) not in mark_ids], [words]
+
+
+def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
+    """The large and turned texts that lie over others."""
+    usual = _usual_size(runs)
+    large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
+    return [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
 
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
