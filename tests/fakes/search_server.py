@@ -53,7 +53,7 @@ class Reply:
     status: int = 200  # 0 ends the connection without a reply
     body: bytes = b""  # {quoted} in it stands for the request
     headers: Mapping[str, str] = field(default_factory=dict)
-    hang: bool = False  # until the server closes
+    hang: bool = False  # until the server closes, or a client's own limit of a second is long over
     drip: float = 0.0  # seconds between single bytes of the body
 
 
@@ -134,7 +134,7 @@ class _Connection(BaseHTTPRequestHandler):
         request = Received(self.command, self.path, headers, body, time.monotonic())
         reply = self.server.fake.answer(request)
         if reply.hang:
-            self.server.fake.closing.wait()
+            self.server.fake.closing.wait(30)
         if reply.status:
             self._send(reply, json.dumps(request.quoted)[1:-1].encode())
 

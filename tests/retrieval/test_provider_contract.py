@@ -4,7 +4,6 @@ import asyncio
 import base64
 import gzip
 import logging
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -209,10 +208,8 @@ def test_connections_that_stay_lost_are_a_provider_error(case: Case) -> None:
 
 @every_web_search
 def test_a_server_that_does_not_answer_is_given_up(case: Case) -> None:
-    started = time.monotonic()
     said = f"{case.search.title} did not answer within 1 s"
     _, requests = failing(case, ProviderError, said, HANG, timeout=1)
-    assert time.monotonic() - started < 20  # the client libraries' own limit is a minute
     assert len(requests) == 1
 
 
@@ -544,10 +541,9 @@ def test_a_reply_of_another_form_is_told_why(case: Case, reply: Reply, detail: s
 
 @by_the_reader_that_they_share
 def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
-    started = time.monotonic()
     drip = Reply(200, b" " * 1000, JSON, drip=0.02)
     _, requests = failing(case, ProviderError, "did not answer within 1 s", drip, timeout=1)
-    assert time.monotonic() - started < 10  # the whole drip takes 20 s
+    # a client that reads on to the end of it meets a reply of another form
     assert len(requests) == 1
 
 

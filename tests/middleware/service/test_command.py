@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -184,7 +183,7 @@ def test_runs_outlast_a_restart_for_their_key(upstream: OpenAIServer, tmp_path: 
 def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(
     world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
 ) -> None:
-    world.broken["decompose"] = Fault.hang(60)
+    world.broken["decompose"] = Fault.hang(600)  # longer than the test waits for the end
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
 
     with served(upstream, *file) as command:
@@ -193,16 +192,13 @@ def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(
         until(lambda: len(upstream.requests) == 2)
         command.process.send_signal(signal.SIGINT)
         until(lambda: refuses(command))
-        begun = time.monotonic()
         code, _ = command.end(signal.SIGINT)
-        took = time.monotonic() - begun
         asking.join(30)
     runs = KeptRuns(most=9, most_bytes=1 << 20, path=tmp_path / "runs.sqlite")
     _, listed = runs.listed(RunFilter())
     runs.close()
 
     assert (code, [run.status for run in listed]) == (0, ["unfinished"])
-    assert took < 20
 
 
 def suppressed(work: Callable[[], object]) -> None:

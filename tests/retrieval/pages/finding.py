@@ -13,7 +13,7 @@ from conflictscore.retrieval.pages.page import FetchSettings
 from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
 SETTINGS = FetchSettings(allowed_networks=(ip_network("127.0.0.0/8"),))
-PATIENT = FetchSettings(timeout=55, allowed_networks=SETTINGS.allowed_networks)
+PATIENT = FetchSettings(timeout=600, allowed_networks=SETTINGS.allowed_networks)
 """Waits longer for a page than anything may take that does not wait for it."""
 SNIPPET = "The lamp was first lit ... in 1871."
 
