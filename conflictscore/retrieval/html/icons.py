@@ -74,9 +74,7 @@ def put_icon(node: "LexborNode") -> None:
         node.insert_child("☑ " if attributes.get("aria-checked") == "true" else "☐ ")
     elif name and (is_picture or _says_all(node, name)):
         node.insert_child(_shortened(name))
-    elif (sign := _icon_sign(classes, alone=False)) and (
-        _stands_before_words(node) or _is_alone_in_parent(node)
-    ):
+    elif (sign := _icon_sign(classes, alone=False)) and _may_say_yes_or_no(node):
         node.insert_child(f"{sign} ")
 
 
@@ -88,6 +86,10 @@ def _says_all(node: "LexborNode", name: str) -> bool:
     """Whether an icon's name is all that its element says, or says yes or no to its words."""
     says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
     return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
+
+
+def _may_say_yes_or_no(node: "LexborNode") -> bool:
+    return _stands_before_words(node) or _is_alone_in_parent(node)
 
 
 def _stands_before_words(node: "LexborNode") -> bool:

@@ -94,11 +94,7 @@ def _fill_slots(body: "LexborNode") -> None:
         host = shadow.parent
         if host is None or "-" not in (host.tag or ""):
             continue
-        by_slot: dict[str, list[LexborNode]] = {}
-        for part in list(host.iter(include_text=True)):
-            if part.mem_id != shadow.mem_id:
-                name = "" if part.is_text_node else part.attributes.get("slot") or ""
-                by_slot.setdefault(name, []).append(part)
+        by_slot = _parts_by_slot(host, shadow)
         for slot in shadow.css("slot"):
             parts = by_slot.pop(slot.attributes.get("name") or "", [])
             if any(part.text().strip() for part in parts):
@@ -108,6 +104,16 @@ def _fill_slots(body: "LexborNode") -> None:
                 part.decompose()
         for part in [part for rest in by_slot.values() for part in rest]:
             part.decompose()
+
+
+def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[LexborNode]]":
+    """The parts of a host beside its shadow tree, by the slot that each asks for; text has none."""
+    by_slot: dict[str, list[LexborNode]] = {}
+    for part in list(host.iter(include_text=True)):
+        if part.mem_id != shadow.mem_id:
+            name = "" if part.is_text_node else part.attributes.get("slot") or ""
+            by_slot.setdefault(name, []).append(part)
+    return by_slot
 
 
 def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:

@@ -52,18 +52,29 @@ class PageObjects:
         self.covered: set[int] = set()
         self.images: list[Area] = []
         covers: list[Area] = []
-        for each in reversed(objects):
-            kind = self._calls.kind(each)
-            if kind == _TEXT:
-                if covers and (area := self._area(each)) and _is_covered(area, covers):
-                    self.covered.add(each)
-            elif kind in (_IMAGE, _FORM) and (area := self._area(each)):
-                if kind == _IMAGE or self._holds_image(each):
-                    self.images.append(area)
-                if kind == _IMAGE and len(covers) < _MOST_COVERS:
-                    covers.append(area)
-            elif kind == _PATH and len(covers) < _MOST_COVERS and self._is_filled(each):
-                covers += filter(None, [self._area(each)])
+        for each in reversed(objects):  # an object covers those before it
+            self._look_at(each, covers)
+
+    def _look_at(self, each: int, covers: list[Area]) -> None:
+        """Note an object that is covered or an image, and add to the covers what may cover others.
+
+        A form that holds an image counts as one, and covers nothing.
+        """
+        kind = self._calls.kind(each)
+        if kind == _TEXT:
+            if covers and (area := self._area(each)) and _is_covered(area, covers):
+                self.covered.add(each)
+            return
+        is_image = kind == _IMAGE or (kind == _FORM and self._holds_image(each))
+        is_cover = len(covers) < _MOST_COVERS and self._may_cover(each, kind)
+        if (is_image or is_cover) and (area := self._area(each)):
+            if is_image:
+                self.images.append(area)
+            if is_cover:
+                covers.append(area)
+
+    def _may_cover(self, each: int, kind: int) -> bool:
+        return kind == _IMAGE or (kind == _PATH and self._is_filled(each))
 
     def _area(self, each: int) -> Area | None:
         return Area(*self._floats) if self._calls.bounds(each, *self._places) else None

@@ -91,7 +91,7 @@ class Sight:
             return runs
         owners = {run.owner for run in doubtful}
         unpainted_owners = {owner for owner in owners if self._calls.mode(owner) in _UNPAINTED}
-        unseen = _without_image(page, doubtful, unpainted_owners) if unpainted_owners else set()
+        unseen = _without_image(page, doubtful, unpainted_owners)
         if painted_runs := [run for run in doubtful if run.owner not in unpainted_owners]:
             unseen |= self._unseen(page, painted_runs)
         return [run for run in runs if run.owner not in unseen]
@@ -162,7 +162,7 @@ class Sight:
 
 def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:
     """The unpainted objects that lie over no image: recognised text lies over its scan."""
-    images = _images(page)
+    images = _images(page) if unpainted_owners else []
     return unpainted_owners - {
         run.owner for run in runs if any(_is_within(run, image) for image in images)
     }

@@ -15,6 +15,7 @@ class Calls:
     """The functions, with addresses as integers."""
 
     def __init__(self) -> None:
+        """Look the functions up; ImportError without pypdfium2."""
         import pypdfium2.raw as pdfium
 
         def plain(name: str, result: Any, *arguments: Any) -> Any:
