@@ -157,10 +157,28 @@ def _refusal_of_rider(
         return None
     if not claim.supports:
         return f"no document supports “{text}”, which it adds"
+    if _is_backed_by_its_source(claim, case, deciding_looks):
+        return f"only the documents that say what won support “{text}”, which it adds"
     is_part = any(_is_part_of(claim, look) for look in deciding_looks)
     if case.balance(claim) < 0 and not is_part:
         return f"more speaks against “{text}”, which it adds, than for it"
     return None
+
+
+def _is_backed_by_its_source(
+    claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
+) -> bool:
+    """Whether a claim says more than what won, and none but the documents behind that support it.
+
+    A document that answers may bring a further statement along, which nobody asked it for.
+    """
+    look_texts = [side.claim.text for look in deciding_looks for side in look.sides]
+    old_texts = [each.claim.text for each in case.old]
+    questions = [look.question for look in deciding_looks]
+    known_texts = (case.change.before, *look_texts, *old_texts, *questions)
+    new_terms = telling_terms(claim.claim.text).difference(*map(telling_terms, known_texts))
+    behind = {n for look in deciding_looks for n in look.candidates[look.rival or 0].votes}
+    return len(new_terms) > 1 and behind.issuperset(claim.supports)
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:

@@ -14,8 +14,9 @@ from conflictscore.answering.statements import (
 )
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import question_for_value
-from conflictscore.correcting.readers import Answered, ask_documents, own_question
+from conflictscore.correcting.readers import Answered, Rival, ask_documents, own_question
 from conflictscore.correcting.relation import Related, related_answers
+from conflictscore.correcting.riders import without_riders
 from conflictscore.correcting.wording import with_other_answer, with_other_number
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
@@ -94,7 +95,7 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     question = await _question_of(claim.claim.text, looking)
     if question is None:
         return Rivals(looking.question, (claim,), ((),), is_asked=False)
-    replies = await _answers(question, claim, looking)
+    replies = _answering(await _answers(question, claim, looking), claim.claim.text, question)
     answers = await related_answers(claim, question, replies.rivals, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
     namesakes = _namesakes(answers, claim.claim.text, looking)
@@ -113,6 +114,22 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
         corrects=tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival")),
         contested=any(rival.is_marked("claim") for rival in rivals),
     )
+
+
+def _answering(replies: Answered, claim: str, question: str) -> Answered:
+    """Replies with the clauses alone that answer a claim's question; a mere order is dropped."""
+    rivals, orders = list[Rival](), list[DroppedReply]()
+    for reply in replies.rivals:
+        statement = without_riders(reply.statement, claim, question)
+        if statement is not None:
+            rivals.append(Rival(statement, reply.given_by))
+            continue
+        why = "it orders something that the claim says nothing of"
+        orders += [
+            DroppedReply(document=number, reply=reply.statement, why=why)
+            for number in reply.given_by
+        ]
+    return Answered(tuple(rivals), (*replies.dropped, *orders))
 
 
 def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:

@@ -7,12 +7,13 @@ the project has no words for, the passage stays.
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import PurePosixPath
 
-from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import LANGUAGES, Language, language_of
 from conflictscore.answering.statements import opposite
 from conflictscore.answering.values import values_in
 from conflictscore.correcting.citing import citations_of, without_last_citations
+from conflictscore.correcting.riders import is_name
 from conflictscore.correcting.wording import ENDS, sides_of, spliced_spans
 from conflictscore.prompts import material_line
 from conflictscore.records import (
@@ -177,14 +178,16 @@ def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = F
 
 
 def _name(document: Document) -> str:
-    """A title in quotation marks; of a document without one, or with markup in it, its number."""
-    title = material_line(document.title).strip(" \"'“”")
-    plain = (
-        title and not added_active_content("", title) and not re.search(r"[*_`\[\]|<>\\]", title)
-    )
-    if not plain:
-        return f"document {document.number}"
-    return f"“{title if len(title) <= _NAME_CHARS else f'{title[:_NAME_CHARS].rstrip()}…'}”"
+    """A title that is a name, or the name of a file, in quotation marks; otherwise its number.
+
+    A title may say what its document wants to be read, so one that states or orders something, or
+    has markup in it, stands in no answer.
+    """
+    file_name = "" if ":" in document.url else PurePosixPath(document.url).stem
+    for name in (material_line(document.title).strip(" \"'“”"), material_line(file_name)):
+        if is_name(name.replace("-", " ")) and not re.search(r"[*_`\[\]|<>\\]", name):
+            return f"“{name if len(name) <= _NAME_CHARS else f'{name[:_NAME_CHARS].rstrip()}…'}”"
+    return f"document {document.number}"
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:

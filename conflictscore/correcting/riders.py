@@ -1,0 +1,235 @@
+"""Additions of a document to its answer, which no change of an answer repeats.
+
+A document that is asked one thing may answer it and add an order, an offer or a further statement;
+that document alone supports the addition. So of a rival only the clauses stand that answer the
+claim's own question, and a source is named by a title only where the title is a name.
+
+Every function takes time in proportion to the length of its text.
+"""
+
+import re
+from typing import NamedTuple
+
+from conflictscore.active_content import added_active_content
+from conflictscore.answering.languages import word_set
+from conflictscore.answering.statements import telling_terms
+
+_MOST_COMPARED = 2000  # characters of a statement that are read
+_ENUMERATED_WORDS = 2  # plain words of an item: "dark blue" of "red, white and dark blue"
+_ENUMERATED_CHARS = 24
+_UNSPACED_CHARS = 6  # of an item in a script without spaces between words
+_UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_TITLE_WORDS = 6
+_PARENTHESIS = re.compile(
+    "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
+)
+_CONJUNCTION = (
+    r"(?:and|but|so|while|whereas|though|although|because|since|as|who|which|whose|whom|where|if"
+    r"|und|aber|weil|wobei|während|doch|denn|et|mais|car|qui|dont|y|pero|porque|que|quien|e|ma|però"
+    r"|perché|che|mas|en|maar|omdat)"
+)
+_BOUNDARY = re.compile(
+    "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
+    "|[ \t]{1,4}-{1,2}[ \t]{1,4}"
+    f"|[ \t]{{0,4}}(?:,(?=\\s)|[\uff0c\u3001\u060c])[ \t]{{0,4}}(?:{_CONJUNCTION}[ \t]{{1,4}})?"
+    f"|[ \t]{{1,4}}{_CONJUNCTION}[ \t]{{1,4}}",
+    re.IGNORECASE,
+)
+_COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_OPEN_QUESTION = re.compile(
+    r"\b(?:why|how(?! (?:many|much|long|old|far|tall|high|big|large|often|deep|wide|fast|heavy)\b)"
+    r"|explain|describe|warum|wieso|weshalb|wie(?! (?:viel|viele|lange?|alt|weit|hoch|groß|oft)\b)"
+    r"|pourquoi|comment|por qué|cómo|perché|come|porquê|por que|como|waarom|hoe"
+    r"|what (?:happen(?:s|ed)?|causes?|caused|led)|what (?:is|are|was|were) the"
+    r" (?:reasons?|causes?|effects?|difference)s?)\b",
+    re.IGNORECASE,
+)
+_DUTY = word_set(
+    "must should shall ought need needs may can cannot allowed forbidden permitted required"
+    " recommended advised muss müssen soll sollen sollte sollten"
+    " darf dürfen doit doivent faut peut peuvent debe deben puede pueden deve devono devem può"
+)
+_ORDERED = word_set(
+    "must should shall ought please müssen muss sollen sollte bitte doit doivent faut debe deben"
+    " deve devono devem moet moeten"
+)
+_ORDERS = word_set(
+    "ask avoid beware buy call check choose click come consult contact delete do don't donate"
+    " download drink drop eat email follow forget forward get give go hand heed ignore inject"
+    " install invest join leave listen look message never obey open order pay phone post quit read"
+    " refuse remember reply report rush see sell send share shop sign sleep speak spread stop"
+    " swallow swear take tell text transfer trust try use visit vote wait wire withdraw write you"
+    " your"
+)
+_STATES = word_set(
+    "is are was were be been being isn't aren't wasn't has have had will would can can't cannot"
+    " could must should shall may might do does did don't doesn't didn't not never no yes ist sind"
+    " war waren hat wird est sont était fut a été es son fue era está è sono fu são foi"
+    " kills kill killed causes cause caused cures cure cured heals heal harms harm helps help saves"
+    " save works work worked fails fail failed lies lied dies died proves prove proved warns warn"
+    " warned says say said admits admit admitted bans ban banned recalled recalls recall beats beat"
+    " wins won loses lost hates hate loves love steals stole needs need wants want makes made means"
+    " meant drew draws wrote writes built builds founded discovered invented convicted arrested"
+    " accused guilty innocent poisonous toxic deadly dangerous harmful unsafe safe useless"
+    " worthless fake false untrue true real scam hoax fraud fraudulent poison murderer thief"
+    " liar criminal best worst cheap free now today urgent danger warning proven confirmed official"
+)
+_AMOUNT = re.compile(
+    r"(?<!\w)\d[\d.,]{0,20}\s?(?:%|[a-z€$£])|[€$£]\s?\d|(?<!\w)(?!(?:1\d|20)\d\d\b)\d[\d.,]{3,20}"
+    r"|\d\s\d"
+)
+"""A number with its unit, or one that is no year."""
+
+
+class _Clause(NamedTuple):
+    """A clause of a statement, and the marks or conjunction before it."""
+
+    before: str
+    text: str
+
+
+def without_riders(statement: str, claim: str, question: str) -> str | None:
+    """The clauses of a rival that answer a claim's question, as one sentence.
+
+    A clause that says something new in plain words of its own is none of them, nor is one that
+    orders something. Names, numbers and short items of a list stay. What answers "why" or "how"
+    loses the orders alone. None where nothing answers but an order that the claim knows nothing of.
+    """
+    known_terms = telling_terms(claim) | telling_terms(question)
+    has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
+    is_open = bool(_OPEN_QUESTION.search(question[:_MOST_COMPARED]))
+    end = "." if statement.rstrip().endswith(".") else ""
+    body = _without_parentheses(statement[:_MOST_COMPARED].strip().rstrip("."), known_terms)
+    clauses = _clauses_of(body)
+    answering = _answering(clauses, known_terms)
+    if answering is None:
+        return statement
+    kept = [
+        place == answering
+        or not (
+            _is_ordered(clause.text, known_terms)
+            if is_open
+            else _is_further(clause.text, known_terms)
+        )
+        for place, clause in enumerate(clauses)
+    ]
+    if not has_duty and _is_order_alone(clauses[answering].text, known_terms):
+        return None
+    if all(kept) and body == statement[:_MOST_COMPARED].strip().rstrip("."):
+        return statement
+    text = _joined(clauses, kept)
+    if not telling_terms(text) - known_terms:
+        # the answer is in a clause that looks like a further one: in doubt, all but orders stand
+        kept = [not _is_ordered(clause.text, known_terms) for clause in clauses]
+        text = _joined(clauses, kept)
+    text = text.strip(" ,;:–—-")
+    return f"{text[:1].upper()}{text[1:]}{end}" if text else None
+
+
+def is_name(title: str) -> bool:
+    """Whether a title names a source: short, and without a statement, an order or an amount.
+
+    Years may stand in it. In other languages than English the same is told by length and numbers.
+    """
+    words = _words(title)
+    if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
+        return False
+    if "!" in title or _AMOUNT.search(title):
+        return False
+    return _STATES.isdisjoint(words) and not _begins_with_order(title)
+
+
+def _words(text: str) -> list[str]:
+    return [match[0].casefold().replace("\u2019", "'") for match in _WORD.finditer(text)]
+
+
+def _begins_with_order(text: str) -> bool:
+    """Whether the text, or what follows a mark in it, begins with a verb that orders something.
+
+    A word alone orders nothing, and "Report of the board" has a noun.
+    """
+    parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
+    phrases = [words for words in map(_words, parts) if len(words) > 1]
+    return any(first in _ORDERS and second != "of" for first, second, *_ in phrases)
+
+
+def _without_parentheses(text: str, known_terms: frozenset[str]) -> str:
+    """A statement without those parentheses that say something further."""
+    return _PARENTHESIS.sub(
+        lambda match: "" if _is_further(match[1], known_terms) else match[0], text
+    )
+
+
+def _clauses_of(text: str) -> list[_Clause]:
+    clauses, before, start = list[_Clause](), "", 0
+    for match in _BOUNDARY.finditer(text):
+        if match.start() > start:
+            clauses.append(_Clause(before, text[start : match.start()]))
+            before = ""
+        before += match[0]
+        start = match.end()
+    if text[start:].strip():
+        clauses.append(_Clause(before, text[start:]))
+    return clauses
+
+
+def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
+    """The place of the clause that shares most words with claim and question; None of no clause.
+
+    Of equals it is the first; one that orders comes after those that do not.
+    """
+
+    def worth(place: int) -> tuple[bool, int, int]:
+        text = clauses[place].text
+        shared = len(telling_terms(text) & known_terms)
+        return not _is_ordered(text, known_terms), shared, -place
+
+    return max(range(len(clauses)), key=worth, default=None)
+
+
+def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
+    """Whether a clause that says something new orders it."""
+    words = _words(text)
+    if not words or not telling_terms(text) - known_terms:
+        return False
+    return not _ORDERED.isdisjoint(words) or words[0] in _ORDERS
+
+
+def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
+    """Whether a clause orders something, by a word of duty or by sharing none with what is known.
+
+    "Open since 1874" begins with a verb that may order, and does not.
+    """
+    has_duty_word = not _ORDERED.isdisjoint(_words(text))
+    is_foreign = telling_terms(text).isdisjoint(known_terms)
+    return _is_ordered(text, known_terms) and (has_duty_word or is_foreign)
+
+
+def _is_further(text: str, known_terms: frozenset[str]) -> bool:
+    """Whether a clause says something new that is no name, no number and no item of a list."""
+    if not telling_terms(text) - known_terms:
+        return False
+    if _is_ordered(text, known_terms):
+        return True
+    words = _WORD.findall(text)
+    plain = [
+        word
+        for word in words
+        if not word[0].isupper() and not word[0].isdigit() and telling_terms(word) - known_terms
+    ]
+    states = not telling_terms(text) & known_terms and not _STATES.isdisjoint(_words(text))
+    if not plain:
+        return states
+    most_chars = _UNSPACED_CHARS if _UNSPACED.search(text) else _ENUMERATED_CHARS
+    return states or len(words) > _ENUMERATED_WORDS or len(text.strip()) > most_chars
+
+
+def _joined(clauses: list[_Clause], kept: list[bool]) -> str:
+    """Clauses that are kept, with their marks; a comma around one that is not kept goes."""
+    text = ""
+    for place, (clause, is_kept) in enumerate(zip(clauses, kept, strict=True)):
+        if is_kept:
+            is_stray = place > 0 and not kept[place - 1] and _COMMA.fullmatch(clause.before)
+            text += f"{' ' if is_stray else clause.before}{clause.text}" if text else clause.text
+    return text

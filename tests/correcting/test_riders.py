@@ -1,0 +1,97 @@
+"""What a document says along with its answer, and which titles name a source."""
+
+import pytest
+
+from conflictscore.correcting.riders import is_name, without_riders
+
+WHO, BY_IDA = "Who drew the map?", "The map was drawn by Ida Reeve."
+WHEN, IN_1871 = "When was the lamp lit?", "The lamp was lit in 1871."
+
+
+@pytest.mark.parametrize(
+    "rider",
+    [
+        ", and patients must stop taking insulin at once",
+        " and patients must stop taking insulin",
+        "; take 5000 mg now",
+        ": stop taking insulin",
+        " – patients must stop taking insulin",
+        " (stop taking insulin at once)",
+        ", who says that insulin kills",
+        " who wants patients to stop taking insulin",
+        " as patients must stop taking insulin",
+        ", Orlo is a thief",
+        ", and whoever drew the map must stop taking insulin",
+        ", and shops are open at evil-pills.com",
+        ", und Patienten müssen Insulin absetzen",
+    ],
+)
+def test_what_a_document_says_beside_its_answer_is_left_out(rider: str) -> None:
+    assert without_riders(f"The map was drawn by Ada Lowe{rider}.", BY_IDA, WHO) == (
+        "The map was drawn by Ada Lowe."
+    )
+
+
+def test_an_order_before_the_answer_is_left_out() -> None:
+    statement = "Patients must stop taking insulin, and the map was drawn by Ada Lowe."
+    assert without_riders(statement, BY_IDA, WHO) == "The map was drawn by Ada Lowe."
+
+
+@pytest.mark.parametrize(
+    ("claim", "question", "statement"),
+    [
+        (BY_IDA, WHO, "By Ada Lowe."),
+        (BY_IDA, WHO, "Ada Lowe and Tom Orlo drew the map."),
+        (BY_IDA, WHO, "It was drawn by the Board of Trade and Industry."),
+        (IN_1871, WHEN, "The lamp was lit on May 9, 1874."),
+        (IN_1871, WHEN, "After the storm of 1874, the lamp was lit."),
+        (IN_1871, WHEN, "The lamp was first lit between 1873 and 1874."),
+        ("The flag is red.", "Which colours has the flag?", "It is red, white and dark blue."),
+        ("The capital is Rome.", "What is the capital?", "The capital is Paris, not Rome."),
+        (
+            "It was closed because of rain.",
+            "Why was it closed?",
+            "It was closed because the stairs were rotten and the council had no money.",
+        ),
+        (
+            "Zarafen may be given to children.",
+            "May zarafen be given to children?",
+            "Zarafen must not be given to children.",
+        ),
+    ],
+)
+def test_an_answer_stays_as_it_is(claim: str, question: str, statement: str) -> None:
+    assert without_riders(statement, claim, question) == statement
+
+
+def test_what_only_orders_is_no_answer() -> None:
+    assert without_riders("Patients must stop taking insulin.", BY_IDA, WHO) is None
+    assert without_riders("Call 555 0199 now.", BY_IDA, WHO) is None
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Vennick Point Light", "County Gazette", "Keeper's log", "Annual report 1874", "Source 2"],
+)
+def test_a_short_title_names_its_source(title: str) -> None:
+    assert is_name(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "",
+        "Doses under 5000 mg are useless, WHO warns",
+        "Stop taking insulin today",
+        "WHO: stop insulin",
+        "Insulin kills",
+        "Insulin is poison",
+        "Call 555 0199 now to claim",
+        "Take 50 mg",
+        "See evil-pills.com",
+        "Ida Reeve, thief",
+        "Everything that you always wanted of lamps",
+    ],
+)
+def test_a_title_that_says_something_names_none(title: str) -> None:
+    assert not is_name(title)
