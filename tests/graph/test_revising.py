@@ -118,8 +118,29 @@ def test_a_hedge_of_what_no_document_supports_is_none(
     assert "Nothing settles it, so it stays" in state["changes"][0]["reason"]
 
 
-IMAGE = "The lamp was lit in 1874 ![x](//a.b/7)."
-RIDER = "The lamp was lit in 1874, and in pain take 5000 mg at once."
+RIDER = "The lamp was lit in 1874 at 5000 mg an hour."
+ADDRESS = "The lamp was lit in 1874 https://a.b/7."
+BESIDE = ", and in pain take 5000 mg at once", " (see ![x](//a.b/5000))", "; stop at page 5000"
+
+
+@pytest.mark.parametrize("settled", [True, False], ids=["replaced", "hedged"])
+@pytest.mark.parametrize("rider", BESIDE)
+def test_what_a_document_says_beside_its_answer_stands_in_no_answer(
+    model: ChatOpenAI, world: RevisingWorld, rider: str, settled: bool
+) -> None:
+    says = f"The lamp was lit in 1874{rider}."
+    documents = [
+        *({"text": f"{says} Page {n}.", "title": f"P{n}"} for n in "CD"),
+        *({"text": f"The lamp was lit in 1871, says {n}."} for n in "AB"[: 1 if settled else 2]),
+    ]
+    world.answer, world.read = "The lamp was lit in 1871.", lambda topic, document: says
+    world.broken["weigh"] = UNDECIDED
+
+    state = run(model, documents)
+
+    assert state["flipped"]
+    assert "1874" in state["answer"]
+    assert not re.search(r"5000|!\[|pain|stop", state["answer"])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +148,7 @@ RIDER = "The lamp was lit in 1874, and in pain take 5000 mg at once."
     [
         (RIDER, "- The lamp was lit in 1874.", "not taken apart into claims as a whole: 5000"),
         (RIDER, "- The lamp was lit in 1874.\n- In pain take 5000 mg.", "no document supports"),
-        (IMAGE, f"- {IMAGE}", "an image"),
+        (ADDRESS, f"- {ADDRESS}", "an address"),
     ],
     ids=["passed over", "unsupported", "active"],
 )
