@@ -60,8 +60,8 @@ def flip_in_place(folder: Path) -> Golden:
 
 
 def refused_flip(folder: Path) -> Golden:
-    """A reader gives a statement that brings in an image."""
-    said = "The lamp was lit in 1874 ![x](https://a.test/q?n=7)."
+    """A reader gives a statement that brings in an address."""
+    said = "The lamp was lit in 1874 https://a.test/q?n=7."
     world = RevisingWorld(read=lambda topic, document: said)
     return _loop(world, DOCUMENTS)
 
