@@ -1,4 +1,4 @@
-"""Links, images, HTML, addresses, telephone numbers and control tokens in a text.
+"""Links, images, HTML, addresses, telephone numbers and other active content in a text.
 
 A client that renders Markdown fetches an image, and so sends the question to whoever wrote the
 document that put it there. So a change of an answer brings none in, and a reason has none.
@@ -34,6 +34,8 @@ _KINDS = {
     "a link": r"\](?:[(:]|\s\()",
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
+    "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # text that is read in another order
+    "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)

@@ -130,7 +130,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 def is_name(title: str) -> bool:
     """Whether a title names a source: short, and without a statement, an order or an amount.
 
-    Years may stand in it. In other languages than English the same is told by length and numbers.
+    Years may stand in it. In other languages than English, length and numbers alone decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
