@@ -175,3 +175,14 @@ def test_a_process_ends_when_the_one_that_started_it_does(
         [sys.executable, str(script)], stdout=subprocess.PIPE, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (code, b"It is blue.\n")
+
+
+async def test_a_package_that_is_missing_is_named_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lxml_html_clean.py").write_text("raise ImportError('no lxml_html_clean here')")
+    monkeypatch.syspath_prepend(tmp_path)  # the reader's process looks where this one does
+    with closing(ReaderBox()) as box:
+        for _ in range(2):
+            with pytest.raises(UnreadableError, match=r"needs lxml_html_clean .*\[fetch\]"):
+                await box.extract(html("Lit in 1874."))

@@ -25,6 +25,8 @@ from conflictscore.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
+_LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
+"""Packages without which no page is read; pip of Python 3.11 leaves out the second."""
 _AT_ONCE = 8
 """Pages that are read at the same time, and held in memory."""
 
@@ -67,10 +69,10 @@ class PageReadingRetriever(WrappingRetriever):
 
     @model_validator(mode="after")
     def _has_its_libraries(self) -> Self:
-        if not find_spec("trafilatura"):
-            raise ConfigurationError(
-                f"reading pages needs the extra [fetch]: {install_hint('fetch')}"
-            )
+        missing = ", ".join(name for name in _LIBRARIES if not find_spec(name))
+        if missing:
+            hint = install_hint("fetch")
+            raise ConfigurationError(f"reading pages needs the extra [fetch] ({missing}): {hint}")
         return self
 
     def change(self, query: str, found: list[Document]) -> list[Document]:

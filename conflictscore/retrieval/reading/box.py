@@ -210,25 +210,30 @@ def _serve() -> None:
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
         body = sys.stdin.buffer.read(request["size"])
-        if "page" in request and not libraries_loaded:
-            _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
-            libraries_loaded = True
-        if not memory_limited:
-            _limit_memory(request["megabytes"])
-            memory_limited = True
-        _limit_time(request["seconds"])
         try:
+            if "page" in request and not libraries_loaded:
+                _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
+                libraries_loaded = True
+            if not memory_limited:
+                _limit_memory(request["megabytes"])
+                memory_limited = True
+            _limit_time(request["seconds"])
             answer = _read(request, body)
         except MemoryError:
             answer = {"error": f"needs more than {request['megabytes']} MB of memory to be read"}
         except ImportError as error:
             extra = install_hint("fetch" if "page" in request else "docs")
-            answer = {"error": f"needs {error.name or error} to be read: {extra}"}
+            answer = {"error": f"needs {_missing(error)} to be read: {extra}"}
         except Exception as error:  # noqa: BLE001 - a page makes a library raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             answer = {"error": f"breaks the extraction of its text ({reason})"}
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def _missing(error: ImportError) -> str:
+    """The package without which a library does not load; lxml names the one that it split off."""
+    return "lxml_html_clean" if "lxml_html_clean" in str(error) else error.name or str(error)
 
 
 def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:

@@ -311,9 +311,16 @@ def test_a_fault_of_our_own_leaves_the_snippet_too(
     assert found.metadata["page_error"] == "fails with RuntimeError"
 
 
-def test_without_the_extra_it_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conflictscore.retrieval.pages.reader.find_spec", lambda name: None)
-    with pytest.raises(ConfigurationError, match=re.escape(install_hint("fetch"))):
+@pytest.mark.parametrize("missing", ["trafilatura", "lxml_html_clean", "htmldate"])
+def test_without_the_extra_it_cannot_be_built(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present = {"trafilatura", "lxml_html_clean", "htmldate"} - {missing}
+    monkeypatch.setattr(
+        "conflictscore.retrieval.pages.reader.find_spec", lambda name: name in present or None
+    )
+    hint = re.escape(install_hint("fetch"))
+    with pytest.raises(ConfigurationError, match=rf"\({missing}\): {hint}"):
         reading()
 
 
