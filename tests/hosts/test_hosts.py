@@ -62,7 +62,7 @@ def developed(folder: Path, server: OpenAIServer) -> Iterator[httpx2.Client]:
         with httpx2.Client(
             base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60
         ) as client:
-            until(lambda: is_up(client) or process.poll() is not None, 60)
+            until(lambda: is_up(client) or process.poll() is not None, 150)
             assert process.poll() is None, (folder / "log").read_text()
             yield client
     finally:
@@ -84,7 +84,7 @@ def run(client: httpx2.Client, graph: str, given: dict[str, Any]) -> dict[str, A
     return state
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_langgraph_dev_runs_graph_and_agent_without_allow_blocking(tmp_path: Path) -> None:
     world = AgentWorld()
     with OpenAIServer(world) as server, developed(tmp_path, server) as client:
