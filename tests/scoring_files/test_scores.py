@@ -78,7 +78,8 @@ def lazy(columns: dict[str, Any]) -> Any:
     return pytest.importorskip("polars").LazyFrame(columns)
 
 
-@pytest.mark.filterwarnings("error")
+# what another test left open may be collected during this one
+@pytest.mark.filterwarnings("error", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("held", [dict, pandas.DataFrame, arrow.table, lazy, lambda f: _Samples(f)])
 def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -> None:
     scores = score_frame(held(RAGAS), InstantModel(), **QUIET)

@@ -102,9 +102,9 @@ def test_a_run_is_counted_with_its_results(served: Served) -> None:
         'requests_total{route="/v1/chat/completions",status="200"}',
         'requests_total{route="/v1/runs/{run_id}",status="404"}',
         'requests_total{route="other",status="404"}',
-        "requests_in_flight",
     ):
         assert served.metric(f"conflictscore_{once}") == 1, once
+    assert served.metric("conflictscore_requests_in_flight") == 0  # whoever reads it is none
     read = served.metric('conflictscore_tokens_total{direction="input"}')
     assert read == usage["prompt_tokens"]
 
