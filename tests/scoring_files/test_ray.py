@@ -35,7 +35,8 @@ def started(folder: Path, *kinds: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
-        env={**os.environ, "RAY_raylet_start_wait_time_s": "300"},
+        # on a busy machine Ray starts late, and its workers would give way to everything else
+        env={**os.environ, "RAY_raylet_start_wait_time_s": "300", "RAY_worker_niceness": "0"},
     )
 
 
