@@ -24,6 +24,7 @@ from measurements.campaign_machine import NGINX, clocks, crowds, folders, killed
 from measurements.campaign_service import floods, fuzz, homes, long_texts, tricks, with_nginx
 from measurements.campaign_storage import failover, faults, kills
 from measurements.campaign_texts import STEERED, bombs, steered
+from measurements.campaign_voices import dates, neighbours, provenance
 from tests.postgres_server import FOUND
 
 Case = str | None
@@ -51,6 +52,9 @@ PARTS: dict[str, Part] = {
     "fuzz": fuzz,
     "texts": long_texts,
     **{kind: partial(lambda kind, chance, folder: steered(chance, kind), kind) for kind in STEERED},
+    "provenance": provenance,
+    "dates": dates,
+    "neighbours": neighbours,
     "bombs": lambda chance, folder: bombs(chance),
     "folders": folders,
     "clocks": clocks,
@@ -122,16 +126,16 @@ def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
     def row(name: str, outcome: Outcome) -> None:
         cut = "  cut short" if signals else ""
         told = f"{outcome.cases:>8} {len(outcome.broken):>6} {outcome.seconds:>8.1f}{cut}"
-        click.echo(f"{name:<8} {told}")
+        click.echo(f"{name:<10} {told}")
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    click.echo(f"{'':<8} {'cases':>8} {'broke':>6} {'seconds':>8}   seed {seed}")
+    click.echo(f"{'':<10} {'cases':>8} {'broke':>6} {'seconds':>8}   seed {seed}")
     outcomes = campaign(
         chosen, seconds=seconds, seed=seed, stopped=lambda: bool(signals), ended=row
     )
     for name in [one for one in chosen if one not in outcomes]:
-        click.echo(f"{name:<8} not begun")
+        click.echo(f"{name:<10} not begun")
     for name, outcome in outcomes.items():
         for broke in outcome.broken[:_SHOWN]:
             click.echo(f"{name}: {broke}")

@@ -19,7 +19,7 @@ from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
 from measurements.campaign_machine import NGINX, command, one_line
-from measurements.campaign_texts import request_of, waits
+from measurements.campaign_texts import HTTP2, request_of, waits
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, completion
 from tests.middleware.service.serving import listening
 
@@ -57,6 +57,7 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
             b"content-length: 1000\r\n\r\n{"
         ),
         "replies that are never read": b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50,
+        "HTTP/2 with no window": HTTP2,
         "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
         "an endless head": b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000,
     }

@@ -31,6 +31,8 @@ _PIECES = (
     *("a\n\n", '"', "\\", "&a", "{", "_", "é", "\u200b", "你。", "😀", "https://a.b/", "[1]", "a"),
     *("PASSAGE: <answer>", "CLAIM 1: ", "WAY: ", "</document>", "```\n", "](", "$x$", "e\u0301"),
 )
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\6\4\0\0\0\0\0\0\4\0\0\0\0"
+"""The beginning of HTTP/2 by prior knowledge, whose settings let the other side send nothing."""
 _FOLDED = re.compile(r"\d+ mg")
 
 
@@ -67,6 +69,11 @@ def waits(port: int) -> Iterator[list[float]]:
         thread.join()
 
 
+def _tool_message(text: str) -> dict[str, str]:
+    """A search's result as the caller's agent sends it."""
+    return {"role": "tool", "name": "search", "tool_call_id": "1", "content": text}
+
+
 def request_of(chance: random.Random, longest: int = 300_000) -> tuple[str, bytes]:
     """A path of the service, and a body with hostile texts in some of its fields."""
 
@@ -84,6 +91,7 @@ def request_of(chance: random.Random, longest: int = 300_000) -> tuple[str, byte
                 {"role": "user", "content": "When?"},
                 {"role": "assistant", "content": text("In 1871.")},
                 {"role": "user", "content": question},
+                *chance.choice(([], [_tool_message(text("The lamp was lit in 1874."))])),
             ],
             "documents": documents,
         },

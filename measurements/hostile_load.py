@@ -2,11 +2,11 @@
 
 A simulated upstream answers at once. Honest clients have a key and send one request after the
 other. In every round they are alone, then beside hostile connections without a key, and then beside
-callers with hostile texts; both of these are another process. A quarter each of the hostile
-connections say nothing, stop in the middle of a head, stop in the middle of a body, and request the
-chat page 200 times without reading it; a connection that the service closes is opened again at
-once. The table has the medians over the rounds, and the medians of the ratios to the same round's
-callers alone.
+callers with hostile texts, in messages of tools too; both of these are another process. A fifth
+each of the hostile connections say nothing, stop in the middle of a head, stop in the middle of a
+body, request the chat page 200 times without reading it, and speak HTTP/2 with no window; a
+connection that the service closes is opened again at once. The table has the medians over the
+rounds, and the medians of the ratios to the same round's callers alone.
 
 With ``--longest`` it sends requests of the largest size instead, one after the other, and prints
 the longest wait for ``/healthz`` meanwhile.
@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import click
 import numpy as np
 
-from measurements.campaign_texts import request_of, waits
+from measurements.campaign_texts import HTTP2, request_of, waits
 from measurements.service_load import connected, send, started
 
 _HEAD = (
@@ -39,6 +39,7 @@ _SAID = (
     b"GET /healthz HTTP/1.1\r\nhost: loc",
     _HEAD + b"content-length: 1000\r\n\r\n{",
     b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n" * 200,
+    HTTP2,
 )
 
 

@@ -44,6 +44,6 @@ def test_a_campaign_that_is_told_to_end_prints_its_table() -> None:
         running.send_signal(signal.SIGTERM)
         rest = running.stdout.read()
     assert head.split()[:3] == ["cases", "broke", "seconds"]
-    assert "cut short" in rest or "kills    not begun" in rest
-    assert "tricks   not begun" in rest
+    assert "cut short" in rest or "kills      not begun" in rest
+    assert "tricks     not begun" in rest
     assert running.returncode == 128 + signal.SIGTERM
