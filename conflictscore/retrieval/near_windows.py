@@ -21,7 +21,12 @@ _FEWEST_WINDOWS = 6
 _MOST_TOKENS = 384  # of a window, however much room there is
 _OVERLAP = 4
 """A window repeats a quarter of the one before it."""
-_MARK_TOKENS = count_tokens(MARK) + 2
+
+
+@lru_cache(maxsize=1)
+def _mark_tokens() -> int:
+    """Tokens of the mark between parts; counted when it is needed, since counting loads a table."""
+    return count_tokens(MARK) + 2
 
 
 class NearParts(NamedTuple):
@@ -77,7 +82,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
     for number in _by_turns([_best_first(own) for own in scores]):
         if number in chosen:
             continue
-        room -= size + _MARK_TOKENS
+        room -= size + _mark_tokens()
         if room < 0 and chosen:
             break
         chosen.add(number)
