@@ -275,3 +275,21 @@ async def test_rivals_without_a_single_label_are_an_error() -> None:
         await looked(
             claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]), labeler=Down()
         )
+
+
+async def test_of_many_rivals_the_four_that_most_documents_gave_are_weighed() -> None:
+    years = ("1874", "1875", "1876", "1877", "1878", "1878")
+    texts = [f"Log: {year}, lamp lit for the first time." for year in years]
+
+    def once(prompt: str) -> str:
+        year = next((year for year in years if f"Log: {year}" in prompt), "")
+        if "Two statements answer" in prompt:
+            return "SIDE: NEITHER\nGROUND: NONE\nREASON: Nothing tells them apart."
+        if not year or "seems to be disputed" in prompt:
+            return reader(prompt)
+        return f"The lighthouse first lit its lamp in {year}."
+
+    look, _ = await looked(claim_with("+------", CLAIM), documents_with(TEXTS[0], *texts), once)
+
+    givers = sorted(candidate.given_by for candidate in look.candidates[1:])
+    assert givers == [(2,), (3,), (4,), (6, 7)]
