@@ -165,9 +165,9 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     """Why the labels that could be read are no fair sample of all; None if they may be.
 
     Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
-    of one label, and what is left would score as if there were no such evidence. So there is no
-    score where most of the replies that may take a side could not be read, or where a side was
-    never read and several replies were not. Pairs that failed for another reason count as
+    of one label, and what is left would score as if there were no such evidence. So no score is
+    given if most of the replies that could take a side were unreadable, or if one side was never
+    found and several replies were unreadable. Pairs that failed for another reason count as
     unreadable ones, unless the kind of the failure has nothing to do with the text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]

@@ -266,7 +266,7 @@ class DeclaredSettings:
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """The values of a setting that takes one of a few names; otherwise empty."""
+        """The allowed values, if the setting takes one of a few names; otherwise empty."""
         return _choices(name)
 
     @classmethod

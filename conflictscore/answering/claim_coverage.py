@@ -309,7 +309,8 @@ def _claims_about(
 ) -> list[set[int]]:
     """For each passage the claims about it: read from it, or with half of its words or of theirs.
 
-    A word that very many passages have tells none of them, which also keeps the time linear.
+    A word of very many passages tells nothing about any of them. Leaving it out also keeps the time
+    linear.
     """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     telling = _passages_by_word(words)

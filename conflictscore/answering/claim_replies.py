@@ -59,7 +59,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: bool) -> list[str]:
-    """The claims among the lines of a reply; the first of them tells whether all have a mark."""
+    """The claims among the lines of a reply. If the first one has a list mark, so must all."""
     if not has_heading:
         lines = _without_lead(lines, words)
     claim_lines = [line for line in lines if not line.is_heading]
@@ -167,7 +167,7 @@ def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
 
 
 def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
-    """For each block of lines between blank ones, which lines have most words from the answer."""
+    """For each block of lines between blank ones: which lines take most words from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:

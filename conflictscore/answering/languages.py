@@ -359,7 +359,7 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """The language that has a bare yes or no: that of the hints, or the only one that has it."""
+    """The language of a bare yes or no: the hinted one, or the only one that has this word."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

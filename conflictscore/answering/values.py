@@ -220,7 +220,7 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
 
 @lru_cache(maxsize=512)
 def values_in(text: str) -> tuple[StatedValue, ...]:
-    """The values of a statement, in its order; the end of one that is no short sentence is cut."""
+    """The values of a statement, in their order; a statement that is too long is cut at its end."""
     return all_values_in(text[:_MOST_COMPARED])
 
 

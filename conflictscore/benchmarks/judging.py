@@ -59,7 +59,7 @@ def read_verdict(reply: str, word: str) -> Verdict:
 
 
 def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
-    """The choice on the line ``WORD:`` of a reply, and the first note, empty without one.
+    """The choice on the line ``WORD:`` of a reply, and its first note, empty if it has none.
 
     Upper and lower case, punctuation and Markdown around the words make no difference.
     An error names the choices in their order. A note begins with ``note``, such as ``COMMENT``, and

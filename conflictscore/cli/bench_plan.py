@@ -97,7 +97,7 @@ def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
 
 
 def _sampling(setup: "Setup") -> "Setup":
-    """The models of a study, whose answers are sampled; says so where they are not."""
+    """The models of a study, set to sample their answers; a notice names those that do not."""
     from conflictscore.benchmarks.harness.setup import takes_temperature
 
     model, temperature = setup.context.generator, setup.settings.temperature

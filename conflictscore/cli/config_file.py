@@ -78,7 +78,7 @@ def with_config_file(group: click.Group) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_load,
-                help=f"Settings (TOML), by the names of options. Default: {default}",
+                help=f"TOML file of settings, by the names of options. Default: {default}",
             )
         )
 

@@ -130,7 +130,7 @@ def _refusal_of_looks(case: _Case) -> str | None:
     """See :func:`refusal`."""
     change = case.change
     if kind := added_active_content(change.before, change.after):
-        return f"it brings in {kind}, which the passage had not"
+        return f"it brings in {kind} that the passage did not have"
     deciding_looks = [look for look in change.looks if look.decision != "keep"]
     if not deciding_looks:
         return "neither the vote nor the weighing decided it"

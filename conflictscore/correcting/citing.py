@@ -57,7 +57,7 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
 def cited_anew(
     passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
 ) -> str:
-    """A passage whose one run of citations names the rival's documents, in the form that it had.
+    """The passage with its one group of citations changed to the rival's, in the same form.
 
     A link becomes links to the rival's documents, and goes where they have no address. Several
     runs, and citations that back the rival too, stay.

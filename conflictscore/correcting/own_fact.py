@@ -1,4 +1,4 @@
-"""Whether what an embedded reader took from a document bears on the claim's own fact, by words.
+"""Whether an embedded reader's text from a document is about the claim's own fact, by its words.
 
 A small reader answers what it is asked, whatever its document tells: asked when a mine was closed,
 it makes "closed in 1887" of "opened in 1887". A labeler of its size is no check on that. Of 84 made

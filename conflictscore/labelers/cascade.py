@@ -202,7 +202,7 @@ def _deciding(
 ) -> list[_Place]:
     """The places of cheap verdicts that the judge is asked about; see :data:`Deciding`.
 
-    Verdicts of the judge count for a side, and have no place: nobody is asked about them again.
+    Verdicts of the judge count for a side, and are not queued: nobody is asked about them again.
     """
     if which == "none":
         return []

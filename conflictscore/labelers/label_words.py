@@ -53,8 +53,8 @@ ANSWER_ALIASES = dict.fromkeys(_FIELDS, "answer")
 def read_label(answer: str) -> Label:
     """The label that a text says.
 
-    Punctuation and words such as "Answer:" around it make no difference, and an explanation may
-    follow that names no label.
+    Punctuation and words such as "Answer:" around it are ignored. An explanation may follow if it
+    names no label.
     """
     text = _plain(answer)
     if text.endswith("?"):

@@ -77,7 +77,7 @@ class TableLabeler(Labeler, Protocol):
 class StagedLabeler(Labeler, Protocol):
     """A labeler whose verdict on a pair depends on the other pairs of its claim.
 
-    So its own verdicts cannot be kept by the pair's content. Those of its stages can.
+    So its own verdicts cannot be cached under a key of the pair's content. Those of its stages can.
     """
 
     async def label_in_stages(

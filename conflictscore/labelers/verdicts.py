@@ -35,8 +35,9 @@ async def judging(
     """Report the stored labels of pairs and return the work that gets the others.
 
     Each verdict is stored and told the moment it is there; a pair that could not be judged is
-    UNLABELLED, with the reason, and not stored. The work raises ConfigurationError where a setting
-    is wrong, and BudgetError where the budget is used up; what was in flight then has been told.
+    UNLABELLED, with the reason, and not stored. The work raises ConfigurationError if a setting is
+    wrong and BudgetError if the budget is used up. By then the results of calls in flight have been
+    reported.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
@@ -101,7 +102,7 @@ async def judge_all(
     meter: UsageMeter,
     cache: ContentCache | None,
 ) -> None:
-    """Judge pairs to the end; a stage of a labeler in stages. Arguments as of :func:`judging`."""
+    """Judge all pairs that are left, the last stage of several; arguments as of :func:`judging`."""
     async with together() as start:
         for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
@@ -122,7 +123,7 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 def content_of(document: Document) -> str:
     """Hash of a document as the judge sees it.
 
-    So a verdict that was given while a control token in the document still worked is not found.
+    So a verdict from before control tokens of documents were made harmless is never used again.
     """
     return _hashed(document.title, document.text)
 

@@ -93,7 +93,7 @@ class Answerer(Protocol):
         *,
         max_tokens: int,
     ) -> T:
-        """Reply to a request about an answer; the prompt holds all that is needed for it.
+        """Reply to a request about an answer; the prompt holds all that the reply needs.
 
         After a ProviderError (no reply that can be read) or a ContextWindowError the passage in
         question stays as it is. Any other error ends the run.

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
@@ -61,9 +61,7 @@ def answer_text(output: object) -> str | None:
     if isinstance(output, Mapping):
         key = _key(output)
         return data_text(output) if key is None else answer_text(output[key])
-    last = output[-1] if isinstance(output, list) and output else None
-    last_text = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
-    return last_text or data_text(output)
+    return answer_text(output[-1]) if _ends_in_answer(output) else data_text(output)
 
 
 def _completion_text(output: object) -> str | None:
@@ -126,7 +124,8 @@ def rebuilt(data: Any, text: str) -> Any:
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Why a JSON text cannot take the place of data; None where it can."""
+    """Why a JSON text cannot take the place of data, or of data within; None where it can."""
+    data = _data_within(data)
     try:
         is_data = isinstance(data, BaseModel) and not isinstance(data, BaseMessage)
         if is_data and _completion_text(data) is None:
@@ -191,16 +190,34 @@ def in_its_form(run: Run, output: object) -> Any:
         model = rebuilt(output, run.answer or "") if run.flipped else output.model_copy()
         object.__setattr__(model, "conflictscore", summary)  # beside its fields, as no field of it
         return model
-    return CheckedText.of(run) if isinstance(output, str) else _replaced(output, run)
+    return _replaced(output, run)
 
 
 def _key(output: Mapping[Any, Any]) -> str | None:
     return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 
+def _data_within(output: object) -> object:
+    """The innermost value that holds the answer."""
+    if isinstance(output, Mapping) and _completion_text(output) is None:
+        key = _key(output)
+        return output if key is None else _data_within(output[key])
+    return _data_within(output[-1]) if _ends_in_answer(output) else output
+
+
+def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
+    """Whether a list is one of messages or mappings, of which the last is the answer."""
+    last = output[-1] if isinstance(output, list) and output else None
+    return isinstance(last, BaseMessage | Mapping) and bool(answer_text(last))
+
+
 def _replaced(holder: Any, run: Run) -> Any:
-    """The value that held the answer, with the final one; unchanged where that did not change."""
-    if isinstance(holder, list):
+    """The value that held the answer, with the final one; data stays data of its kind."""
+    if isinstance(holder, str):
+        return CheckedText.of(run)
+    if _completion_text(holder) is not None:
+        return _completed(holder, run)
+    if _ends_in_answer(holder):
         return [*holder[:-1], _replaced(holder[-1], run)]
     if isinstance(holder, BaseMessage):
         message = with_verdict(holder, run)
@@ -210,4 +227,4 @@ def _replaced(holder: Any, run: Run) -> Any:
         return message.model_copy(update={"content": content})
     if isinstance(holder, Mapping) and (key := _key(holder)) is not None:
         return {**holder, key: _replaced(holder[key], run)}
-    return CheckedText.of(run)
+    return rebuilt(holder, run.answer or "") if run.flipped else holder

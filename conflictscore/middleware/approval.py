@@ -111,7 +111,7 @@ def _read(decision: object) -> tuple[str, str] | None:
 
 
 def _edited_text(decision: Mapping[str, Any]) -> str | None:
-    """The text of an edit, in our form or as LangChain's edited action; None where it has none."""
+    """The text of an edit, in our form or as LangChain's edited action; None if it has none."""
     action = decision.get("edited_action")
     fields = action.get("args") if isinstance(action, Mapping) else decision
     if not isinstance(fields, Mapping):

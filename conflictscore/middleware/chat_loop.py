@@ -159,7 +159,7 @@ class ChatLoop:
     def _required(
         self, message: AIMessage, run: Run, cause: BaseException | None = None
     ) -> AIMessage:
-        """The message, where its run is checked as far as is required; else the refusal."""
+        """The message, if its run was checked as far as required; otherwise the refusal."""
         if meets(run, self.require):
             return message
         if self.refusal is None:

@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The field with the tool calls of the last message; None where it makes no new one."""
+    """The field with the tool calls of the last message; None if it makes no new call."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None

@@ -46,8 +46,8 @@ def clear_error(
 ) -> Exception:
     """Turn a client's exception into one clear line that says what to do next.
 
-    ``answered`` means that an earlier call of this model succeeded: neither its key nor its name is
-    wrong then, unless the provider says so.
+    ``has_answered`` means that an earlier call of this model succeeded: then neither its key nor
+    its name is wrong, unless the provider says so.
 
     Returns:
         A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a

@@ -218,7 +218,7 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mended_call(call: Any) -> Any:
-    """A tool call whose arguments are JSON as text, once."""
+    """A tool call whose arguments are a JSON text that is encoded exactly once."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
         return call

@@ -30,7 +30,7 @@ class Excerpt(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the rest was searched for all that is asked about, and so not passed over."""
+        """Whether the rest was searched for everything asked about, so it is not skipped."""
 
 
 Choose = Callable[[str, int], Excerpt | None]

@@ -1,7 +1,7 @@
 """Prices of tokens, as the package genai-prices publishes them.
 
 It brings its table with it and is never told to fetch another, so nothing here touches the network.
-Taken are its standard prices of today: if a provider asks more for prompts beyond some 100,000
+The cost uses its standard prices of today. If a provider asks more for prompts beyond some 100,000
 tokens, or for what it writes to its cache, its bill is higher than the cost here.
 """
 

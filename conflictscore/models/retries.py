@@ -131,7 +131,7 @@ class Retries:
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Seconds before the next attempt; None to give up.
 
-        ``attempt`` counts from 1; ``spent`` is in seconds since the first attempt began.
+        ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
         """
         if not trouble.again:
             return None

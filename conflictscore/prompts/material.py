@@ -65,7 +65,7 @@ def material(text: str) -> str:
 
 
 def material_line(text: str) -> str:
-    """Untrusted text as ``material`` makes it, on one line."""
+    """Untrusted text in the form of ``material``, but on one line."""
     return " ".join(material(text).split())
 
 

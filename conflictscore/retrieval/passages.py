@@ -33,7 +33,7 @@ class PassageRetriever(WrappingRetriever):
 
 
 def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> list[Document]:
-    """Keep the window of each long document that fits the question best.
+    """Keep, of each long document, the window that fits the question best.
 
     The windows of all documents are ranked together, so that a word that is in all of them counts
     for little. Of a document none of whose windows fits at all, the first is kept.

@@ -23,7 +23,7 @@ class Provider:
     option: str = ""
 
     def usage(self, name: str) -> str:
-        """How ``--search`` takes it under this name, such as ``"searxng[:URL]"``."""
+        """How it is written after ``--search``, such as ``"searxng[:URL]"``."""
         if not self.argument:
             return name
         return f"{name}[:{self.argument}]" if self.variables else f"{name}:{self.argument}"

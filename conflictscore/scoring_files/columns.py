@@ -127,7 +127,7 @@ def value_at(fields: Mapping[str, Any], path: str) -> Any:
 
 
 def _heads(path: str) -> list[str]:
-    """The path, and its beginnings of whole names, longest first."""
+    """The path and each of its prefixes that ends between two names, longest first."""
     names = path.split(".")
     return [".".join(names[:count]) for count in range(len(names), 0, -1)]
 

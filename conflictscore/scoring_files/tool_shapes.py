@@ -28,7 +28,7 @@ def answer_text(answer: Any) -> Any:
 
 
 def documents_list(documents: Any, path: str) -> Any:
-    """The documents of a row as a list of texts and mappings; a value that is no list as it is.
+    """The documents of a row as a list of texts and mappings; any other value unchanged.
 
     A text is a list written as a cell of a table, or one document. Shapes of LangChain, Phoenix and
     DeepEval become mappings with ``text`` or ``page_content``.
@@ -46,7 +46,7 @@ def documents_list(documents: Any, path: str) -> Any:
 def document_shape(document: Any) -> Any:
     """A document as :func:`~conflictscore.retrieval.documents.as_document` reads it.
 
-    What is of no shape known here is returned as it is.
+    A value of any other shape is returned unchanged.
     """
     if isinstance(document, str):
         source_match = _DEEPEVAL_SOURCE.fullmatch(document)

@@ -117,6 +117,28 @@ def test_a_value_is_replaced_by_one_of_its_type_or_named(
         assert any("several sentences" in note for note in run.notes)
 
 
+@pytest.mark.parametrize(
+    ("held", "right"),
+    [
+        ({"lit": 1871}, {"lit": 1874}),
+        (Lamp(lit=1871), Lamp(lit=1874)),
+        ([{"lit": 1871}], [{"lit": 1874}]),
+        ({"result": {"lit": 1871}}, {"result": {"lit": 1874}}),
+        ({"lit": 1874}, {"lit": 1874}),
+        (EvenLamp(lit=1871), EvenLamp(lit=1871)),
+    ],
+    ids=["mapping", "model", "list", "deeper", "right", "no-such-value"],
+)
+def test_data_within_a_mapping_stays_data_of_its_kind(
+    server: OpenAIServer, held: object, right: object
+) -> None:
+    decorate = self_correct(**settings(server))
+
+    reply = decorate(lambda question, documents: {"output": held, "steps": 2})(QUESTION, DOCUMENTS)
+
+    assert (reply["output"], reply["steps"]) == (right, 2)
+
+
 def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServer) -> None:
     decorate = self_correct(**settings(server))
 

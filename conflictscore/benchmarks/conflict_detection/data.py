@@ -55,7 +55,7 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """Draw from every set as many groups with conflict as without, or all there are of a kind.
+    """Draw from every set equal numbers of groups with and without conflict, as far as it has them.
 
     Conflict is rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
     larger sample with the same seed holds the smaller one.

@@ -174,7 +174,7 @@ class _CountingLabeler:
 
 
 def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
-    """The labeler of a run as it asks a counting model; None where it makes no call."""
+    """The labeler of the run, with a model that only counts calls; None if it makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
         return default_judge(model, prompts)  # asked about every pair: the most that it can be

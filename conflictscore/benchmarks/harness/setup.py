@@ -264,7 +264,7 @@ def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """The model as a repetition asks it, whose replies are kept apart."""
+    """The model for one repetition; its replies are cached apart from other repetitions'."""
     if not settings.replicate:
         return model
     chat: BaseChatModel = model.chat

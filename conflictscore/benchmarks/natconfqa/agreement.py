@@ -151,7 +151,7 @@ def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[floa
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
     """The figures as a table beside the paper's."""
     return Card(
-        title=f"Judge of natconfqa beside people: {judge}",
+        title=f"NatConfQA's judge compared with people: {judge}",
         columns=(
             "measure",
             "n",

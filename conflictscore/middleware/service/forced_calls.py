@@ -15,7 +15,7 @@ _OUTPUT_TOOL = "final_result"
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
-    """The parameters of the tool whose call is the answer; None where the reply is no such call."""
+    """The parameters of the tool whose call is the answer; None if the reply is no such call."""
     call = _only_call(draft)
     if call is None or not json_values(str(call["function"].get("arguments"))):
         return None

@@ -114,5 +114,5 @@ def _icon_sign(classes: str, *, alone: bool) -> str:
 
 
 def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
-    """Whether nothing else in the element says anything: then the icon is what it says."""
+    """Whether the icon is all that the element shows, so that it carries the meaning."""
     return not _LETTER.search(parent.text().replace(node.text(), "", 1))

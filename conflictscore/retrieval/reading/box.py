@@ -66,7 +66,7 @@ class ReaderBox:
     async def extract(self, page: FetchedPage) -> PageText:
         """Text of a page; UnreadableError if it has none that can be had in time.
 
-        A cancelled caller continues at once, and pages that still wait for their turn are left.
+        A cancelled caller returns immediately, and its pages that are still queued are skipped.
         """
         page_fields = asdict(page)
         request, body = (

@@ -34,7 +34,7 @@ def letters(number: int, *, double: bool = False) -> str:
 
 
 def greek(number: int) -> str:
-    """A number as a small Greek letter."""
+    """A number written as a lowercase Greek letter."""
     return _GREEK[number - 1] if 0 < number <= len(_GREEK) else str(number)
 
 

@@ -70,7 +70,7 @@ def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
 
 
 def _again(cell: Cell) -> str:
-    """The text of a cell in the places after its first."""
+    """The text in the second and later places that a spanning cell covers."""
     return cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
 
 

@@ -63,7 +63,7 @@ class Asker:
     async def write(
         self, template: str, question: Question, documents: Sequence[Document]
     ) -> dict[str, Any]:
-        """One answer in free form, as long as the benchmark has it, by a template of its own."""
+        """One answer in free form, as long as the benchmark asks for, by its own template."""
         text, notes = await ask_with_documents(
             graph_input(question, documents),
             self.context,

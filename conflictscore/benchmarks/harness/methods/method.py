@@ -26,7 +26,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BenchmarkMethod:
-    """How an answer comes about; ``records.Method`` names what the loop itself can do."""
+    """How an answer is produced; ``records.Method`` lists the methods of the loop itself."""
 
     name: str
     ask: Callable[[Asker, Asked], Awaitable[dict[str, Any]]]

@@ -1,7 +1,7 @@
 """The methods of benchmark runs by name, in the order of tables.
 
 A method is an object in a module of this package and a line here. The line says all that help and
-records need, so that ``methods.opening`` imports the module only where the method is run or
+records need, so that ``method_opening`` imports the module only where the method is run or
 reported. Installed packages add methods by entry points of the group ``conflictscore.methods``.
 """
 

@@ -53,7 +53,7 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Sentences on one pair of methods: difference, what chance could do, the paper's figure.
+    """Sentences on a pair of methods: the difference, whether chance explains it, the paper's.
 
     Whether a difference is significant goes by p adjusted by Holm where there are several tests.
     """

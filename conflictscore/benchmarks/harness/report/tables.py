@@ -216,7 +216,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """How many second looks would have been about another claim; no table where none would."""
+    """How many second looks would have been about another claim; no table if there are none."""
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results
