@@ -109,7 +109,8 @@ class RayEngine:
                 await score_missing(1)
         for row in source.rows():
             if row.number not in rows_so_far:
-                take(ScoredRow(failed_outcome(row.number, "each worker that scored it died")))
+                reason = "no worker returned its scores: each died, or failed in a way unknown"
+                take(ScoredRow(failed_outcome(row.number, reason)))
 
     def _worker_count(self) -> int:
         return self._workers or max(1, int(_ray().cluster_resources().get("CPU", 1)))
@@ -123,7 +124,7 @@ class RayEngine:
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.target_max_block_size = block_bytes
-        context.max_errored_blocks = -1  # those of dead workers: their rows are scored again
+        context.max_errored_blocks = -1  # their rows are scored again
         with ray.data.DataContext.current(context):
             dataset = ray.data.read_datasource(
                 _row_source(source, frozenset(ended_rows)),

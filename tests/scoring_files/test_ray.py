@@ -91,7 +91,7 @@ class TestCluster:
         assert lines[2:] == ["deadly: 12 scored now, 1 failed", "running: True"]
         errors = [row["error"] for row in outcomes(tmp_path / "deadly.jsonl")]
         assert [error is None for error in errors] == [number != 4 for number in range(12)]
-        assert errors[4] == "each worker that scored it died"
+        assert errors[4] == "no worker returned its scores: each died, or failed in a way unknown"
 
 
 def block(*items: dict[str, Any]) -> Any:
