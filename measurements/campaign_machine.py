@@ -154,7 +154,7 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
     graph = create_self_correcting_rag(model, labeler="nli", cache=False, max_rounds=0)
     lamp = "The lamp was lit in 1874."
     start: RagInput = {"question": "When was the lamp lit?", "documents": [lamp]}
-    start["draft_answer"] = "In 1874. The tower is old."  # to be split and checked, a call or two
+    start["draft_answer"] = "In 1874."  # so short that the model writes it as a sentence: one call
     try:
         while True:
             kill = threading.Timer(chance.uniform(0, 1), server._process.kill)

@@ -31,8 +31,10 @@ from tests.regex_steps import repeated_characters, steps_of, with_deep_stack
 
 PATTERN_SIZES, FEW_STEPS = (48, 192), 32
 """Characters; and steps a character below which a pattern is linear for the shorter text."""
-FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 120
+FUNCTION_SIZES, FEW_LINES = (300, 1_500, 3_000), 120
 """Characters, the longer ones beyond the constants of the package; and lines of Python likewise."""
+GROWTH = 1.5
+"""Steps that grow by a higher power of the length are not linear; quadratic ones grow by 2."""
 HOPELESS = 2_000
 """Steps a character from which a text is not tried at a greater length."""
 ROOT = Path(conflictscore.__file__).parent
@@ -164,7 +166,7 @@ Count = Callable[[str, int], int]
 
 
 def grows(count: Count, shape: Shape, sizes: Sequence[int], few: int) -> bool:
-    """Whether four times the length takes more than nine times the steps."""
+    """Whether steps grow faster from the second longest text to the longest than ``GROWTH``."""
     *first, short, long = sizes
     shortest = shape.text([*first, short][0])
     if count(shortest, few * len(shortest)) < few * len(shortest):
@@ -172,7 +174,8 @@ def grows(count: Count, shape: Shape, sizes: Sequence[int], few: int) -> bool:
     text = shape.text(short)
     most = HOPELESS * len(text)
     steps = count(text, most)
-    return steps >= most or count(shape.text(long), 9 * steps + 1) > 9 * steps
+    most_at_length = int(steps * (long / short) ** GROWTH)
+    return steps >= most or count(shape.text(long), most_at_length + 1) > most_at_length
 
 
 class _EnoughError(BaseException):

@@ -177,13 +177,13 @@ def _is_backed_by_its_source(
     questions = [look.question for look in deciding_looks]
     known_texts = (case.change.before, *look_texts, *old_texts, *questions)
     new_terms = telling_terms(claim.claim.text).difference(*map(telling_terms, known_texts))
-    behind = {n for look in deciding_looks for n in look.candidates[look.rival or 0].votes}
+    behind = {n for look in deciding_looks for n in look.counterpart.votes}
     return len(new_terms) > 1 and behind.issuperset(claim.supports)
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
     """Why a passage may not go: the rest of the answer does not say what won."""
-    winner = look.candidates[look.rival or 0].statement
+    winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
     return None if any(c.supports for c in says) else f"nothing else says “{winner}”"
 
@@ -194,7 +194,7 @@ def _misstated(
     """Why a passage does not say what a look decided; None where it does."""
     if look.tells_several:
         return _untold_side(look, before, after)
-    own, rival = look.candidates[0], look.candidates[look.rival or 0]
+    own, rival = look.candidates[0], look.counterpart
     texts = [claim.claim.text for claim in new]
     terms = telling_terms(after) | telling_terms(look.question)
     states = any(restates(text, rival.statement, look.question) for text in texts)
@@ -255,11 +255,11 @@ def _is_stated_by(text: str, look: SecondLook) -> bool:
     """Whether a claim says what a look decided, or tells the dispute that it left."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
-    return restates(text, look.candidates[look.rival or 0].statement, look.question)
+    return restates(text, look.counterpart.statement, look.question)
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
     """Whether a claim is a part of what won that a document behind the winner supports too."""
-    winner = look.candidates[look.rival or 0]
+    winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

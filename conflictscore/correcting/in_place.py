@@ -32,9 +32,13 @@ from conflictscore.records import (
 from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
-_FEW_PASSAGES = 2  # of an answer whose one claim is taken to answer the question
-_AROUND_CHARS = 1500  # how much of the answer is shown before a passage that is written again
+_FEW_PASSAGES = 2
+"""Of an answer whose one claim is taken to answer the question: it and a sentence that leads to it.
+In a longer answer the claim may be about anything, since the model missed the rest."""
+_AROUND_CHARS = 1500
+"""How much of the answer before a passage the model sees when it writes the passage again."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
+"""Room for a passage that is written again: it may become a sentence longer, but no essay."""
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 
@@ -66,9 +70,11 @@ async def write_in_place(
         if change.note
     )
     if all(change.note for change in changes):
+        # the caller tells why the first one stands
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
+        # each fits alone, but not all of them together: which of them to give up, nothing tells
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
@@ -95,7 +101,8 @@ def excerpt(passage: str) -> str:
 def _disputes_in(last: Attempt) -> list[_Dispute]:
     """The passages with disputed claims, the one with most at stake first.
 
-    Where none of these claims was found in the answer, it is looked at as a whole.
+    Where none of these claims has a place in the answer, it is looked at as a whole. Documents of
+    weight 0 are left out, since they may neither dispute a claim nor give what replaces it.
     """
     if last.report is None or not last.report.disputed:
         raise ValueError("an answer is written again only where a claim is disputed")
@@ -116,7 +123,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
 
 
 def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
-    """Whether a passage makes a claim: whether the claim's place begins in it."""
+    """Whether a passage makes a claim: the claim's place begins in it, wherever it ends."""
     span = evidence.claim.passage
     return span is not None and passage.start <= span[0] < passage.end
 
@@ -126,8 +133,8 @@ async def _look(
 ) -> Change:
     """The change that a second look at a disputed passage comes to; a failed one changes nothing.
 
-    A value of a JSON answer is looked at as the words that it stands for. It can hold no dispute:
-    what nothing settles leaves it as it is.
+    A value of a JSON answer is looked at as the words that it stands for. It has no room to tell
+    both sides of a dispute, so what nothing settles leaves it as it is.
     """
     answer, passage = last.answer.text, dispute.passage
     before = answer[passage.start : passage.end]
@@ -135,6 +142,7 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
+        # documents answer with a statement, which is no truth value, and too little for a text
         if before in _TRUTH_VALUES or is_prose(before):
             why = "A truth value, or a value of several sentences, is not replaced."
             return no_change.model_copy(update={"reason": why})
@@ -145,7 +153,7 @@ async def _look(
         proposal = await propose(shown_text, dispute.claims, others, looking, write, alone=alone)
     except (ProviderError, ContextWindowError, BudgetError) as error:
         return no_change.model_copy(update={"accepted": False, "note": str(error)})
-    reason = without_active_content(proposal.reason)
+    reason = without_active_content(proposal.reason)  # it quotes documents
     change = no_change.model_copy(update={"looks": proposal.looks, "reason": reason})
     return _put_in(change, dispute, shown_text, proposal, answer, context)
 
@@ -175,16 +183,17 @@ def _put_in(
     if not differs(shown_text, text):
         return change
     if _stands_elsewhere(text, dispute, answer, proposal.looks):
-        # the right answer stands beside the wrong one, which then has nothing to say any more
+        # replaced, the wrong statement would say the right one a second time
         start, end = passage.cut
         removal = {"start": start, "end": end, "before": answer[start:end], "after": ""}
         return change.model_copy(update=removal | {"action": RevisionAction.REMOVE})
     problem = misfit(answer, passage, text)
     if is_value and not problem:
+        # the guard checks sentences by their claims; a bare word or number makes none
         problem = _invented(shown_text, text, proposal)
         text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
-    if problem and is_value:  # checked all the same; a note says that the value is disputed
+    if problem and is_value:  # no failed look: the value was checked, and a note says its dispute
         return change.model_copy(update={"reason": f"{change.reason} It stays: {problem}."})
     if problem:
         return change.model_copy(update={"accepted": False, "note": problem})
@@ -200,9 +209,12 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """Why a value says what no winner says; None where it does not."""
-    winners = (look.candidates[look.rival or 0].statement for look in proposal.looks)
-    known_terms = telling_terms(before).union(*map(telling_terms, winners))
+    """The word of a new value that no candidate says, as a reason to refuse it; None without one.
+
+    A model may have written the value, and it may write more than it was asked for.
+    """
+    statements = (look.counterpart.statement for look in proposal.looks)
+    known_terms = telling_terms(before).union(*map(telling_terms, statements))
     new = sorted(telling_terms(text) - known_terms)
     return f"nothing that was found says “{new[0]}”" if new else None
 
@@ -210,14 +222,17 @@ def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
 def _in_wrong_form(
     answer: str, changes: Sequence[tuple[int, int, str]], context: RunContext
 ) -> str | None:
-    """Why an answer with changes is not in the form that was asked for; None where it is."""
+    """Why an answer with changes is not in the caller's form, a JSON schema; None where it is."""
     return context.answer_check and context.answer_check(spliced(answer, changes))
 
 
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether another passage says what takes the place of one that claims nothing else."""
+    """Whether the passage may go: another one says the winner, and it makes no further claim.
+
+    A dispute that is told in the passage stands nowhere else.
+    """
     if dispute.others or any(look.decision != "replace" for look in looks):
         return False
     rest = (p for p in passages(answer) if p != dispute.passage)
@@ -256,12 +271,13 @@ async def _written(
 ) -> str:
     """A passage with corrections put in by the answerer, which sees the answer before the passage.
 
-    A reply that is copied from the request, speaks of the passage or does not fit in its place is
-    asked for again, like any other that cannot be read.
+    ``text`` is the passage with the corrections that fitted in without a model. A reply that is
+    copied from the request, speaks of the passage or does not fit in its place is asked for again,
+    like any other that cannot be read.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
-    ours = render("put_in", **dict.fromkeys(fields, ""))
+    ours = render("put_in", **dict.fromkeys(fields, ""))  # the request's own words, in any run
     prompt = render(
         "put_in",
         question=material(state["question"]),
@@ -278,6 +294,7 @@ async def _written(
     )
 
     def read(reply: str) -> str:
+        # a caller's function that returns JSON alone gives all of it, with the new value inside
         new = unframed(value_in(reply.strip(), answer, passage.start), text)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")

@@ -211,12 +211,10 @@ class NewPassage(NamedTuple):
     Attributes:
         text: The text.
         looks: The second look at each claim.
-        note: Why something that was decided is not told; None where nothing is left out.
     """
 
     text: str
     looks: tuple[SecondLook, ...]
-    note: str | None = None
 
     @property
     def reason(self) -> str:
@@ -295,10 +293,7 @@ def _with_dispute_told(
         _untold(look) if look.tells_several and not (look is look_to_tell and is_told) else look
         for look in looks
     )
-    if new_text is None:
-        note = "nothing settles it, and it cannot be told in the words of the answer"
-        return NewPassage(text, final_looks, note)
-    return NewPassage(new_text, final_looks)
+    return NewPassage(text if new_text is None else new_text, final_looks)
 
 
 def _passage_told_anew(

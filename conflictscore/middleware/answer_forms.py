@@ -29,7 +29,8 @@ _KEYS = (
     "message",
     "messages",
 )
-"""Where chains and agents have their answer; the first that holds one counts."""
+"""Where chains and agents have their answer; the first that holds one counts. Names that say so
+come before those that also hold other texts, such as the messages of a conversation."""
 
 
 class CheckedText(str):
@@ -85,8 +86,13 @@ def _completed(output: Any, run: Run) -> Any:
     if not is_model:
         return {**fields, "conflictscore": about}
     completion = type(output).model_validate(fields)
-    object.__setattr__(completion, "conflictscore", about)
+    _set_beside_fields(completion, about)
     return completion
+
+
+def _set_beside_fields(model: BaseModel, about: Mapping[str, Any]) -> None:
+    """Set a model's ``conflictscore``, which pydantic forbids: it is no field of the model."""
+    object.__setattr__(model, "conflictscore", about)
 
 
 def no_text(name: str, output: object) -> str:
@@ -124,7 +130,10 @@ def rebuilt(data: Any, text: str) -> Any:
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Why a JSON text cannot take the place of data, or of data within; None where it can."""
+    """Why a JSON text cannot take the place of data, or of data within; None where it can.
+
+    Messages and completions hold a text, so only the caller's own models can refuse one.
+    """
     data = _data_within(data)
     try:
         is_data = isinstance(data, BaseModel) and not isinstance(data, BaseMessage)
@@ -146,11 +155,11 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
         update: dict[str, Any] = {}
         if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
-            if is_new and part.tool_calls:
+            if is_new and part.tool_calls:  # an agent may have the model call the data's form
                 update["tool_calls"] = [{**c, "args": json.loads(text)} for c in part.tool_calls]
             elif is_new:
                 update |= {"content": text, "additional_kwargs": {}}
-        elif is_new and isinstance(part.content, str):
+        elif is_new and isinstance(part.content, str):  # the agent's reply to that call
             update["content"] = part.content.replace(str(data), str(new))
         result.append(part.model_copy(update=update))
     return ModelResponse(result=result, structured_response=new)
@@ -188,12 +197,13 @@ def in_its_form(run: Run, output: object) -> Any:
         return {**output, key: _replaced(output[key], run), "conflictscore": summary}
     if isinstance(output, BaseModel) and not isinstance(output, BaseMessage):
         model = rebuilt(output, run.answer or "") if run.flipped else output.model_copy()
-        object.__setattr__(model, "conflictscore", summary)  # beside its fields, as no field of it
+        _set_beside_fields(model, summary)
         return model
     return _replaced(output, run)
 
 
 def _key(output: Mapping[Any, Any]) -> str | None:
+    """The key of a mapping's answer; None where all of it is the answer, as data."""
     return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 

@@ -10,10 +10,12 @@ import aiohttp
 import httpx2
 import openai
 
-# The provider's words are in ``error``, ``detail`` or ``message``, as text, object or list; some
-# send an error with the status 200, or within a choice.
+# There is no common form. The provider's words are in ``error``, ``detail`` or ``message``, as
+# text, object or list; some send an error with the status 200, or within a choice; and services
+# that pass a model on wrap its error in theirs, often as JSON in a string.
 
 _DEPTH = 6
+"""Objects within each other that are looked into: two services, each with an object in a list."""
 _MOST_WORDS = 3
 """The most different messages of one error that are shown."""
 _BODY_CHARS = 20_000
@@ -31,11 +33,15 @@ _WORD_FIELDS = (
     "error_message",
     "status_msg",
 )
-_LAST_FIELDS = ("details", "reason", "title", "metadata", "raw", "reasons")
-"""Looked at if no other field has words, or beside those of a provider that passes others on."""
+_PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
+"""Where a service that passes a model on has the model's own words, beside a message that tells
+little, such as "Provider returned error"."""
+_LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
+"""Looked at if no field before has words; those of a model that is passed on, always."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
+"""Words that OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Codes of an account without credit."""
 UNMADE_JSON = "json_validate_failed"
@@ -88,7 +94,10 @@ def timed_out(error: BaseException) -> bool:
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
-    """The error in a response with the status 200; None for a chat completion."""
+    """The error in a response with the status 200; None for a chat completion.
+
+    ``url`` is for the exception, which OpenAI's client makes of a request.
+    """
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
@@ -108,7 +117,10 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 
 
 def _error_field_of(body: Mapping[str, Any]) -> Any:
-    """The part of a body that an error may stand in; of a whole completion, that of a choice."""
+    """The part of a body that an error may stand in; of a whole completion, that of a choice.
+
+    A completion may have fields named as an error's are, so they count only without choices.
+    """
     choices = body.get("choices")
     if body.get("error") or not choices:
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
@@ -149,24 +161,28 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
+    """Whether a number is the status of an error; 200 comes with errors, and tells nothing."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 
 class _ErrorWords:
-    """Status, code and messages in an error's body, wherever they stand in it."""
+    """Status, code and messages in an error's body, wherever they stand in it.
+
+    Of several, the first status and the first code count: those of outer objects.
+    """
 
     def __init__(self, body: Any) -> None:
         self.status: int | None = None
         self.code = ""
-        self._found: list[str] = []
+        self._messages: list[str] = []
         self._read(body, _DEPTH)
 
     @property
     def words(self) -> str:
-        return "; ".join(self._found[:_MOST_WORDS])
+        return "; ".join(self._messages[:_MOST_WORDS])
 
     def _read(self, part: Any, depth: int) -> None:
-        if not depth or len(self._found) >= _MOST_WORDS:
+        if not depth or len(self._messages) >= _MOST_WORDS:
             return
         if isinstance(part, str):
             self._read_text(part[:_BODY_CHARS].strip(), depth)
@@ -185,8 +201,8 @@ class _ErrorWords:
             title = _TITLE.search(text)
             text = title[1] if title else _TAG.sub(" ", text)
         line = " ".join(text.split())
-        if line and not any(line in words for words in self._found):
-            self._found.append(line)
+        if line and not any(line in words for words in self._messages):
+            self._messages.append(line)
         return None
 
     def _read_fields(self, fields: Mapping[str, Any], depth: int) -> None:
@@ -201,7 +217,7 @@ class _ErrorWords:
     def _read_status(self, fields: Mapping[str, Any]) -> None:
         for number in map(fields.get, _STATUS_FIELDS):
             if isinstance(number, str) and number.isdecimal():
-                number = int(number[:4])
+                number = int(number[:4])  # no status is longer; a hostile one may be
             if self.status is None and _is_status(number):
                 self.status = number
 
@@ -212,13 +228,13 @@ class _ErrorWords:
 
     def _read_messages(self, fields: Mapping[str, Any], depth: int) -> None:
         """Read the fields that providers put their messages in; any object if these have none."""
-        before = len(self._found)
+        before = len(self._messages)
         for name in _WORD_FIELDS:
             self._read(fields.get(name), depth - 1)
         for name in _LAST_FIELDS:
-            if len(self._found) == before or name in {"metadata", "raw", "reasons"}:
+            if len(self._messages) == before or name in _PASSED_ON_FIELDS:
                 self._read(fields.get(name), depth - 1)
-        if len(self._found) == before:
+        if len(self._messages) == before:
             for part in fields.values():
                 if isinstance(part, Mapping):
                     self._read(part, depth - 1)

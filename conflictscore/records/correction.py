@@ -156,6 +156,11 @@ class SecondLook(Record):
         return (*lines, self.why)
 
     @property
+    def counterpart(self) -> Candidate:
+        """The candidate that the claim was finally compared with; its own if no rival counted."""
+        return self.candidates[self.rival or 0]
+
+    @property
     def tells_several(self) -> bool:
         """Whether the passage tells several answers: a dispute, or several things of one name."""
         return self.decision in ("hedge", "explain")
@@ -173,7 +178,7 @@ class SecondLook(Record):
                     if related_answer.evidence is not None
                 ),
             )
-        return (own, self.candidates[self.rival or 0].evidence)
+        return (own, self.counterpart.evidence)
 
     def _ruled(self, ruling: Ruling) -> str:
         first = self.candidates[ruling.shown[0]].statement

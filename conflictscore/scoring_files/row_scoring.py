@@ -78,6 +78,8 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; one that cannot be scored has an outcome with the reason.
 
+    A row with a bad cell was not tried, so it is none of the failures in a row that end a run.
+
     Raises:
         ConfigurationError: A setting is wrong, so nothing can be scored.
         BudgetError: The budget is used up.
@@ -87,12 +89,12 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     except InputError as fault:
         return ScoredRow(failed_outcome(row.number, str(fault)), was_tried=False)
     state = await score_answer(context, task)
-    if isinstance(state, str):
+    if isinstance(state, str):  # why the run failed
         return ScoredRow(failed_outcome(row.number, state))
     report = state["report"]
     for claim in report["claims"]:
         for pair in claim["labels"]:
-            del pair["cached"]
+            del pair["cached"]  # a resumed run finds verdicts that the stopped one has paid for
     error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
     outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))
@@ -106,7 +108,8 @@ def failed_outcome(number: int, reason: str) -> Outcome:
 def scoring_settings(context: RunContext) -> dict[str, Any]:
     """Models, labeler and settings that decide the scores, as plain JSON without secrets.
 
-    Concurrency is left out, so that a run may be resumed with another.
+    A file that was begun with others is not resumed, since its rows could not be compared.
+    Concurrency is left out: it decides no score.
     """
     model, labeler, prompts = context.decomposer, context.labeler, context.prompts
     settings = context.settings

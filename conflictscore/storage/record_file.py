@@ -51,12 +51,13 @@ class RecordLines:
     """The complete lines of a file, read anew by each iteration.
 
     Of the last iteration, ``size`` is the bytes of the complete lines, ``half`` those of the
-    partial line after them, and ``ended`` whether the last complete line has its newline.
+    partial line after them, ``ended`` whether the last complete line has its newline, and
+    ``to_the_end`` whether the iteration came to the end of the file.
     """
 
     def __init__(self, path: Path, is_half: IsHalf = no_json) -> None:
         self.path, self._is_half = path, is_half
-        self.size, self.half, self.ended = 0, 0, True
+        self.size, self.half, self.ended, self.to_the_end = 0, 0, True, False
 
     def __iter__(self) -> Iterator[RecordLine]:
         """Yield the lines one by one, so that a file may be larger than memory.
@@ -64,18 +65,19 @@ class RecordLines:
         Raises:
             InputError: The file cannot be read; FileNotFoundError if it is missing.
         """
-        self.size, self.half, self.ended = 0, 0, True
+        self.size, self.half, self.ended, self.to_the_end = 0, 0, True, False
         try:
             with self.path.open("rb") as file:
                 for number, text in enumerate(file, 1):
                     line = RecordLine(number, self.size, text)
-                    is_whole = text.endswith(b"\n")
-                    if not is_whole and self._is_half(line):
+                    has_newline = text.endswith(b"\n")
+                    if not has_newline and self._is_half(line):  # so it is the last of the file
                         self.half = len(text)
-                        return
+                        break
                     yield line
                     self.size += len(text)
-                    self.ended = is_whole
+                    self.ended = has_newline
+            self.to_the_end = True
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -85,8 +87,9 @@ class RecordLines:
 class RecordFile:
     """Appends lines to a locked file; a context manager.
 
-    The operating system has each line when `append` returns, so killing the process loses none. The
-    disk has it after five seconds at most, or on closing: a power cut loses the lines since then.
+    The operating system has each line when `append` returns, so killing the process loses none.
+    Forcing lines onto the disk takes longer than writing them, so only the first line after five
+    seconds does so, and closing: a power cut may lose the lines since then.
     ``lines`` are those of the file when it was opened.
     """
 
@@ -127,11 +130,15 @@ class RecordFile:
     def resume(self) -> int:
         """Truncate a partial line, add a missing newline, and return the bytes truncated.
 
-        Call it once all `lines` were read and found to belong to this command.
+        Call it once all `lines` were read and found to belong to this command. Those that were not
+        read yet are read here, since where they end is where the file is truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.
         """
+        if not self.lines.to_the_end:
+            for _ in self.lines:
+                pass
         try:
             self._file.truncate(self.lines.size)
             self._size = self.lines.size

@@ -1,74 +1,70 @@
 """A run with a time budget, or with a bound on claims: what tells most first, the rest visibly."""
 
 import threading
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import RagInput
-from conflictscore.storage.cache import ContentCache
+from tests.clock import Clock, clock
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import DISAGREEING, World, paper_loop, scripted_model
+from tests.world import DISAGREEING, World, between, paper_loop, scripted_model, step_of
+
+__all__ = ["clock"]
 
 MARKET = {"text": "Bread was dear in 1899.", "title": "Market"}
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": [MARKET, *DISAGREEING]}
 LEFT_OUT = "left out: the time for labelling was used up"
-
-
 CHOSEN = "The lamp was lit in 1871."
 CHOICE: RagInput = {**QUESTION, "options": [CHOSEN, "In 1874."], "draft_answer": CHOSEN}
 
 
-class SlowWorld(World):
-    """A judge that never comes to an end with the market document."""
+@dataclass
+class Paced(World):
+    """A model each of whose calls takes ten seconds of a clock, and one of them for ever.
 
-    closing: threading.Event
+    The clock goes on over the hanging call once so many other pairs have labels.
+    """
+
+    clock: Clock = field(default_factory=Clock)
+    hangs_on: str = ""
+    others: int = 0
+    _labelled: int = 0
+    _closing: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         outcome = super().__call__(request)
-        prompt = request.messages[0]["content"]
-        if "document_snippet" in prompt and "Bread" in prompt:
-            self.closing.wait(60)
+        step = step_of(request.prompt)
+        text = between(request.prompt, "document") if step == "label" else step
+        if self.hangs_on and self.hangs_on in text:
+            self._hang()
+        self.clock.skip(10)
+        self._labelled += step == "label"
         return outcome
 
+    def _hang(self) -> None:
+        while self._labelled < self.others and not self._closing.wait(0.01):
+            pass
+        pause = 2.0  # in which the others' labels are read
+        while not self._closing.wait(pause):
+            self.clock.skip(1)
+            pause = 0.001
 
-@pytest.fixture
-def world() -> Iterator[SlowWorld]:
-    world = SlowWorld()
-    world.closing = threading.Event()
-    yield world
-    world.closing.set()
-
-
-@pytest.fixture
-def server(world: SlowWorld) -> Iterator[OpenAIServer]:
-    with OpenAIServer(world) as server:
-        yield server
-        world.closing.set()
-
-
-def labelled_before(server: OpenAIServer, world: SlowWorld, folder: Path) -> ContentCache:
-    """A cache with the labels of the choice."""
-    world.closing.set()
-    cache = ContentCache(folder / "cache.sqlite")
-    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(CHOICE)
-    return cache
+    def close(self) -> None:
+        """End the calls that hang."""
+        self._closing.set()
 
 
 @pytest.mark.parametrize("face", ["sync", "async"])
-async def test_labelling_ends_in_time_and_says_what_was_left_out(
-    server: OpenAIServer, face: str
-) -> None:
-    graph = paper_loop(scripted_model(server), budget_seconds=3)
-    warm: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
-    _ = graph.invoke(warm) if face == "sync" else await graph.ainvoke(warm)
-
-    state = graph.invoke(QUESTION) if face == "sync" else await graph.ainvoke(QUESTION)
+async def test_labelling_ends_in_time_and_says_what_was_left_out(clock: Clock, face: str) -> None:
+    world = Paced(clock=clock, hangs_on="Bread", others=3)
+    with OpenAIServer(world) as server, closing(world):
+        graph = paper_loop(scripted_model(server), budget_seconds=400)
+        state = graph.invoke(QUESTION) if face == "sync" else await graph.ainvoke(QUESTION)
 
     [claim] = state["report"]["claims"]
     assert claim["supports"] == [2]
@@ -79,23 +75,13 @@ async def test_labelling_ends_in_time_and_says_what_was_left_out(
     assert f"the first answer: 1 of 4 pairs have no label ({LEFT_OUT})" in state["notes"]
 
 
-@dataclass
-class Paced(World):
-    """A model that takes as long as it is told for each call."""
-
-    seconds: float = 0.3
-    slow: str = ""
-
-    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        time.sleep(30 if self.slow and self.slow in request.prompt else self.seconds)
-        return super().__call__(request)
-
-
 @pytest.mark.parametrize("documents", [DISAGREEING, DISAGREEING[::2]])
-def test_an_answer_is_checked_as_far_as_the_time_goes(documents: list[dict[str, str]]) -> None:
-    """Time for five calls: too little for a correction, so that all of it is for labels."""
-    with OpenAIServer(Paced(seconds=1)) as server:
-        graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=5)
+def test_an_answer_is_checked_as_far_as_the_time_goes(
+    clock: Clock, documents: list[dict[str, str]]
+) -> None:
+    """Time for seven calls: too little for a correction, so that all of it is for labels."""
+    with OpenAIServer(Paced(clock=clock)) as server:
+        graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=70)
         state = graph.invoke({"question": "When was the lamp lit?", "documents": documents})
 
     assert state["checked"] in ("fully", "partly")
@@ -105,49 +91,47 @@ def test_an_answer_is_checked_as_far_as_the_time_goes(documents: list[dict[str, 
     assert len(refused) == len(disputed)
 
 
-def test_time_is_kept_for_a_correction_only_where_something_is_disputed() -> None:
+def test_time_is_kept_for_a_correction_only_where_something_is_disputed(clock: Clock) -> None:
     hanging = {"text": "In 1871 bread was dear."}
     draft: RagInput = {"question": "When?", "draft_answer": "The lamp was lit in 1871."}
-    with OpenAIServer(Paced(seconds=0.3, slow="bread was dear")) as server:
-        graph = paper_loop(scripted_model(server), budget_seconds=6)
-        disputed = graph.invoke({**draft, "documents": [*DISAGREEING, hanging]})
-        agreed = graph.invoke({**draft, "documents": [*DISAGREEING[::2], hanging]})
+
+    def labelled(documents: list[dict[str, str]]) -> dict[str, Any]:
+        world = Paced(clock=clock, hangs_on="bread was dear", others=len(documents))
+        with OpenAIServer(world) as server, closing(world):
+            graph = paper_loop(scripted_model(server), budget_seconds=400)
+            return graph.invoke({**draft, "documents": [*documents, hanging]})
+
+    disputed, agreed = labelled(DISAGREEING), labelled(DISAGREEING[::2])
 
     assert disputed["report"]["claims"][0]["unlabelled"] == [4]
     assert agreed["report"]["claims"][0]["unlabelled"] == [3]
-    assert disputed["timings"]["label"] < agreed["timings"]["label"] - 0.3
+    assert disputed["timings"]["label"] < agreed["timings"]["label"] - 10
 
 
 LATE = r"timed out: the run may take 0\.2 s"
 
 
-def test_an_answer_that_hangs_ends_the_run_in_one_line(
-    server: OpenAIServer, world: SlowWorld
-) -> None:
+def test_an_answer_that_hangs_ends_the_run_in_one_line(server: OpenAIServer, world: World) -> None:
     world.broken["generate"] = Fault.hang(60)
     graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=0.2)
     with pytest.raises(ProviderError, match=f"^scripted {LATE}"):
         graph.invoke(QUESTION)
 
 
-def test_a_second_answer_that_hangs_leaves_the_first_with_a_note(
-    server: OpenAIServer, world: SlowWorld, tmp_path: Path
-) -> None:
-    cache = labelled_before(server, world, tmp_path)
-    world.broken["regenerate"] = Fault.hang(60)
-
-    graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=2)
-    state = graph.invoke(CHOICE)
+def test_a_second_answer_that_hangs_leaves_the_first_with_a_note(clock: Clock) -> None:
+    world = Paced(clock=clock, hangs_on="regenerate")
+    with OpenAIServer(world) as server, closing(world):
+        graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=400)
+        state = graph.invoke(CHOICE)
 
     assert state["answer"] == CHOSEN
-    assert "timed out: the run may take 2 s" in state["regeneration_error"]
+    assert "timed out: the run may take 400 s" in state["regeneration_error"]
     assert "the earlier answer stands" in state["notes"][-1]
 
 
 def test_the_claims_that_the_documents_say_most_of_are_labelled(
-    server: OpenAIServer, world: SlowWorld
+    server: OpenAIServer, world: World
 ) -> None:
-    world.closing.set()
     world.decomposition = "Claims:\n- Cats purr.\n- The lamp was lit in 1871.\n- Dogs bark."
     graph = create_conflict_scorer(scripted_model(server), cache=False, max_claims=1)
 

@@ -60,14 +60,14 @@ def developed(folder: Path, server: OpenAIServer) -> Iterator[httpx2.Client]:
         )
     try:
         with httpx2.Client(
-            base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60
+            base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=200
         ) as client:
-            until(lambda: is_up(client) or process.poll() is not None, 150)
+            until(lambda: is_up(client) or process.poll() is not None, 300)
             assert process.poll() is None, (folder / "log").read_text()
             yield client
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def is_up(client: httpx2.Client) -> bool:
@@ -84,7 +84,7 @@ def run(client: httpx2.Client, graph: str, given: dict[str, Any]) -> dict[str, A
     return state
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_langgraph_dev_runs_graph_and_agent_without_allow_blocking(tmp_path: Path) -> None:
     world = AgentWorld()
     with OpenAIServer(world) as server, developed(tmp_path, server) as client:

@@ -4,6 +4,7 @@ import errno
 import json
 import multiprocessing
 import os
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ def test_a_file_is_left_as_it_is_until_it_is_resumed(path: Path) -> None:
         with pytest.raises(RuntimeError, match="resume"):
             file.append(b"{}\n")
     assert path.read_bytes() == b"notes of mine"
+
+
+@pytest.mark.parametrize("lines_read", [0, 1])
+def test_lines_that_were_not_read_are_kept_on_resuming(path: Path, lines_read: int) -> None:
+    add(path, 1, 2, 3)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"half')
+    with RecordFile(path) as file:
+        list(islice(file.lines, lines_read))
+        assert file.resume() == len(b'{"half')
+        file.append(b"{}\n")
+    assert path.read_bytes() == whole + b"{}\n"
 
 
 def test_two_commands_do_not_write_at_once(path: Path) -> None:

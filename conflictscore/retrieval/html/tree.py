@@ -23,16 +23,19 @@ BLOCKS = (
     "figure,footer,form,h1,h2,h3,h4,h5,h6,header,hgroup,hr,li,main,nav,ol,option,p,pre,section,"
     "summary,table,tbody,tfoot,thead,tr,ul,legend,caption"
 )
+"""Elements that begin a line of their own."""
 _NOT_INLINE = frozenset((*BLOCKS.split(","), "td", "th"))
 _CONTAINERS = (
     "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
 )
-_INLINE = ["bdi", "bdo", "center", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
+"""Blocks whose own text, outside of any paragraph, extractors lose."""
+_INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
 """Elements that extractors drop although their text is part of the sentence around them."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
+"""Characters of a label or value; a single one is more often a letter that is painted by itself."""
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
-"""A place at which no word goes on."""
+"""A place at which no word goes on: letter and digit, or a small letter before a capital one."""
 
 
 class ShownPage(NamedTuple):
@@ -59,15 +62,20 @@ def shown_page(html: str) -> ShownPage:
     body = page.body
     if body is None:
         return ShownPage(page, 0)
+    # What is shown. Formulas go first, since their readable form may be hidden beside a drawing;
+    # styles go last, since what is hidden needs none.
     _fill_slots(body)
     put_formulas_into_words(body)
     apply_styles(page, body, leave_out_unseen(page, body))
+    # Words for what is no text, while the elements that say what it is are still there.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
         node.insert_after(node.text())  # it stays, empty: its attribute may be the page's date
         while node.child:
             node.child.decompose()
     _open_fields(page, body)
+    # Elements that extractors drop. Words are parted before elements of the page's own names go,
+    # since two of these side by side are what tells that they stand apart.
     page.unwrap_tags(_INLINE)
     _part_glued_words(body)
     for node in body.css("*"):
@@ -80,11 +88,13 @@ def shown_page(html: str) -> ShownPage:
         node.unwrap()
     for node in body.css("summary"):
         _wrap(page, list(node.iter(include_text=True)))
+    # Paragraphs last: tables and unwrapped elements leave text that stands in no block.
     tables_as_lines(page, body)
     body.merge_text_nodes()
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
+    page.unwrap_tags(["center"])  # extractors drop it; until here it is a block like any other
     return ShownPage(page, pictures)
 
 

@@ -1,8 +1,10 @@
 """Which text of a PDF page a person sees.
 
 Text may be drawn in white, outside of the crop box, behind a clip, in a layer that is off, or not
-painted at all, as the recognised text over a scan is. What may be unseen by its properties is taken
-away from the page, and counts as seen if the page then looks different.
+painted at all, as the recognised text over a scan is. Only an image of the page tells: white text
+is read well on a dark box. So text whose properties make it doubtful is taken away from the page,
+and counts as seen if the page then looks different. Images take time, so all other text is taken
+as seen.
 """
 
 import ctypes
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNPAINTED = (3, 7)
-"""Modes of drawing text that paint nothing."""
+"""Modes of drawing text that paint nothing: invisible, and as a clip for what is drawn later."""
 _LIGHT, _FAINT = 200, 80
-"""Least of red, green and blue from which text may not show, and opacity up to which, of 255."""
+"""Least of red, green and blue from which text may not show on white, and opacity up to which it
+may not show on anything, of 255."""
 _SMALLEST = 1.0
 """Points of letters that a person sees."""
 _DIFFERENT = 24
@@ -30,16 +33,19 @@ _DIFFERENT = 24
 _PIXELS = 1_800
 """Most of a page's image, along its longer side."""
 _SECONDS = 10.0
-"""Of the processor, for all images of a file's pages."""
+"""Of the processor, for all images of a file's pages. Text that is doubtful after that counts as
+seen, with a note on the file: a hostile file may not cost more, and an honest one loses nothing."""
 _MOST_OVERLAPPING = 20
-"""Objects over each other on a page that are taken away one by one."""
+"""Objects over each other on a page that are taken away one by one, which takes an image each."""
 _MOST_COMPARED = 400
-"""Runs of a page that may be unseen, among which those over each other are looked for."""
+"""Doubtful runs of a page up to which those over each other are looked for, each against all."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
+"""Clips of a text that are looked at, and points of a clip beyond which it is no box: its text is
+then doubtful, wherever it lies."""
 _MOST_LAYERED = 8_000_000
 """Bytes of unpacked objects among which a file's layers are looked for."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
-"""Bytes that are looked at of a packed list of objects."""
+"""Bytes of a packed list of objects that are unpacked, and most that come of it."""
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
@@ -53,27 +59,34 @@ class _Area(NamedTuple):
 
 
 class Sight:
-    """The visible text of pages; ``unsure`` counts runs that there was no time to look at.
+    """The visible text of the pages of one file, whose bytes are ``data``.
 
-    ``covered`` are the texts of the current page that something else may be painted over.
+    Attributes:
+        unsure: Runs that there was no time to look at. They count as seen.
+        covered: The texts of the current page that something else may be painted over, by their
+            addresses. The caller sets it for each page.
     """
 
     def __init__(self, data: bytes) -> None:
         self._calls = calls()
-        self._layers = _has_layers(data)
+        self._has_layers = _has_layers(data)
         self._seconds = _SECONDS
         self.unsure = 0
-        self.covered: set[int] = set()  # texts of the page, by their addresses
+        self.covered: set[int] = set()
         self._colour = (ctypes.c_uint * 4)()
         self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
         self._floats = (ctypes.c_float * 4)()
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
 
     def may_be_unseen(self, owner: int) -> bool:
-        """Whether the properties of an object that draws text are those of unseen text."""
+        """Whether the properties of an object that draws text are those of unseen text.
+
+        ``owner`` is its address, 0 for text that no object draws, as pdfium's own spaces. pdfium
+        does not tell the layer of a text: where a file has layers, all of its text is doubtful.
+        """
         if not owner:
             return False
-        if self._layers or owner in self.covered or self._calls.mode(owner) in _UNPAINTED:
+        if self._has_layers or owner in self.covered or self._calls.mode(owner) in _UNPAINTED:
             return True
         if self._calls.colour(owner, *self._colours):
             red, green, blue, opacity = self._colour
@@ -84,7 +97,11 @@ class Sight:
         return count > 0 and self._is_clipped(owner, clips, count)
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
-        """The runs that a person sees on a page."""
+        """The runs that a person sees on a page.
+
+        Text that is not painted is in no image. Over a picture it is the recognised text of a scan,
+        which a person sees there; anywhere else it is hidden.
+        """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]
         if not doubtful:
@@ -117,7 +134,11 @@ class Sight:
         return False
 
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
-        """The objects of these runs without which the page looks the same."""
+        """The objects of these runs without which the page looks the same.
+
+        All of them are taken away at once first. Where the page then looks different, text that
+        lies over other doubtful text may still be unseen, so it is taken away alone.
+        """
         if self._seconds <= 0:
             self.unsure += len(runs)
             return set()
@@ -161,7 +182,7 @@ class Sight:
 
 
 def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:
-    """The unpainted objects that lie over no image: recognised text lies over its scan."""
+    """The unpainted objects that lie over no image."""
     images = _images(page) if unpainted_owners else []
     return unpainted_owners - {
         run.owner for run in runs if any(_is_within(run, image) for image in images)
@@ -199,9 +220,9 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
 
 
 def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
-    """The part of a page's image where a run is drawn."""
+    """The part of a page's image where a run is drawn, from below its line to its letters' top."""
     left, _, _, top = page.get_cropbox()
-    if page.get_rotation():
+    if page.get_rotation():  # a run's place is that before the page is turned
         return differs
     columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
     rows = (
@@ -212,7 +233,7 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
 
 
 def _has_layers(data: bytes) -> bool:
-    """Whether a file has layers that are off; newer files pack the place that says so."""
+    """Whether a file has layers, on or off; newer files pack the place that says so."""
     if b"/OCProperties" in data:
         return True
     unpacked_bytes = 0

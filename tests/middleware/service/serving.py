@@ -68,7 +68,7 @@ class ChatWorld(World):
         prompt = request.prompt
         for words, gate in self.gates.items():
             if words in prompt:
-                gate.wait(20)
+                gate.wait(100)
         if prompt.startswith("A user goes on with a conversation."):
             self.asked["contextualize"] += 1
             return self.standalone
@@ -126,7 +126,7 @@ class Clients:
     def openai(self) -> openai.OpenAI:
         """OpenAI's own client."""
         client = openai.OpenAI(
-            base_url=f"{self.address}/v1", api_key=self.key or "none", max_retries=0, timeout=30
+            base_url=f"{self.address}/v1", api_key=self.key or "none", max_retries=0, timeout=110
         )
         self.clients.append(client)
         return client
@@ -157,7 +157,7 @@ class Clients:
     def connect(self, sent: bytes) -> socket.socket:
         """A bare connection that has sent this."""
         host, _, port = self.address.removeprefix("http://").partition(":")
-        connection = socket.create_connection((host, int(port)), timeout=20)
+        connection = socket.create_connection((host, int(port)), timeout=100)
         self.clients.append(connection)
         connection.sendall(sent)
         return connection
@@ -255,8 +255,8 @@ def listening(
         thread.join(60)
 
 
-def until(found: Callable[[], Any], seconds: float = 60.0) -> Any:
-    """What this comes to once it is true."""
+def until(found: Callable[[], Any], seconds: float = 110.0) -> Any:
+    """What this comes to once it is true; a test's own limit is 120 s."""
     ends = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < ends, "it never came true"

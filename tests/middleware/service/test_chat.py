@@ -167,6 +167,7 @@ class TestModels:
         assert served.upstream.requests == []
 
 
+@pytest.mark.timeout(400)
 def test_32_clients_at_once_get_their_own_answers(upstream: OpenAIServer) -> None:
     asked = [f"{QUESTION} Number {number}." for number in range(32)]
 

@@ -242,7 +242,8 @@ def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Pa
     (tmp_path / "log.md").write_text("The lamp of the tower was first lit in 1874.")
     models = ["--model", f"local:{smollm2_path}", "--max-claims", "2", "--no-cache"]
     with started("--docs", str(tmp_path), *models) as running:
-        reply = running.ask(max_tokens=40)
+        # the longer the answer, the longer this small model rambles when it is to split it
+        reply = running.ask(max_tokens=40, stop=[" was"])
         models = [model["id"] for model in running.http.get("/v1/models").json()["data"]]
         run = running.http.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
         code, _ = running.end()

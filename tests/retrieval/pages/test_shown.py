@@ -16,6 +16,7 @@ FILLER = (
     [
         ("<p>It opened on <time datetime='1932-03-19'>19 March 1932</time>.</p>", ['It opened on 19 March 1932.'], []),
         ('<p>The sum is <output>42</output> euros.</p>', ['sum is 42 euros'], []),
+        ('<div>It opened in<center>1932</center>by order of Poe.</div>', ['It opened in 1932 by order of Poe.'], []),
         ('<p><label>Opened <b>1932</b></label> by the mayor.</p>', ['Opened 1932 by the mayor'], []),
         ('<p>It cost <data value=5>five</data> euros, says <dfn>Poe</dfn>, <samp>ok</samp> <kbd>F1</kbd> <var>x</var> <bdi>abc</bdi> <mark>gold</mark> <small>tiny</small>.</p>', ['cost five euros, says Poe, ok F1 x abc gold tiny'], []),
         ("<p>Energy is <math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><annotation encoding='application/x-tex'>E=mc^{2}</annotation></math> here.</p>", ['E=mc^2 here'], ['{2}']),

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _PLOT_INCHES: Final = 4.5
 _LINE_INCHES: Final = 0.3
+_AXIS_INCHES: Final = 0.75
+"""Height of the scale below the lines, with its numbers and its name."""
+_GAP_INCHES: Final = 0.15
+"""Between the names and the plot."""
 
 
 class _Line(NamedTuple):
@@ -36,7 +40,11 @@ class _Line(NamedTuple):
 
 
 def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture | None:
-    """Every tested difference of each run, and of each study with its runs pooled."""
+    """Every tested difference of each run, and of each study with its runs pooled.
+
+    None where there is none. Differences of method less the one it is held against, so that more
+    than 0 is better.
+    """
     lines: list[_Line] = []
     for run in runs:
         where = f"{label(run.name)}: " if len(runs) > 1 else ""
@@ -49,7 +57,7 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
             name = _pair_name(pooled_pair.method, pooled_pair.against, pooled_pair.measure)
             color = color_of(pooled_pair.difference)
             lines.append(_Line(f"all runs: {name}", pooled_pair.difference, color, is_pooled=True))
-    lines = [line for line in lines if line.interval.value is not None]
+    lines = [line for line in lines if line.interval.value is not None]  # too few questions
     if not lines:
         return None
 
@@ -63,7 +71,10 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
 
 
 def levels(study: Study, stem: str) -> Picture | None:
-    """The pooled level of every method, with the levels of single runs in the words."""
+    """The pooled level of every method, with the levels of single runs in the words.
+
+    ``stem`` begins the picture's file name. None where no level is known.
+    """
     pooled_levels = [level for level in study.levels if level.level.value is not None]
     if not pooled_levels:
         return None
@@ -101,18 +112,23 @@ def levels(study: Study, stem: str) -> Picture | None:
 
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
-    """A line for each estimate, the first on top: a stroke from low to high, a dot on the value."""
-    left_margin = 0.15 + max(text_width(line.name) for line in lines)
+    """A line for each estimate, the first on top: a stroke from low to high, a mark on the value.
+
+    The mark is a diamond where several runs are pooled, and a dot otherwise. All values are in
+    points, which are hundredths.
+    """
+    left_margin = _GAP_INCHES + max(text_width(line.name) for line in lines)
     margins = Margins(left=left_margin)
-    lay_out(figure, left_margin + _PLOT_INCHES, 0.75 + _LINE_INCHES * len(lines), margins)
+    height = _AXIS_INCHES + _LINE_INCHES * len(lines)
+    lay_out(figure, left_margin + _PLOT_INCHES, height, margins)
     axes = figure.add_subplot()
-    for place, line in enumerate(reversed(lines)):
+    for place, line in enumerate(reversed(lines)):  # the axis counts from the bottom
         low, high = line.interval.low, line.interval.high
         if low is not None and high is not None:
             axes.plot([100 * low, 100 * high], [place] * 2, color=line.color, linewidth=1.6)
         marker = "D" if line.is_pooled else "o"
-        gain_points = 100 * (line.interval.value or 0.0)
-        axes.plot([gain_points], [place], marker, color=line.color, markersize=6)
+        value_points = 100 * (line.interval.value or 0.0)
+        axes.plot([value_points], [place], marker, color=line.color, markersize=6)
     axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
     axes.set_ylim(-0.6, len(lines) - 0.4)
     return axes
