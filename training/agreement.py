@@ -5,6 +5,7 @@ A tenth of the cases, by lot, is labelled by somebody who sees claim, titles, da
 ``labels`` by the title of each document; a document that was added since has none. A case that was
 changed or taken out after the comparison stays there with its ``kind`` and the labels that it had
 as ``before``, so that the agreement is not that of what is left.
+``second_labels_further.jsonl`` has further claims with the second hand's labels.
 """
 
 import json
@@ -15,11 +16,12 @@ from typing import NamedTuple
 
 import click
 
-from training.cases import CORPUS, NaturalCase, read_cases
+from training.cases import CORPUS, FurtherClaim, NaturalCase, further_claims, read_cases
 from training.human import lot
 from training.pairs import LABELS, Label
 
 SECOND_LABELS = CORPUS / "second_labels.jsonl"
+SECOND_FURTHER = CORPUS / "second_labels_further.jsonl"
 _DRAWN = 10
 """One case in so many is labelled a second time."""
 
@@ -53,6 +55,17 @@ def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compare
     return found
 
 
+def compared_further(claims: Iterable[FurtherClaim], lines: Iterable[str]) -> list[Compared]:
+    """The documents that have two labels beside a further claim."""
+    first_labels = {(claim.case, claim.claim): claim.labels for claim in claims}
+    documents = []
+    for second in map(FurtherClaim.model_validate_json, lines):
+        labels = first_labels[second.case, second.claim]
+        pairs = zip(labels, second.labels, strict=True)
+        documents += [Compared(second.kind, first_label, label) for first_label, label in pairs]
+    return documents
+
+
 def kappa(documents: Sequence[Compared]) -> float:
     """Cohen's kappa: agreement beyond what the shares of the labels would bring by chance."""
     total = len(documents)
@@ -76,7 +89,13 @@ def main(*, show: bool, folder: Path) -> None:
             for number, document in enumerate(case.documents, start=1):
                 click.echo(f"[{number}] {document.title} ({document.date})\n{document.text}")
         return
-    documents = compared(cases, SECOND_LABELS.read_text("utf-8").splitlines())
+    _print_agreement(compared(cases, SECOND_LABELS.read_text("utf-8").splitlines()))
+    further = further_claims(cases, folder)
+    click.echo("\nFurther claims:")
+    _print_agreement(compared_further(further, SECOND_FURTHER.read_text("utf-8").splitlines()))
+
+
+def _print_agreement(documents: Sequence[Compared]) -> None:
     agreed = sum(one.first == one.second for one in documents)
     click.echo(
         f"{len(documents)} documents: the same label for {agreed} ({agreed / len(documents):.3f}),"

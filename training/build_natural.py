@@ -17,7 +17,15 @@ import numpy as np
 
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
-from training.cases import CORPUS, NaturalCase, pairs_of, read_cases, short_pairs
+from training.cases import (
+    CORPUS,
+    NaturalCase,
+    further_claims,
+    further_pairs,
+    pairs_of,
+    read_cases,
+    short_pairs,
+)
 from training.entity_pairs import halves, learned
 from training.held import HeldPair, read_held
 from training.human import data_files, label_files, labelled_pairs, lot
@@ -39,6 +47,16 @@ def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
     """The first cases in an order by lot, for a learning curve: half is a part of the whole."""
     ordered = sorted(cases, key=lambda case: lot(f"share {case.id}"))
     return sorted(ordered[: round(share * len(cases))], key=lambda case: case.id)
+
+
+def telling_pairs(cases: Sequence[NaturalCase], folder: Path) -> list[Pair]:
+    """The cases' further claims with their documents.
+
+    A neighbouring fact beside a document that does not mention it teaches little, and such pairs
+    would be a quarter of all: they are left out.
+    """
+    pairs = further_pairs(cases, further_claims(cases, folder))
+    return [pair for pair in pairs if (pair.kind, pair.label) != ("neighbour", "IRRELEVANT")]
 
 
 def rows_of(
@@ -88,6 +106,9 @@ def held_rows(held: Sequence[HeldPair]) -> list[Row]:
     help="Tokens of claim and window.",
 )
 @click.option("--share", default=1.0, show_default=True, help="Of the cases to learn from.")
+@click.option(
+    "--most-further", default=100_000, show_default=True, help="Pairs of further claims, at most."
+)
 @click.option("--entities", default=600, show_default=True, help="Pairs of RAMDocs, at most.")
 @click.option("--most-held", default=100_000, show_default=True)
 @click.option("--measured", default=40, show_default=True, help="Validation pairs a set.")
@@ -100,6 +121,7 @@ def main(
     tokenizer: Path,
     pair_tokens: int,
     share: float,
+    most_further: int,
     entities: int,
     most_held: int,
     measured: int,
@@ -114,10 +136,14 @@ def main(
         learned_from = part_of([case for case in natural if not is_kept_out(case)], share)
         of_entities = list(learned(halves(files)[0], seed=seed))
         of_entities = rng.sample(of_entities, min(entities, len(of_entities)))
+
         validation = _few(labelled_pairs(label_files(files))[1], measured, rng)
         held_pairs = read_held(held)[:most_held]
-        added = [*of_entities, *short_pairs()]
-        rows = rows_of([*kept_out, *learned_from], added, validation)
+        further = telling_pairs(learned_from, cases)
+        further = rng.sample(further, min(most_further, len(further)))
+        added = [*further, *of_entities, *short_pairs()]
+        measured_on = [*telling_pairs(kept_out, cases), *validation]
+        rows = rows_of([*kept_out, *learned_from], added, measured_on)
         rows += held_rows(held_pairs)
         pack(rows, out, tokenizer=tokenizer, pair_tokens=pair_tokens)
         save_packed(with_probabilities(load_packed(out), held_pairs), out)

@@ -91,6 +91,20 @@ class NaturalCase(Record):
         return self
 
 
+class FurtherClaim(Record):
+    """Another claim about a case, with a label for each of its documents, in order.
+
+    ``kind`` is ``other_side`` (the value that a contradicting document gives, or a wrong one),
+    ``neighbour`` (a fact that a document states beside the point) or ``near_miss`` (another time,
+    place, version, population, unit, or a negated or converted form).
+    """
+
+    case: str
+    kind: Literal["other_side", "neighbour", "near_miss"]
+    claim: str
+    labels: tuple[Label, ...]
+
+
 class SharedRuns(NamedTuple):
     """Two documents, and the share of the first one's runs of five words that the second has."""
 
@@ -119,6 +133,46 @@ def _case(record: dict[str, Any], where: str) -> NaturalCase:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the case"
         raise InputError(f"{where}, {record.get('id')}: {field}: {first['msg']}") from error
+
+
+def further_claims(cases: Iterable[NaturalCase], folder: Path = CORPUS) -> list[FurtherClaim]:
+    """The further claims about these cases, in the order of the files.
+
+    Raises:
+        InputError: A file is no JSON lines, or a claim has not one label for each document.
+    """
+    documents = {case.id: len(case.documents) for case in cases}
+    claims = []
+    for path in sorted(folder.glob("claims_*.jsonl")):
+        for where, record in read_json_lines(path):
+            try:
+                claim = FurtherClaim.model_validate(record)
+            except ValidationError as error:
+                raise InputError(f"{where}: {error.errors()[0]['msg']}") from error
+            if len(claim.labels) != documents.get(claim.case, len(claim.labels)):
+                raise InputError(
+                    f"{where}: {len(claim.labels)} labels for the {documents[claim.case]} documents"
+                    f" of {claim.case}"
+                )
+            if claim.case in documents:
+                claims.append(claim)
+    return claims
+
+
+def further_pairs(cases: Sequence[NaturalCase], claims: Iterable[FurtherClaim]) -> Iterator[Pair]:
+    """Each further claim with each document of its case."""
+    documents = {case.id: case.documents for case in cases}
+    for claim in claims:
+        for document, label in zip(documents[claim.case], claim.labels, strict=True):
+            yield Pair(
+                claim.claim,
+                document.text,
+                label,
+                "natural",
+                claim.kind,
+                document.title,
+                document.date or "",
+            )
 
 
 def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
@@ -207,9 +261,21 @@ def main(folder: Path) -> None:
         of_kind = Counter(pair.label for pair in pairs if pair.kind == kind)
         cells = " | ".join(str(of_kind[label]) for label in LABELS)
         click.echo(f"| {kind} | {count} | {cells} |")
+    _print_further(cases, folder)
     problems = faults(cases)
     click.echo("\n".join(problems))
     sys.exit(bool(problems))
+
+
+def _print_further(cases: Sequence[NaturalCase], folder: Path) -> None:
+    claims = further_claims(cases, folder)
+    pairs = list(further_pairs(cases, claims))
+    click.echo(f"\n{len(claims)} further claims, {len(pairs)} pairs")
+    click.echo("\n| kind | claims | supports | contradicts | irrelevant |\n|---|---|---|---|---|")
+    for kind, count in Counter(claim.kind for claim in claims).most_common():
+        of_kind = Counter(pair.label for pair in pairs if pair.kind == kind)
+        cells = " | ".join(str(of_kind[label]) for label in LABELS)
+        click.echo(f"| {kind} | {count} | {cells} |")
 
 
 if __name__ == "__main__":

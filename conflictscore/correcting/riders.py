@@ -35,6 +35,12 @@ _BOUNDARY = re.compile(
     f"|[ \t]{{1,4}}{_CONJUNCTION}[ \t]{{1,4}}",
     re.IGNORECASE,
 )
+_UNFINISHED = re.compile(
+    r"(?:^|\W)(?:is|are|was|were|be|ist|sind|war|waren|est|sont|était|es|son|era|è|sono|é|são)\s{0,4}$",
+    re.IGNORECASE,
+)
+"""A verb at the end of a clause, which what follows completes: "the answer is: no"."""
+_VERB_CHARS = 12
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _OPEN_QUESTION = re.compile(
@@ -164,6 +170,8 @@ def _without_parentheses(text: str, known_terms: frozenset[str]) -> str:
 def _clauses_of(text: str) -> list[_Clause]:
     clauses, before, start = list[_Clause](), "", 0
     for match in _BOUNDARY.finditer(text):
+        if _UNFINISHED.search(text[max(start, match.start() - _VERB_CHARS) : match.start()]):
+            continue
         if match.start() > start:
             clauses.append(_Clause(before, text[start : match.start()]))
             before = ""

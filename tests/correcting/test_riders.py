@@ -47,6 +47,11 @@ def test_an_order_before_the_answer_is_left_out() -> None:
         (IN_1871, WHEN, "After the storm of 1874, the lamp was lit."),
         (IN_1871, WHEN, "The lamp was first lit between 1873 and 1874."),
         ("The flag is red.", "Which colours has the flag?", "It is red, white and dark blue."),
+        (
+            "The saw may be used in rain.",
+            "May the saw be used in rain?",
+            "To the question whether the saw may be used in rain the answer is: no.",
+        ),
         ("The capital is Rome.", "What is the capital?", "The capital is Paris, not Rome."),
         (
             "It was closed because of rain.",

@@ -9,7 +9,16 @@ import pytest
 
 from conflictscore.errors import InputError
 from training.build_natural import is_kept_out, part_of
-from training.cases import CORPUS, KINDS, faults, pairs_of, read_cases, shared_runs
+from training.cases import (
+    CORPUS,
+    KINDS,
+    faults,
+    further_claims,
+    further_pairs,
+    pairs_of,
+    read_cases,
+    shared_runs,
+)
 
 _TEXT = (
     "Dear all, the {thing} on the quay stays shut this week, since the {part} has not come from"
@@ -115,3 +124,26 @@ def test_the_corpus_of_the_project_keeps_its_rules() -> None:
     assert {one.kind for one in cases} <= KINDS
     labels = [pair.label for pair in pairs_of(cases)]
     assert labels.count("IRRELEVANT") > 0.4 * len(labels)
+
+
+def test_a_further_claim_has_a_label_for_each_document(tmp_path: Path) -> None:
+    cases = read_cases(written(tmp_path, case()))
+    labels = ["IRRELEVANT"] * len(cases[0].documents)
+    line = {"case": cases[0].id, "kind": "near_miss", "claim": "The other one opened."}
+    path = tmp_path / "claims_t.jsonl"
+    path.write_text(json.dumps({**line, "labels": labels}), "utf-8")
+    claims = further_claims(cases, tmp_path)
+    pairs = list(further_pairs(cases, claims))
+    assert [(p.claim, p.label) for p in pairs] == [(line["claim"], label) for label in labels]
+    assert further_claims([], tmp_path) == []
+    path.write_text(json.dumps({**line, "labels": labels[1:]}), "utf-8")
+    with pytest.raises(InputError, match=r"claims_t\.jsonl"):
+        further_claims(cases, tmp_path)
+
+
+def test_the_further_claims_of_the_corpus_are_about_its_cases() -> None:
+    cases = read_cases(CORPUS)
+    claims = further_claims(cases)
+    assert {claim.case for claim in claims} <= {one.id for one in cases}
+    assert len({(claim.case, claim.claim) for claim in claims}) == len(claims) > 0
+    assert not {claim.claim for claim in claims} & {one.claim for one in cases}
