@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from training.low_rank import DOWN, UP
 from training.weights import EPSILON, HEADS, Weights, buckets, layers_of
 
 Parameters = dict[str, Tensor]
@@ -142,7 +143,11 @@ def _relative(table: Tensor, length: int) -> Tensor:
 
 
 def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
-    return functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    y = functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    if (down := p.get(f"{name}.weight{DOWN}")) is None:
+        return y
+    # One narrow matrix after the other: their product would cost the wide matrix's gradient.
+    return y + functional.linear(functional.linear(x, down), p[f"{name}.weight{UP}"])
 
 
 def _norm(p: Parameters, name: str, x: Tensor) -> Tensor:

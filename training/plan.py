@@ -25,6 +25,10 @@ class Settings:
         smoothing: Label smoothing.
         frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
             none of either.
+        rank: Columns of the narrow matrices whose products are learned beside the matrices of the
+            layers that are not frozen; 0 to learn the matrices themselves.
+        averaged: Share of the steps, from the end, whose weights are averaged; 0 for the last ones.
+            An average that moves by a fiftieth a step.
         keep_from: From so many frozen layers on, what they say is kept in a file on a processor,
             and they are asked once instead of in every epoch.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
@@ -40,6 +44,8 @@ class Settings:
     dropout: float = 0.0
     smoothing: float = 0.05
     frozen: int = 1
+    rank: int = 0
+    averaged: float = 0.0
     keep_from: int = 3
     validated: int = 60
     seed: int = 0
@@ -69,6 +75,10 @@ class Plan:
         done, total = sum(self._lengths[:number]), sum(self._lengths)
         rates = [self._rate(done + step, total) for step in range(self._lengths[number])]
         return Epoch(self._batches(number), rates)
+
+    def progress(self, number: int, step: int) -> float:
+        """Share of all steps that are done before a step of an epoch, in [0, 1]."""
+        return (sum(self._lengths[:number]) + step) / sum(self._lengths)
 
     def _batches(self, number: int) -> list[Numbers]:
         rng = np.random.default_rng([self._settings.seed, number])

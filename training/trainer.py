@@ -19,10 +19,13 @@ from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
 from training.kept import KeptActivations
 from training.learning import Run, loss_of, measure, on, taught_loss
+from training.low_rank import add_products, learned_in
 from training.packed import Packed
 from training.plan import Epoch, Plan, Settings
 
 _MOST_NORM = 1.0
+_AVERAGING = 0.02
+"""How far the average moves in a step."""
 _DECAYED = 2
 """Weights of so many dimensions decay; biases and norms do not."""
 
@@ -31,7 +34,8 @@ class Trainer:
     """One run in one folder.
 
     The folder gets ``checkpoint.pt``, to go on from; ``best.npz``, the weights of the epoch with
-    the best mean macro-F1 on the validation sets; and ``log.jsonl``, the figures of each epoch.
+    the best mean macro-F1 on the validation sets; ``learned.npz``, what the whole run learned, of
+    averaged weights where that was asked for; and ``log.jsonl``, the figures of each epoch.
     """
 
     def __init__(
@@ -66,6 +70,9 @@ class Trainer:
         self._p = parameters(start, device=device)
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
+        if settings.rank:
+            add_products(self._p, settings.rank, frozen=settings.frozen, seed=settings.seed)
+        self._mean: Parameters = {}
         self._optimizer = _optimizer(self._p, settings)
         self._kept: KeptActivations | None = None
         torch.manual_seed(settings.seed)
@@ -112,6 +119,7 @@ class Trainer:
             batch = assemble(self._packed, epoch.batches[self.step])
             said = model(batch, self._settings.dropout)
             self._learn(loss := self._loss(said, batch), epoch.rates[self.step])
+            self._average()
             total += loss.detach()
             self.step += 1
             if self.step % 100 == 0 or self.step == len(epoch.batches):
@@ -140,7 +148,26 @@ class Trainer:
         clip_grad_norm_(self._p.values(), _MOST_NORM)
         self._optimizer.step()
 
+    def _average(self) -> None:
+        """Move the average of what is learned, in the last steps."""
+        averaged = self._settings.averaged
+        if not averaged or self._plan.progress(self.epoch, self.step) < 1 - averaged:
+            return
+        if not self._mean:
+            self._mean = {name: value.clone() for name, value in learned_in(self._p).items()}
+        for name, value in self._mean.items():
+            value.lerp_(self._p[name].detach(), _AVERAGING)
+
+    def _use_average(self) -> None:
+        with torch.no_grad():
+            for name, value in self._mean.items():
+                self._p[name].copy_(value)
+
     def _close_epoch(self, say: Callable[[str], None]) -> None:
+        if self.epoch == self._settings.epochs - 1:
+            self._use_average()
+            learned = as_weights(learned_in(self._p))
+            weights.save(learned, self._folder / "learned.npz")
         model, tokens = on(self._p, device=self._device), self._settings.batch_tokens
         sets = measure(model, self._packed, self._validation, tokens=tokens)
         mean = mean_macro_f1(sets)
@@ -174,6 +201,7 @@ class Trainer:
             "parameters": {name: value.detach() for name, value in self._p.items()},
             "optimizer": self._optimizer.state_dict(),
             "chance": torch.get_rng_state(),
+            "mean": self._mean,
         }
         if self._device == "cuda":
             state["cuda_chance"] = torch.cuda.get_rng_state_all()
@@ -191,6 +219,7 @@ class Trainer:
             for name, value in state["parameters"].items():
                 self._p[name].copy_(value)
         self._optimizer.load_state_dict(state["optimizer"])
+        self._mean = state["mean"]
         torch.set_rng_state(state["chance"])
         if self._device == "cuda" and "cuda_chance" in state:
             torch.cuda.set_rng_state_all(state["cuda_chance"])

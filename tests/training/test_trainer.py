@@ -226,3 +226,25 @@ def test_a_run_on_kept_activations_learns_the_upper_layers_alone(
     learned, begun = load(tmp_path / "best.npz"), toy_weights()
     assert not np.array_equal(learned["head.weight"], begun["head.weight"].astype(np.float16))
     np.testing.assert_array_equal(learned["words"], begun["words"].astype(np.float16))
+
+
+def test_narrow_products_are_learned_beside_matrices_that_stay(
+    packed: Packed, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=1, rank=2, averaged=0.9, seed=3)
+    whole = start(packed, tmp_path / "whole", settings)
+    train(whole)
+    begun, trained = toy_weights(), load(tmp_path / "whole" / "best.npz")
+    wide = "layer.0.inner.weight"
+    assert np.allclose(trained[wide], begun[wide], atol=1e-3)
+    learned = load(tmp_path / "whole" / "learned.npz")
+    assert learned[f"{wide}.down"].shape == (2, begun[wide].shape[1])
+    assert np.abs(learned[f"{wide}.up"]).max() > 0
+    assert wide not in learned
+
+    stopped = start(packed, tmp_path / "stopped", settings)
+    stopped.run(minutes=5, save_minutes=5, say=lambda text: os.kill(os.getpid(), signal.SIGINT))
+    assert not stopped.finished
+    train(start(packed, tmp_path / "stopped", settings))
+    again = load(tmp_path / "stopped" / "learned.npz")
+    assert all(np.allclose(again[name], learned[name], atol=1e-3) for name in learned)
