@@ -60,6 +60,18 @@ training.choose_bias of commit 50cf32d); then come the figures and the temperatu
          --data build/groups/SET_groups.jsonl ... --out build/nli/figures.jsonl
        python -m training.calibrate --model build/nli/model --sample 300 \\
          --out build/nli/model/calibration.json build/groups/SET_groups.jsonl ...
+\b
+A run that learns the corpus of natural cases, by narrow products beside nli-mpnet's matrices, and
+writes the folder that would come with the package (nothing of it is shipped, see
+docs/findings/nli-model.md):
+\b
+       python -m training.held --data DATA --larger --out build/held.jsonl
+       python -m training.build_natural --data DATA --held build/held.jsonl \\
+         --tokenizer build/teacher/tokenizer.json --most-further 3000 --out build/natural.npz
+       python -m training.train --pairs build/natural.npz --start build/teacher/start.npz \\
+         --rank 16 --frozen 8 --rate 6e-4 --averaged .5 --taught-share .5 --dropout .05 \\
+         --batch-tokens 2048 --out build/next
+       python -m training.next_stage --learned build/next/learned.npz --out build/mpnet
 """
 
 
