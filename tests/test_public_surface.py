@@ -68,6 +68,18 @@ def test_importing_the_package_loads_none_of_its_libraries() -> None:
     assert not heavy & set(loaded)
 
 
+def test_correct_loads_no_library_that_a_short_document_does_not_need() -> None:
+    later = {"numpy", "scipy", "bm25s", "tqdm", "fastapi", "selectolax", "trafilatura"}
+    code = "import sys; from conflictscore import correct; print(*sys.modules)"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
+
+    assert "langgraph.graph" in loaded
+    assert not later & set(loaded)
+
+
 def test_what_pages_and_examples_import_is_public() -> None:
     imports = [found for path in _shown() for found in _imports(path)]
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import clean_reply
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.retries import Retries, transient_error
+from conflictscore.models.retries import Retries, TransientError, transient_error
 from conflictscore.threads import in_thread, on_home_loop
 
 In = TypeVar("In")
@@ -85,12 +85,20 @@ async def dispatch(
                 wait = retries.wait(trouble, attempt, seconds_spent) if retries else None
                 if wait is None:
                     raise
-                # one that refuses again and again, and names no time, is let rest too
-                rests = trouble.after is not None or attempt >= _PATIENT_ATTEMPTS
-                if rests and trouble.kind == "refused":
+                if _is_let_rest(trouble, attempt, limit):
                     limit.pause(wait)
                 waiting(error)
             else:
                 limit.answered()
                 return reply
         await asyncio.sleep(wait)
+
+
+def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
+    """Whether nobody asks a provider that refused a call until the wait is over.
+
+    That is if it names a time, or refuses again and again, or many calls.
+    """
+    if trouble.kind != "refused":
+        return False
+    return trouble.after is not None or attempt >= _PATIENT_ATTEMPTS or limit.allowed == 1

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.retrieval.token_windows import LEAST_TOKENS, MARK, TokenWindow, cut_windows
 from conflictscore.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from conflictscore.retrieval.ranking import BM25Ranker
 
 _FEWEST_WINDOWS = 6
 """A window takes this share of the room at most, so that several places can be shown."""
@@ -45,7 +45,7 @@ class _CutText(NamedTuple):
     """The windows of a text, and what ranks them by a query."""
 
     windows: tuple[TokenWindow, ...]
-    ranker: BM25Ranker
+    ranker: "BM25Ranker"
 
 
 def near(*queries: str) -> Callable[[str, int], NearParts | None]:
@@ -73,8 +73,8 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
     if size < LEAST_TOKENS:
         return None
     cut = _cut_once(text, size)
-    scores = [cut.ranker.scores(query) for query in queries]
-    met = [bool(own.max() > 0) for own in scores]
+    scores = [cut.ranker.scores(query).tolist() for query in queries]
+    met = [max(own) > 0 for own in scores]
     if not any(met):
         return None
     chosen = set[int]()
@@ -102,13 +102,17 @@ def _cut_once(text: str, size: int) -> _CutText:
 
 @lru_cache(maxsize=4)
 def _cut(text: str, size: int) -> _CutText:
+    # SciPy takes a third of a second, and most texts are short
+    from conflictscore.retrieval.ranking import BM25Ranker
+
     windows = cut_windows(text, size, size - size // _OVERLAP)
     return _CutText(tuple(windows), BM25Ranker([text[w.start : w.end] for w in windows]))
 
 
-def _best_first(scores: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> list[int]:
+def _best_first(scores: Sequence[float]) -> list[int]:
     """Windows with a shared word, the best first and the earlier of equals."""
-    return [int(n) for n in np.argsort(-scores, kind="stable") if scores[n] > 0]
+    met = (number for number, score in enumerate(scores) if score > 0)
+    return sorted(met, key=lambda number: -scores[number])
 
 
 def _by_turns(rankings: Sequence[Sequence[int]]) -> Iterator[int]:

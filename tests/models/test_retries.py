@@ -95,12 +95,15 @@ class TestRefusals:
             await failure(model)  # and nobody else waits for it either
         assert len(server.requests) == 2
 
-    async def test_while_it_asks_to_wait_nobody_sends_it_anything(self) -> None:
+    @pytest.mark.parametrize("wait", ["0.3", "0", None])
+    async def test_while_it_asks_to_wait_or_has_one_place_left_nobody_sends_it_anything(
+        self, wait: str | None
+    ) -> None:
         came: list[float] = []
 
         def answer(request: ChatRequest) -> str | Fault:
             came.append(time.monotonic())
-            return Fault(429, retry_after="0.3") if len(came) == 1 else "hello"
+            return Fault(429, retry_after=wait) if len(came) == 1 else "hello"
 
         with OpenAIServer(answer) as server:
             model = trying(server, Retries(), limit=ConcurrencyLimit(1))
