@@ -13,7 +13,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
 import conflictscore
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.prompting import JudgePrompts, rules_of
+from conflictscore.labelers.prompting import PromptWriter, rules_of
 from conflictscore.models.spec import from_chat_model
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
@@ -335,8 +335,8 @@ def test_titles_and_addresses_cannot_leave_their_quotes_and_are_cut() -> None:
 
 def judged(template: str, claim: str, document: Document) -> str:
     model = from_chat_model(GenericFakeChatModel(messages=iter([])), context_window=8192)
-    made = JudgePrompts(template, model=model, prompts=DEFAULT, reply_tokens=64)
-    return asyncio.run(made.of(Claim(number=1, text=claim), document)).text
+    made = PromptWriter(template, model=model, prompts=DEFAULT, reply_tokens=64)
+    return asyncio.run(made.of(Claim(number=1, text=claim), document)).texts[0]
 
 
 @pytest.mark.parametrize("template", ["label_json", "label_choice"])

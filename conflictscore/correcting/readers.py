@@ -4,7 +4,7 @@ No reader sees the earlier answer, another document or a way out: a model that i
 repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -52,22 +52,28 @@ class Answered(NamedTuple):
 
 
 async def ask_documents(
-    question: str, documents: Sequence[Document], reader: Reader, *, yes_no: bool = False
+    question: str,
+    documents: Sequence[Document],
+    reader: Reader,
+    *,
+    yes_no: bool = False,
+    quotations: Mapping[int, str] = {},
 ) -> Answered:
     """Ask each document a question, side by side, one call each, and merge equal answers.
 
-    A document that could not be asked is dropped, with the reason; it is a ProviderError if no
-    document could be asked.
+    Of one that is too long, the parts nearest to the question are shown, and to what the judge
+    quoted of it (``quotations``, by its number). A document that could not be asked is dropped,
+    with the reason; it is a ProviderError if no document could be asked.
     """
     model, prompts, _ = reader
     render = partial(prompts.render, "ask_document", question=material(question))
-    fit = partial(
-        fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS, choose=near(question)
-    )
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
 
     async def ask(document: Document) -> str | DroppedReply:
         try:
-            shortened_documents = fit([document], model, prompts).documents
+            quotation = quotations.get(document.number, "")
+            choose = near(question, quotation) if quotation else near(question)
+            shortened_documents = fit([document], model, prompts, choose=choose).documents
             prompt = render(document=prompts.documents(shortened_documents))
             return await reader.ask(prompt, read_text, _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:

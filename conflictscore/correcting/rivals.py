@@ -244,7 +244,10 @@ async def _answers(
     question: str, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
 ) -> Answered:
     documents = await asyncio.to_thread(_to_ask, claim, looking)
-    return await ask_documents(question, documents, looking.reader, yes_no=yes_no)
+    quotations = {pair.document: pair.snippet for pair in claim.labels if pair.snippet}
+    return await ask_documents(
+        question, documents, looking.reader, yes_no=yes_no, quotations=quotations
+    )
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:

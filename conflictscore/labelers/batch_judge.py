@@ -20,11 +20,12 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 from conflictscore.labelers.label_words import label_of, text_of
-from conflictscore.labelers.prompting import LONG_CHARS, as_shown, content_ids, identity_of
+from conflictscore.labelers.parts import label_of_parts, parts_of
+from conflictscore.labelers.prompting import LONG_CHARS, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
-from conflictscore.models.fitting import fit_documents
+from conflictscore.models.fitting import Choose, Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, neutral
@@ -112,7 +113,9 @@ class Batch(NamedTuple):
     shown: str = ""
     """The document as it enters the prompt."""
     cut: bool = False
-    """Whether that is a part of it, and the rest was not searched for all of the claims."""
+    """Whether there is more of it that is not read."""
+    further: tuple[str, ...] = ()
+    """The further parts of a document that is too long for a prompt, to be read like the first."""
     no_room: ContextWindowError | None = None
     """Why no call has room for them; None if one has."""
 
@@ -208,7 +211,28 @@ class BatchJudge:
         async with together() as start:
             for document, claims in by_document.values():
                 for batch in await self._prepared(claims, document):
-                    start(partial(self._settle, batch, meter, on_label, _ROUNDS))
+                    settle = self._settle_parts if batch.further else self._settle
+                    start(partial(settle, batch, meter, on_label, _ROUNDS))
+
+    async def _settle_parts(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
+        """Tell a label for each claim of a batch, once every part of the document was read."""
+        parts = [batch._replace(shown=text, further=()) for text in (batch.shown, *batch.further)]
+        labels_by_part = [dict[int, EvidenceLabel]() for _ in parts]
+        async with together() as start:
+            for part, labels in zip(parts, labels_by_part, strict=True):
+                start(partial(self._settle, part, meter, _into(labels), rounds))
+        for claim in batch.claims:
+
+            async def ask_again(snippets: Sequence[str], claim: Claim = claim) -> EvidenceLabel:
+                tokens = _MARK_TOKENS + count_tokens(claim.text)
+                quoted = partial(self._batch, [claim], batch.document, tokens, *snippets)
+                labels: dict[int, EvidenceLabel] = {}
+                around = (await in_thread(quoted))._replace(further=(), cut=batch.cut)
+                await self._settle(around, meter, _into(labels), 1)
+                return labels[claim.number]
+
+            own = [labels[claim.number] for labels in labels_by_part]
+            tell(await label_of_parts(own, ask_again))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
         """Tell a label for each claim of a batch, asking again for what is left open."""
@@ -218,8 +242,8 @@ class BatchJudge:
                 tell(unlabelled((claim, batch.document), reason, failure))
             return
         for claims in parts:
-            for smaller in await self._prepared(claims, batch.document):
-                await self._settle(smaller, meter, tell, rounds - 1)
+            smaller = batch._replace(claims=tuple(claims))
+            await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
         self, batch: Batch, meter: UsageMeter, tell: Tell
@@ -275,7 +299,7 @@ class BatchJudge:
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """As many claims at a time as a call may have and has room for, the first ones first.
 
-        Of a document that does not fit, the parts nearest to the claims of a call are shown.
+        A document that does not fit is read in parts, those nearest to the claims first.
         """
         some: list[Claim] = []
         total = 0
@@ -291,20 +315,35 @@ class BatchJudge:
         if some:
             yield self._batch(some, document, total)
 
-    def _batch(self, claims: Sequence[Claim], document: Document, tokens: int) -> Batch:
+    def _batch(
+        self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
+    ) -> Batch:
+        """A call for claims of so many tokens, which shows what is near them and ``beside``."""
         room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
-        try:
-            fitted_document = fit_documents(
-                [document],
+
+        def fit(some: Document, choose: Choose | None) -> Fitted:
+            return fit_documents(
+                [some],
                 self._model,
                 self._prompts,
                 around=self._around(),
                 reply_tokens=room,
-                choose=near(*(claim.text for claim in claims)),
+                choose=choose,
             )
+
+        try:
+            parts = parts_of(document, fit, near(*(claim.text for claim in claims), *beside))
         except ContextWindowError as error:
             return batch._replace(no_room=error)
-        return batch._replace(
-            shown=as_shown(fitted_document.documents[0]), cut=bool(fitted_document.cut)
-        )
+        [shown, *further] = parts.texts
+        return batch._replace(shown=shown, cut=parts.cut, further=tuple(further))
+
+
+def _into(labels: dict[int, EvidenceLabel]) -> Tell:
+    """Keeps the label of each claim, by its number."""
+
+    def keep(label: EvidenceLabel) -> None:
+        labels[label.claim] = label
+
+    return keep

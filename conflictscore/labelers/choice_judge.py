@@ -1,13 +1,16 @@
 """The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from conflictscore.labelers.calibration import UNCALIBRATED, rounded
-from conflictscore.labelers.prompting import JudgePrompts, identity_of
+from conflictscore.labelers.parts import label_of_parts
+from conflictscore.labelers.prompting import PromptWriter, identity_of
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.threads import at_once
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
 """Letters of the ``label_choice`` template."""
@@ -20,7 +23,7 @@ class ChoiceJudge:
         """Make the judge; the model's server has to give log-probabilities."""
         self._model = model
         self._prompts = prompts
-        self._judge_prompts = JudgePrompts(
+        self._prompt_writer = PromptWriter(
             "label_choice", model=model, prompts=prompts, reply_tokens=1
         )
         self.name = f"choice({model.name})"
@@ -32,7 +35,10 @@ class ChoiceJudge:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = await self._judge_prompts.of(claim, document)
+        prompts = await self._prompt_writer.of(claim, document)
+
+        async def no_quotes(snippets: Sequence[str]) -> None:
+            """A letter quotes nothing that could be looked at again."""
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}
@@ -44,9 +50,13 @@ class ChoiceJudge:
                 label=label,
                 score=min(1.0, probabilities[label]),
                 probabilities=rounded(probabilities),
-                document_cut=prompt.document_cut,
+                document_cut=prompts.document_cut,
             )
 
-        return await self._model.ask_letter(
-            prompt.text, tuple(LETTERS), read, prompts=self._prompts, meter=meter
-        )
+        async def ask(prompt: str) -> EvidenceLabel:
+            return await self._model.ask_letter(
+                prompt, tuple(LETTERS), read, prompts=self._prompts, meter=meter
+            )
+
+        labels = await at_once(partial(ask, prompt) for prompt in prompts.texts)
+        return await label_of_parts(labels, no_quotes)

@@ -1,17 +1,20 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of, text_of
-from conflictscore.labelers.prompting import JudgePrompts, identity_of, rules_of
+from conflictscore.labelers.parts import label_of_parts
+from conflictscore.labelers.prompting import PromptWriter, identity_of, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
+from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 700
 
@@ -57,7 +60,7 @@ class JsonJudge:
         """
         self._model = model
         self._prompts = prompts
-        self._judge_prompts = JudgePrompts(
+        self._prompt_writer = PromptWriter(
             "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
         )
         self._schema = _PAPERS_SCHEMA if prompts.follows_the_paper else _SCHEMA
@@ -68,8 +71,20 @@ class JsonJudge:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = await self._judge_prompts.of(claim, document)
+        prompts = await self._prompt_writer.of(claim, document)
 
+        async def ask(prompt: str) -> EvidenceLabel:
+            return await self._ask(prompt, claim, document, meter, cut=prompts.document_cut)
+
+        async def ask_again(snippets: Sequence[str]) -> EvidenceLabel:
+            return await ask((await self._prompt_writer.of(claim, document, *snippets)).texts[0])
+
+        labels = await at_once(partial(ask, prompt) for prompt in prompts.texts)
+        return await label_of_parts(labels, ask_again)
+
+    async def _ask(
+        self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool
+    ) -> EvidenceLabel:
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")
             return EvidenceLabel(
@@ -79,11 +94,11 @@ class JsonJudge:
                 snippet=snippet,
                 snippet_found=stands_in(snippet, document) if snippet else None,
                 reasoning=text_of(reply, "reasoning"),
-                document_cut=prompt.document_cut,
+                document_cut=cut,
             )
 
         return await self._model.ask_json(
-            prompt.text,
+            prompt,
             self._schema,
             read,
             prompts=self._prompts,

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from conflictscore.labelers.parts import Parts, parts_of
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.fitting import fit_documents
+from conflictscore.models.fitting import Choose, Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
@@ -16,16 +17,16 @@ from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450
 _CLAIM_TOKENS = 256
-_TITLE_CHARS = 300
 LONG_CHARS = 20_000
 """A longer document is counted and cut off the event loop."""
 
 
-class JudgePrompt(NamedTuple):
-    """A prompt, and whether the document was cut to fit it."""
+class JudgePrompts(NamedTuple):
+    """The prompts of a pair: one, or one for each part of a document that is too long."""
 
-    text: str
+    texts: tuple[str, ...]
     document_cut: bool
+    """Whether the document has more parts than are read."""
 
 
 def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
@@ -52,11 +53,11 @@ def identity_of(
     return {**identity, **more, **model.identity}
 
 
-class JudgePrompts:
-    """The prompts of one judge: rules, document, claim.
+class PromptWriter:
+    """Writes the prompts of one judge: rules, document, claim.
 
-    A document's prefix is the same for every claim. Of a document longer than the context window
-    the parts nearest to the claim are shown, and the prompt says so.
+    A document's prefix is the same for every claim. One that is longer than the context window is
+    shown in parts, those nearest to the claim first, and each prompt says that it shows a part.
     """
 
     def __init__(
@@ -66,47 +67,47 @@ class JudgePrompts:
         self._reply_tokens = reply_tokens
         self._rules = prompts.render(rules_of(template, model.endpoint, prompts))
         self._around = prompts.render(template, rules=self._rules, document="", claim="")
-        self._last: tuple[Document, int, str] | None = None
+        self._last: tuple[Document, int, Parts] | None = None
 
-    async def of(self, claim: Claim, document: Document) -> JudgePrompt:
-        """The prompt for a pair; a long document is read off the event loop."""
+    async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
+        """The prompts of a pair; a long document is read off the event loop.
+
+        With ``beside`` it is a single prompt, with the parts nearest to these texts too.
+        """
         if len(document.text) > LONG_CHARS:
-            return await in_thread(partial(self._of, claim, document))
-        return self._of(claim, document)
+            return await in_thread(partial(self._of, claim, document, *beside))
+        return self._of(claim, document, *beside)
 
-    def _of(self, claim: Claim, document: Document) -> JudgePrompt:
+    def _of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
             room = max(room, count_tokens(claim.text))
-        document_text, cut = self._shown(claim, document, room)
-        text = self._prompts.render(
-            self._template, rules=self._rules, document=document_text, claim=material(claim.text)
+        parts = self._parts(document, room, claim.text, *beside)
+        render = partial(
+            self._prompts.render, self._template, rules=self._rules, claim=material(claim.text)
         )
-        return JudgePrompt(text, document_cut=cut)
+        texts = tuple(render(document=text) for text in parts.texts[: 1 if beside else None])
+        return JudgePrompts(texts, document_cut=parts.cut)
 
-    def _shown(self, claim: Claim, document: Document, room: int) -> tuple[str, bool]:
-        """The document as the judge reads it, and whether it was cut unread."""
+    def _parts(self, document: Document, room: int, *queries: str) -> Parts:
         last = self._last
         if last is not None and last[0] is document and last[1] == room:
-            return last[2], False
-        fitted_document = fit_documents(
-            [document],
-            self._model,
-            self._prompts,
-            around=self._around,
-            reply_tokens=self._reply_tokens + room,
-            choose=near(claim.text),
-        )
-        document_text = as_shown(fitted_document.documents[0])
-        if not fitted_document.cut and not fitted_document.excerpted:
-            self._last = (document, room, document_text)  # whole, and so the same for every claim
-        return document_text, bool(fitted_document.cut)
+            return last[2]
 
+        def fit(some: Document, choose: Choose | None) -> Fitted:
+            return fit_documents(
+                [some],
+                self._model,
+                self._prompts,
+                around=self._around,
+                reply_tokens=self._reply_tokens + room,
+                choose=choose,
+            )
 
-def as_shown(document: Document) -> str:
-    """Title and text as a judge reads them, safe to stand between marks."""
-    title = document.title.strip()[:_TITLE_CHARS]
-    return material(f"{title}\n\n{document.text}" if title else document.text)
+        parts = parts_of(document, fit, near(*queries))
+        if len(parts.texts) == 1 and not parts.cut:
+            self._last = (document, room, parts)  # whole, and so the same for every claim
+        return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:

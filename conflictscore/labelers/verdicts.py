@@ -21,6 +21,10 @@ _Place = tuple[int, int]
 
 _FORMAT = 1
 """Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
+_READING = 2
+"""Goes up when a document that may be too long for a prompt is read in another way."""
+_LONG_BYTES = 6000
+"""A shorter document fits every judge's prompt, so that its verdicts are the same as ever."""
 _NOT_TOLD = "the labeler gave no label"
 
 
@@ -137,11 +141,9 @@ def _hashed(title: str, text: str) -> str:
 def _kept(stored_verdict: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
     numbers = {"claim": place[0], "document": place[1], "cached": True}
     try:
-        label = EvidenceLabel.model_validate({**stored_verdict, **numbers})
+        return EvidenceLabel.model_validate({**stored_verdict, **numbers})
     except ValidationError:
         return None
-    # earlier versions read the beginning of a long document alone
-    return None if label.document_cut else label
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
@@ -212,4 +214,6 @@ def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str |
         "document": content_of(document),
         "judge": judge,
     }
+    if len(document.text.encode(errors="replace")) > _LONG_BYTES:
+        ingredients["reading"] = _READING
     return content_key(ingredients if beside is None else {**ingredients, "beside": beside})

@@ -15,12 +15,13 @@ try:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.transport_security import TransportSecuritySettings
-    from mcp_types import CallToolResult, TextContent, ToolAnnotations
+    from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 except ModuleNotFoundError:
     raise ConfigurationError(f"MCP needs the extra [mcp]: {install_hint('mcp')}") from None
 
 from langchain_core.retrievers import BaseRetriever
-from pydantic import Field
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -51,6 +52,7 @@ from conflictscore.threads import in_thread
 
 _AT_ONCE = 32
 _WAITS_S = 60.0
+_MOST_WRONG = 3
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
 (ConflictScore; 0 is best). `checked` is fully, partly or no: rely on no answer that was not
@@ -73,7 +75,7 @@ def mcp_server(
     """The server, for any transport; ``open_context`` is called in a thread for each call."""
     where = material_line(described(retriever)) or "no documents; give your own"
     instructions = f"{_TELLS}\nIt searches: {where}."
-    server = MCPServer[Any](
+    server = _Server(
         "conflictscore",
         version=__version__,
         instructions=instructions,
@@ -84,6 +86,34 @@ def mcp_server(
     for tool in (tools.score, tools.correct, tools.ask):
         server.add_tool(tool, annotations=about)
     return server
+
+
+class _Server(MCPServer[Any]):
+    """A server that says what is wrong with a call's arguments in one line."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = dict.fromkeys(map(_about_argument, error.__cause__.errors()))
+            line = "; ".join(list(wrong)[:_MOST_WRONG])
+            raise ToolError(material_line(f"{name}: {line}")) from None
+
+
+def _about_argument(problem: ErrorDetails) -> str:
+    """What is wrong with an argument, by its name and the place in it."""
+    [argument, *places] = [place for place in problem["loc"] if not _is_form(place)] or ["call"]
+    number = next((f", item {place + 1}" for place in places if isinstance(place, int)), "")
+    return f"{argument}{number}: {problem['msg']}"
+
+
+def _is_form(place: int | str) -> bool:
+    """Whether it is no place, but one of the forms that an argument may have."""
+    return isinstance(place, str) and (place == "str" or "[" in place)
 
 
 class _Tools:

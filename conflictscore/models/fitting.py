@@ -1,8 +1,8 @@
 """Making documents fit a model's context window, visibly."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from conflictscore.errors import ContextWindowError
 from conflictscore.models.language_model import LanguageModel
@@ -15,6 +15,8 @@ _LEAST_TOKENS = 32
 _MARGIN = 1.15
 """Chat templates, and tokenizers that differ from the one counted with, take a little more."""
 _OVERHEAD_TOKENS = 48
+_REPEATED_CHARS = 300
+"""What is not shown begins so far before the end of what is, so that no sentence is halved."""
 
 
 class Excerpt(Protocol):
@@ -27,6 +29,10 @@ class Excerpt(Protocol):
     @property
     def chars(self) -> int:
         """How many characters of the document they hold."""
+
+    @property
+    def rest(self) -> str:
+        """What is not shown of the document, in its order."""
 
     @property
     def is_complete(self) -> bool:
@@ -46,6 +52,8 @@ class Fitted:
     """Numbers of the documents that were cut unread, ascending."""
     excerpted: tuple[int, ...] = ()
     """Numbers of those of which chosen parts are shown, and the rest was searched."""
+    rests: Mapping[int, str] = field(default_factory=dict)
+    """Of each shortened document, by its number, the text that is not shown."""
 
 
 def fit_documents(
@@ -82,24 +90,30 @@ def fit_documents(
             f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
         )
     fitted_documents, cut, excerpt_numbers = list[Document](), list[int](), list[int]()
+    rests: dict[int, str] = {}
     for document, size, share in zip(documents, sizes, shares, strict=True):
         if share >= size:
             fitted_documents.append(document)
             continue
         excerpt = choose and _excerpt(document, share, prompts, choose)
-        if excerpt:
-            part, is_complete = excerpt
-        else:
-            part, is_complete = _cut(document, share, model, prompts), False
-        fitted_documents.append(part)
-        (excerpt_numbers if is_complete else cut).append(document.number)
-    return Fitted(tuple(fitted_documents), tuple(cut), tuple(excerpt_numbers))
+        part = excerpt or _cut(document, share, model, prompts)
+        fitted_documents.append(part.document)
+        rests[document.number] = part.rest
+        (excerpt_numbers if part.is_complete else cut).append(document.number)
+    return Fitted(tuple(fitted_documents), tuple(cut), tuple(excerpt_numbers), rests)
 
 
-def _excerpt(
-    document: Document, tokens: int, prompts: PromptSet, choose: Choose
-) -> tuple[Document, bool] | None:
-    """The document's chosen parts, and whether nothing was passed over unread."""
+class _Part(NamedTuple):
+    """A document as it is shown in part."""
+
+    document: Document
+    rest: str
+    is_complete: bool
+    """Whether nothing was passed over unread."""
+
+
+def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
+    """The document's chosen parts; None where nothing tells which to choose."""
     total = len(document.text)
     room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
     while room >= _LEAST_TOKENS:
@@ -110,7 +124,8 @@ def _excerpt(
         text = f"{choice.text}\n{mark}"
         size = count_tokens(material(text))
         if size <= tokens:
-            return document.model_copy(update={"text": text}), choice.is_complete
+            part = document.model_copy(update={"text": text})
+            return _Part(part, choice.rest, choice.is_complete)
         room = min(room - 1, int(room * tokens / size) - 1)  # marks of prompts took more
     return None
 
@@ -124,19 +139,26 @@ def _share_out(sizes: Sequence[int], room: int) -> list[int]:
     return shares
 
 
-def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptSet) -> Document:
+def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptSet) -> _Part:
     text, total = document.text, len(document.text)
     shown_chars = total
     while shown_chars:
         mark = prompts.render("cut", shown=shown_chars, total=total)
         size = count_tokens(material(f"{text[:shown_chars]}\n{mark}"))
         if size <= tokens:
-            return document.model_copy(update={"text": f"{text[:shown_chars]}\n{mark}"})
+            part = document.model_copy(update={"text": f"{text[:shown_chars]}\n{mark}"})
+            return _Part(part, _after(text, shown_chars), is_complete=False)
         shown_chars = min(shown_chars - 1, int(shown_chars * tokens / size))
     raise ContextWindowError(
         f"the context window of {model.name} is too small for document {document.number};"
         " ask for fewer documents (top_k) or give the model a larger one"
     )
+
+
+def _after(text: str, shown_chars: int) -> str:
+    """What follows the beginning of a text, and a little of what stands before that."""
+    start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
+    return text[text.find(" ", start, shown_chars) + 1 or start :]
 
 
 def _bytes(text: str) -> int:

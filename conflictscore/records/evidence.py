@@ -135,7 +135,8 @@ class EvidenceLabel(Record):
     failure: FailureKind | None = None
     """The kind of ``error``, for code; set with it, by default ``failed``."""
     document_cut: bool = False
-    """Whether the judge saw only the beginning of the document, for want of room."""
+    """Whether the judge saw only parts of the document, those nearest to the claim, for want of
+    room."""
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None

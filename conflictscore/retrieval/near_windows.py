@@ -7,7 +7,7 @@ query are shown (BM25). So the whole text is searched, wherever in it the decisi
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from conflictscore.retrieval.token_windows import LEAST_TOKENS, MARK, TokenWindow, cut_windows
@@ -36,6 +36,8 @@ class NearParts(NamedTuple):
     """They stand in the text's order, with a mark between those that are apart."""
     chars: int
     """How many characters of the text they hold."""
+    rest: str
+    """What is not shown, in the text's order, with the same mark between its parts."""
     is_complete: bool
     """Whether each query shares a word with the text; where one does not, such as in another
     language, nothing tells which part would speak to it."""
@@ -88,7 +90,10 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
         chosen.add(number)
     spans = list(_merged([cut.windows[number] for number in sorted(chosen)]))
     shown = MARK.join(text[start:end].strip() for start, end in spans)
-    return NearParts(shown, sum(end - start for start, end in spans), is_complete=all(met))
+    between = pairwise([0, *chain.from_iterable(spans), len(text)])
+    rest = MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
+    chars = sum(end - start for start, end in spans)
+    return NearParts(shown, chars, rest, is_complete=all(met))
 
 
 _cutting = threading.Lock()

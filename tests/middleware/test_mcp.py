@@ -185,6 +185,10 @@ async def test_an_answer_that_was_not_checked_or_in_part_says_so_first(
         ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: it is missing"),
         ("correct", {"answer": ANSWER}, "give documents to check the answer against"),
         ("ask", {"question": " "}, "question is empty"),
+        ("ask", {}, "ask: question: Field required"),
+        ("score", {"answer": 7}, "score: answer: Input should be a valid string"),
+        ("score", {"answer": ANSWER, "documents": ["x", 7]}, "documents, item 2: "),
+        ("correct", {"answer": ANSWER, "documents": 7}, "correct: documents: "),
     ],
 )
 async def test_a_wrong_call_is_told_what_is_wrong_in_one_line(

@@ -60,8 +60,8 @@ class NliLabeler:
     snippet, and ``score`` its label's calibrated probability. A side that a trap of language makes
     doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at most, so that a
     cascade asks its judge, and ``reasoning`` names the trap. Of a document with more than 128
-    windows those nearest to the claim are read. Where it shares no word with any, the first ones
-    are, and ``document_cut`` says so.
+    windows those nearest to the claim are read, or the first ones where it shares no word with any,
+    and ``document_cut`` says so.
 
     The model runs in this process. That is no call of a language model, and a meter counts none.
     """

@@ -62,7 +62,7 @@ class Premises(NamedTuple):
     Attributes:
         texts: Its windows, each after the title, the date and what leads into it.
         windows: The same windows as they stand in the document.
-        cut: Whether it has more windows than are read, and nothing tells which are near the claim.
+        cut: Whether it has more windows than are read.
     """
 
     texts: tuple[str, ...]
@@ -116,7 +116,7 @@ class CutDocument:
         if not scores.max() > 0:
             return self._whole  # nothing tells which are near
         nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
-        return self._shown([self._windows[n] for n in sorted(nearest)], cut=False)
+        return self._shown([self._windows[n] for n in sorted(nearest)], cut=True)
 
     def _shown(self, windows: Sequence[TokenWindow], *, cut: bool) -> Premises:
         leads = [

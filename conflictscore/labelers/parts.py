@@ -1,0 +1,82 @@
+"""Reading a document that no prompt has room for: to its end, a part in each call.
+
+The parts nearest to the claims are read first, then the rest in its order. A decisive line need not
+share a word with the claim, so nothing but reading all tells what a document says. Where that would
+take too many calls, the nearest parts alone are read, and the label says so (``document_cut``).
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from conflictscore.models.fitting import Choose, Fitted
+from conflictscore.prompts import material
+from conflictscore.records import Document, EvidenceLabel, Label
+
+MOST_PARTS = 4
+"""The most parts that a document is read in; each costs a call for each claim or batch."""
+_TITLE_CHARS = 300
+_SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
+
+Fit = Callable[[Document, Choose | None], Fitted]
+"""Fits a document into a judge's prompt."""
+
+
+class Parts(NamedTuple):
+    """A document as a judge is shown it."""
+
+    texts: tuple[str, ...]
+    """A prompt each; a single one where it fits."""
+    cut: bool
+    """Whether there is more that is not read."""
+
+
+def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
+    """The parts of a document that are read; ``choose`` names those nearest to the claims.
+
+    Raises:
+        ContextWindowError: There is no room for any.
+    """
+    fitted = fit(document, choose)
+    first = as_shown(fitted.documents[0])
+    rest = fitted.rests.get(document.number, "")
+    texts = [first]
+    most_chars = len(document.text)
+    while rest.strip():
+        if len(texts) == MOST_PARTS or len(rest) > most_chars:
+            return Parts((first,), cut=True)
+        fitted = fit(document.model_copy(update={"text": rest}), None)
+        texts.append(as_shown(fitted.documents[0]))
+        rest, before = fitted.rests.get(document.number, ""), rest
+        # a part has room for at most twice as many characters as another, in another language
+        most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
+    return Parts(tuple(texts), cut=False)
+
+
+async def label_of_parts(
+    labels: Sequence[EvidenceLabel],
+    ask_again: Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]],
+) -> EvidenceLabel:
+    """The label of a document whose parts have these labels, the nearest part's first.
+
+    That is the side that its parts take. Where they take both, the judge is asked again, with the
+    parts around what it quoted; if it still takes none, the most certain part decides, or else the
+    nearest. A part without a label leaves the document without one.
+    """
+    [first, *_] = labels
+    unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
+    if unread is not None:
+        return unread
+    sided = [label for label in labels if label.label in _SIDES]
+    if len({label.label for label in sided}) < 2:
+        return next(iter(sided), first)
+    snippets = [label.snippet for label in sided if label.snippet]
+    again = await ask_again(snippets) if snippets else None
+    if again is not None and again.label in _SIDES:
+        return again
+    return max(sided, key=lambda label: label.score or 0)
+
+
+def as_shown(document: Document) -> str:
+    """Title and text as a judge reads them, safe to stand between marks."""
+    title = document.title.strip()[:_TITLE_CHARS]
+    return material(f"{title}\n\n{document.text}" if title else document.text)

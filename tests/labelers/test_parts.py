@@ -1,0 +1,100 @@
+"""A document that is too long for a judge's prompt is read to its end, part by part."""
+
+import pytest
+
+from conflictscore.errors import ProviderError
+from conflictscore.labelers import make_labeler
+from conflictscore.labelers.parts import MOST_PARTS
+from conflictscore.models import UsageMeter
+from conflictscore.records import EvidenceLabel, Label
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.labelers.batching.talk import asked, batch_reply
+from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
+from tests.models.calling import calling
+from tests.world import step_of
+
+CLAIM = claim("The harbour bridge was opened in 1932.")
+FOG = "Fog lay on the sea. " * 2500
+NEAR = "The harbour bridge was opened in 1932. "
+FAR = "Queen Maud cut a ribbon on 3 May 1940, so that carriages could cross."
+"""It shares no word with the claim."""
+
+
+class Reader:
+    """A judge that sees what a prompt shows: the year of NEAR supports, that of FAR contradicts.
+
+    If it sees both, FAR has the last word.
+    """
+
+    def __init__(self, *, fails_on: str = "\0") -> None:
+        self.prompts: list[str] = []
+        self.fails_on = fails_on
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        self.prompts.append(prompt)
+        if self.fails_on in prompt:
+            return Fault(400)
+        label, snippet = "IRRELEVANT", ""
+        if "bridge was opened in 1932. Fog" in prompt:
+            label, snippet = "SUPPORTS", NEAR.strip()
+        if FAR in prompt:
+            label, snippet = "CONTRADICTS", FAR
+        match step_of(prompt):
+            case "choice":
+                return letter({"SUPPORTS": "A", "CONTRADICTS": "B"}.get(label, "C"))
+            case "batch":
+                fields = {"snippet": snippet, "reason": "Read it.", "answer": label}
+                return batch_reply(
+                    [{"claim": int(its_id), **fields} for its_id in asked(request).claims]
+                )
+        return verdict(label, snippet=snippet)
+
+
+async def judged(labeler: str, text: str, reader: Reader) -> EvidenceLabel:
+    with OpenAIServer(reader) as server:
+        judge = make_labeler(labeler, calling(server, context_window=8192), PROMPTS)
+        return await judge.label(CLAIM, document(text), UsageMeter())
+
+
+@pytest.mark.parametrize("labeler", ["json", "choice", "per-document"])
+class TestEveryJudge:
+    async def test_finds_a_last_line_that_shares_no_word_with_the_claim(self, labeler: str) -> None:
+        label = await judged(labeler, FOG + FAR, reader := Reader())
+
+        assert label.label is Label.CONTRADICTS
+        assert not label.document_cut
+        assert 2 <= len(reader.prompts) <= MOST_PARTS
+
+    async def test_makes_one_call_for_a_document_that_fits(self, labeler: str) -> None:
+        label = await judged(labeler, NEAR + FOG[:2000], reader := Reader())
+
+        assert label.label is Label.SUPPORTS
+        assert len(reader.prompts) == 1
+
+    async def test_reads_the_rest_of_one_whose_nearest_part_takes_no_side(
+        self, labeler: str
+    ) -> None:
+        nearest = "The harbour bridge is long. "
+
+        label = await judged(labeler, nearest + FOG + FAR, reader := Reader())
+
+        assert label.label is Label.CONTRADICTS
+        assert "The harbour bridge is long." in reader.prompts[0]
+
+
+@pytest.mark.parametrize("labeler", ["json", "per-document"])
+async def test_where_parts_take_both_sides_the_judge_sees_what_it_quoted_together(
+    labeler: str,
+) -> None:
+    label = await judged(labeler, NEAR + FOG + FAR, reader := Reader())
+
+    assert label.label is Label.CONTRADICTS
+    assert NEAR.strip() in reader.prompts[-1]
+    assert FAR in reader.prompts[-1]
+
+
+@pytest.mark.parametrize("labeler", ["json", "per-document"])
+async def test_one_of_which_a_part_cannot_be_read_has_no_label(labeler: str) -> None:
+    with pytest.raises(ProviderError):
+        await judged(labeler, NEAR + FOG + FAR, Reader(fails_on=FAR))
