@@ -10,6 +10,7 @@ from functools import partial, update_wrapper
 from typing import Any, Unpack, cast
 
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
@@ -19,6 +20,7 @@ from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 from conflictscore.loop.state import GeneratedAnswer, RagState, RunContext, documents_of
 from conflictscore.middleware.answer_forms import answer_text, in_its_form, no_text, why_not_rebuilt
+from conflictscore.middleware.chains import function_of
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     OnEvent,
@@ -39,14 +41,14 @@ Sources = Iterable[DocumentLike]
 
 @explicit_kwargs(CorrectionOptions)
 def self_correct(
-    function: None = None,
+    chain: Runnable[Any, Any] | None = None,
     /,
     *,
     retriever: BaseRetriever | None = None,
     require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
-) -> Callable[[Callable[..., Any]], Any]:
+) -> Any:
     """Decorate a function of a question and documents, so that it looks again where they disagree.
 
     ```python
@@ -74,7 +76,10 @@ def self_correct(
     functions.
 
     Args:
-        function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
+        chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
+            function like the decorated one. It is invoked with ``question`` (also as ``query`` and
+            ``input``) and ``documents`` (also as ``context``). To decorate a function, give
+            settings alone: ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed where every call brings documents.
         require: How far an answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
             is refused by an ``UncheckedAnswerError``, one that states nothing passes.
@@ -88,7 +93,7 @@ def self_correct(
         InputError: A setting is out of range; the question, a document or the answer has no text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
-    if function is not None:
+    if chain is not None and not isinstance(chain, Runnable):
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     check_require(require)
     run_settings, models = split_options(settings)
@@ -102,7 +107,7 @@ def self_correct(
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
         return face(function, open_context, on_event, require)
 
-    return decorate
+    return decorate if chain is None else decorate(function_of(chain))
 
 
 class _Decorated:

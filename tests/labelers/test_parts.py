@@ -7,8 +7,9 @@ from conflictscore.labelers import make_labeler
 from conflictscore.labelers.parts import MOST_PARTS
 from conflictscore.models import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
+from tests.batches import batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.labelers.batching.talk import asked, batch_reply
+from tests.labelers.batching.talk import asked
 from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
 from tests.models.calling import calling
 from tests.world import step_of

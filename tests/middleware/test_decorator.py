@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompt_values import PromptValue
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -290,3 +294,40 @@ def test_a_message_or_a_mapping_comes_back_as_one(
     run = (reply if isinstance(reply, dict) else reply.response_metadata)["conflictscore"]
     assert run["flipped"]
     assert run.get("first_answer", "It was lit in 1871.") == "It was lit in 1871."
+
+
+# Chains
+
+
+def test_a_chain_is_wrapped_in_one_line(judge: ChatOpenAI) -> None:
+    prompts: list[str] = []
+
+    def say(prompt: PromptValue) -> AIMessage:
+        prompts.append(prompt.to_string())
+        return AIMessage(f"It was lit in {1871 if len(prompts) == 1 else 1874}.")
+
+    chain = ChatPromptTemplate.from_template("{question} {context}") | say | StrOutputParser()
+    answer = self_correct(chain, judge=judge, cache=False, **PAPER)
+
+    text = answer(QUESTION, documents=DISAGREEING)
+
+    assert (text, text.run.checked) == ("It was lit in 1874.", "fully")
+    assert QUESTION in prompts[0]
+    assert all(document["text"] in prompts[0] for document in DISAGREEING)
+
+
+def test_a_chain_that_joins_documents_itself_gets_those_of_langchain(judge: ChatOpenAI) -> None:
+    join = RunnableLambda(lambda given: [text.page_content for text in given["documents"]])
+    chain = join | (lambda texts: "It was lit in 1871." if len(texts) == len(DISAGREEING) else "")
+
+    run = self_correct(chain, judge=judge, cache=False, **PAPER).run(QUESTION, DISAGREEING)
+
+    assert run["first_answer"] == "It was lit in 1871."
+
+
+def test_a_chain_that_finds_its_documents_itself_is_refused(judge: ChatOpenAI) -> None:
+    prompt = ChatPromptTemplate.from_template("{question} {context}")
+    chain = {"context": Shelf(), "question": RunnablePassthrough()} | prompt
+
+    with pytest.raises(ConfigurationError, match="takes the question alone"):
+        self_correct(chain, judge=judge)

@@ -1,0 +1,51 @@
+"""A LangChain chain of a question and documents, as a function of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.documents import Document as Retrieved
+from langchain_core.runnables import Runnable
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Document
+
+_QUESTION_NAMES = ("question", "query", "input")
+_DOCUMENTS_NAMES = ("documents", "context")
+_ALONE = {"root"}
+"""The fields of a chain that takes one value, such as the question, and finds its documents."""
+
+
+def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
+    """The chain as a function, which invokes it with a mapping.
+
+    The question is its ``question``, ``query`` and ``input``; the documents are its ``documents``
+    and ``context``: a text where the chain says that it takes one, as a prompt does, else
+    LangChain's documents. Further keywords are further fields.
+
+    Raises:
+        ConfigurationError: The chain takes one value, so that no documents can be given to it.
+    """
+    schema = chain.get_input_jsonschema()
+    fields = schema.get("properties", {})
+    if set(fields) == _ALONE or schema.get("type", "object") != "object":
+        raise ConfigurationError(
+            "the chain takes the question alone, so its documents cannot be checked; give one that"
+            " takes a question and documents, such as prompt | model, and its retriever as"
+            " retriever="
+        )
+    takes_text = {name for name, field in fields.items() if field.get("type") == "string"}
+
+    def answer(question: str, documents: Sequence[Document], **more: Any) -> Any:
+        text, retrieved = PromptSet.load().documents(documents), [*map(_retrieved, documents)]
+        evidence = {name: text if name in takes_text else retrieved for name in _DOCUMENTS_NAMES}
+        return chain.invoke({**more, **dict.fromkeys(_QUESTION_NAMES, question), **evidence})
+
+    answer.__name__ = answer.__qualname__ = chain.get_name()
+    return answer
+
+
+def _retrieved(document: Document) -> Retrieved:
+    """The document as LangChain has it."""
+    about = {"title": document.title, "source": document.url}
+    return Retrieved(document.text, metadata={**document.metadata, **about})
