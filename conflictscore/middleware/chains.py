@@ -6,7 +6,6 @@ from typing import Any
 from langchain_core.documents import Document as Retrieved
 from langchain_core.runnables import Runnable
 
-from conflictscore.errors import ConfigurationError
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
 
@@ -21,22 +20,17 @@ def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
 
     The question is its ``question``, ``query`` and ``input``; the documents are its ``documents``
     and ``context``: a text where the chain says that it takes one, as a prompt does, else
-    LangChain's documents. Further keywords are further fields.
-
-    Raises:
-        ConfigurationError: The chain takes one value, so that no documents can be given to it.
+    LangChain's documents. Further keywords are further fields. A chain that takes one value, as one
+    that searches for itself does, gets the question.
     """
     schema = chain.get_input_jsonschema()
     fields = schema.get("properties", {})
-    if set(fields) == _ALONE or schema.get("type", "object") != "object":
-        raise ConfigurationError(
-            "the chain takes the question alone, so its documents cannot be checked; give one that"
-            " takes a question and documents, such as prompt | model, and its retriever as"
-            " retriever="
-        )
+    takes_one = set(fields) == _ALONE or schema.get("type", "object") != "object"
     takes_text = {name for name, field in fields.items() if field.get("type") == "string"}
 
     def answer(question: str, documents: Sequence[Document], **more: Any) -> Any:
+        if takes_one:
+            return chain.invoke(question)
         text, retrieved = PromptSet.load().documents(documents), [*map(_retrieved, documents)]
         evidence = {name: text if name in takes_text else retrieved for name in _DOCUMENTS_NAMES}
         return chain.invoke({**more, **dict.fromkeys(_QUESTION_NAMES, question), **evidence})

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
-from typing import Any, Unpack, cast
+from typing import Any, Unpack, cast, overload
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
@@ -37,6 +37,30 @@ from conflictscore.threads import on_home_loop, run_once
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
+
+
+@overload
+def self_correct(
+    chain: None = None,
+    /,
+    *,
+    retriever: BaseRetriever | None = None,
+    require: Require | None = None,
+    on_event: OnEvent | None = None,
+    **settings: Unpack[CorrectionOptions],
+) -> Callable[[Callable[..., Any] | Runnable[Any, Any]], Any]: ...
+
+
+@overload
+def self_correct(
+    chain: Runnable[Any, Any],
+    /,
+    *,
+    retriever: BaseRetriever | None = None,
+    require: Require | None = None,
+    on_event: OnEvent | None = None,
+    **settings: Unpack[CorrectionOptions],
+) -> Any: ...
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -78,8 +102,8 @@ def self_correct(
     Args:
         chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
             function like the decorated one. It is invoked with ``question`` (also as ``query`` and
-            ``input``) and ``documents`` (also as ``context``). To decorate a function, give
-            settings alone: ``@self_correct(…)``.
+            ``input``) and ``documents`` (also as ``context``), or with the question alone where it
+            takes one value. To decorate a function, give settings alone: ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed where every call brings documents.
         require: How far an answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
             is refused by an ``UncheckedAnswerError``, one that states nothing passes.
@@ -101,13 +125,14 @@ def self_correct(
         partial(open_run, models.pop("judge", None), retriever, run_settings, **models)
     )
 
-    def decorate(function: Callable[..., Any]) -> Any:
+    def decorate(function: Callable[..., Any] | Runnable[Any, Any]) -> Any:
+        function = function_of(function) if isinstance(function, Runnable) else function
         callables = (function, type(function).__call__)
         is_async = any(map(inspect.iscoroutinefunction, callables))
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
         return face(function, open_context, on_event, require)
 
-    return decorate if chain is None else decorate(function_of(chain))
+    return decorate if chain is None else decorate(chain)
 
 
 class _Decorated:

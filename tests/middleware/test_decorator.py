@@ -211,8 +211,8 @@ def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
 
 def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
     with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
-        self_correct(lambda question, documents: "")  # type: ignore[arg-type]
-    answer: Any = self_correct(retriever="serper")  # type: ignore[arg-type]
+        self_correct(lambda question, documents: "")  # type: ignore[call-overload]
+    answer: Any = self_correct(retriever="serper")  # type: ignore[call-overload]
     with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval"):
         answer(lambda question, documents: "")("When?")
 
@@ -317,17 +317,29 @@ def test_a_chain_is_wrapped_in_one_line(judge: ChatOpenAI) -> None:
 
 
 def test_a_chain_that_joins_documents_itself_gets_those_of_langchain(judge: ChatOpenAI) -> None:
-    join = RunnableLambda(lambda given: [text.page_content for text in given["documents"]])
-    chain = join | (lambda texts: "It was lit in 1871." if len(texts) == len(DISAGREEING) else "")
+    def join(given: dict[str, Any]) -> list[str]:
+        return [text.page_content for text in given["documents"]]
+
+    chain = RunnableLambda(join) | (
+        lambda texts: "It was lit in 1871." if len(texts) == len(DISAGREEING) else ""
+    )
 
     run = self_correct(chain, judge=judge, cache=False, **PAPER).run(QUESTION, DISAGREEING)
 
     assert run["first_answer"] == "It was lit in 1871."
 
 
-def test_a_chain_that_finds_its_documents_itself_is_refused(judge: ChatOpenAI) -> None:
+def test_a_chain_that_searches_for_itself_gets_the_question_alone(judge: ChatOpenAI) -> None:
     prompt = ChatPromptTemplate.from_template("{question} {context}")
     chain = {"context": Shelf(), "question": RunnablePassthrough()} | prompt
+    asked: list[str] = []
 
-    with pytest.raises(ConfigurationError, match="takes the question alone"):
-        self_correct(chain, judge=judge)
+    def say(prompt: PromptValue) -> str:
+        asked.append(prompt.to_string())
+        return "It was lit in 1871."
+
+    decorate = self_correct(retriever=Shelf(), judge=judge, cache=False, **PAPER)
+    run = decorate(chain | say).run(QUESTION)
+
+    assert run["first_answer"] == "It was lit in 1871."
+    assert asked[0].startswith(f"Human: {QUESTION}")
