@@ -85,6 +85,8 @@ class JsonJudge:
     async def _ask(
         self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool
     ) -> EvidenceLabel:
+        """Ask once; the label is that of the document, or of the part that the prompt shows."""
+
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")
             return EvidenceLabel(

@@ -90,10 +90,14 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
         chosen.add(number)
     spans = list(_merged([cut.windows[number] for number in sorted(chosen)]))
     shown = MARK.join(text[start:end].strip() for start, end in spans)
-    between = pairwise([0, *chain.from_iterable(spans), len(text)])
-    rest = MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
     chars = sum(end - start for start, end in spans)
-    return NearParts(shown, chars, rest, is_complete=all(met))
+    return NearParts(shown, chars, _rest(text, spans), is_complete=all(met))
+
+
+def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text without these spans of it, with a mark between the parts that are left."""
+    between = pairwise([0, *chain.from_iterable(spans), len(text)])
+    return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 
 
 _cutting = threading.Lock()
