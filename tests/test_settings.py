@@ -137,7 +137,7 @@ RETRYING: Runnable[Any, Any] = CHAT.with_retry()
         lambda: create_conflict_scorer(RETRYING),  # type: ignore[arg-type]
         lambda: SelfCorrectingChatModel(RETRYING),  # type: ignore[arg-type]
         lambda: SelfCorrectingChatModel(CHAT, judge=RETRYING),
-        lambda: self_correct(judge=RETRYING),  # type: ignore[arg-type]
+        lambda: self_correct(judge=RETRYING),  # type: ignore[call-overload]
         lambda: ConflictScoreMiddleware(judge=RETRYING),  # type: ignore[arg-type]
     ],
 )
