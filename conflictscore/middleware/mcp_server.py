@@ -105,7 +105,7 @@ class _Server(MCPServer[Any]):
 
 
 def _about_argument(problem: ErrorDetails) -> str:
-    """What is wrong with an argument, by its name and the place in it."""
+    """The problem of an argument, by its name and the place in it."""
     [argument, *places] = [place for place in problem["loc"] if not _is_form(place)] or ["call"]
     number = next((f", item {place + 1}" for place in places if isinstance(place, int)), "")
     return f"{argument}{number}: {problem['msg']}"

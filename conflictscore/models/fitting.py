@@ -16,7 +16,7 @@ _MARGIN = 1.15
 """Chat templates, and tokenizers that differ from the one counted with, take a little more."""
 _OVERHEAD_TOKENS = 48
 _REPEATED_CHARS = 300
-"""What is not shown begins so far before the end of what is, so that no sentence is halved."""
+"""The rest begins so far before the end of the part that is shown, so no sentence is halved."""
 
 
 class Excerpt(Protocol):
@@ -32,7 +32,7 @@ class Excerpt(Protocol):
 
     @property
     def rest(self) -> str:
-        """What is not shown of the document, in its order."""
+        """The text that is not shown of the document, in its order."""
 
     @property
     def is_complete(self) -> bool:
@@ -156,7 +156,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """What follows the beginning of a text, and a little of what stands before that."""
+    """The text after its beginning, with a little of the end of that."""
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]
 

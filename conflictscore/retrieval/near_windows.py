@@ -37,7 +37,7 @@ class NearParts(NamedTuple):
     chars: int
     """How many characters of the text they hold."""
     rest: str
-    """What is not shown, in the text's order, with the same mark between its parts."""
+    """The text that is not shown, in its order, with the same mark between its parts."""
     is_complete: bool
     """Whether each query shares a word with the text; where one does not, such as in another
     language, nothing tells which part would speak to it."""
