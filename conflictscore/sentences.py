@@ -51,6 +51,8 @@ _MAY_END = frozenset(
 """Abbreviations that end a sentence only before a word that opens one."""
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
+_LONGEST_NEVER_ENDING = 10
+"""Characters of the longest of these with what stands before it."""
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
 """Letters. Before a number, most words of up to four are abbreviations ("obr. 3")."""
 _LONGEST_ORDINAL = 3  # digits; a number of four is a year, and years end sentences
@@ -101,7 +103,8 @@ def sentence_ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         end = match.end()
         cited = match["cited"] or match["cited_cjk"] or ""
-        rest = text[_end_of(_OPENING, text, end) :][:_NEARBY]
+        opens = _end_of(_OPENING, text, end)
+        rest = text[opens : opens + _NEARBY]
         goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
         if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
             end -= len(cited)
@@ -131,9 +134,10 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     if match[0].rstrip("*_") != ".":  # of all marks only this one shortens words
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
-    last_word = _LAST_WORD.search(before)
-    word = last_word[0] if last_word else ""
-    if _NEVER_ENDS.search(before) or (word == before and (word.isdecimal() or len(word) == 1)):
+    word = _last_word(before)
+    # at its longest an abbreviation reaches so far back: "^" still is the beginning of the text
+    abbreviates = _NEVER_ENDS.search(before, max(0, len(before) - _LONGEST_NEVER_ENDING))
+    if abbreviates or (word == before and (word.isdecimal() or len(word) == 1)):
         return True
     if rest[:1].isdigit():
         return _goes_before_a_number(word)
@@ -144,6 +148,13 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     if len(word) == 1 and word.isalpha():
         return _is_initial(before, rest)
     return _may_be_short(word) and not _NAME_OR_OPENER.match(rest)
+
+
+def _last_word(text: str) -> str:
+    """The word that a text ends with, without brackets and quotation marks before it."""
+    blank = max(text.rfind(" ", 0, -1), 0)
+    match = _LAST_WORD.search(text, blank)
+    return match[0] if match else ""
 
 
 def _is_ordinal(number: str, before: str, rest: str) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from conflictscore.answering.answer_replies import copied
-from conflictscore.answering.claim_coverage import gaps_of, unclaimed_in
+from conflictscore.answering.claim_coverage import UnclaimedPart, gaps_of, unclaimed_in
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.json_claims import claims_of_values
@@ -197,17 +197,20 @@ async def _with_the_rest(
     that they claim nothing decides nothing: what they hold does.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
+    parts_left: Sequence[UnclaimedPart] | None = parts
     failure_note = ""
     if parts:
         try:
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = _with_more(located_claims, texts, answer)
+            parts_left = None  # with other claims they are others
         except (ProviderError, BudgetError) as failure:
             if not located_claims:
                 raise
             failure_note = f" ({failure})"
-    gaps = await _off_the_loop(gaps_of, answer, located_claims, question, failure_note)
+    find_gaps = partial(gaps_of, parts=parts_left)
+    gaps = await _off_the_loop(find_gaps, answer, located_claims, question, failure_note)
     claims = _asserting(located_claims)
     if located_claims and not claims.claims and not gaps:
         gaps = (_NOTHING,)

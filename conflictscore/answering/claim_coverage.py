@@ -91,7 +91,12 @@ def unclaimed_in(
 
 
 def gaps_of(
-    answer: str, placed: Sequence[Placed], question: str = "", failure: str = ""
+    answer: str,
+    placed: Sequence[Placed],
+    question: str = "",
+    failure: str = "",
+    *,
+    parts: Sequence[UnclaimedPart] | None = None,
 ) -> tuple[Gap, ...]:
     """Parts of an answer that stand in none of its claims, and claims that go beyond it.
 
@@ -100,6 +105,7 @@ def gaps_of(
         placed: Its claims with their places.
         question: What was asked.
         failure: Why the splitter could not be asked about the rest, as the end of a sentence.
+        parts: What :func:`unclaimed_in` gives for these claims; None where nobody has asked it.
     """
     if not placed:
         if states_nothing(answer, question):
@@ -108,6 +114,7 @@ def gaps_of(
         note = f"it states something, and no claims were read from it{failure}"
         return (Gap(kind=GapKind.NO_CLAIMS, note=note),)
     claims, spans = [text for text, _ in placed], [span for _, span in placed]
+    parts = unclaimed_parts(answer, claims, spans, question) if parts is None else parts
     unclaimed = [
         Gap(
             kind=GapKind.UNCLAIMED,
@@ -115,7 +122,7 @@ def gaps_of(
             f" claim{failure}",
             passage=(part.start, part.end),
         )
-        for part in unclaimed_parts(answer, claims, spans, question)
+        for part in parts
     ]
     beyond = [
         Gap(

@@ -21,7 +21,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.loop.state import RagState, RunContext, RunRuntime
+from conflictscore.loop.state import RagState, RunContext, RunRuntime, StateOfRecords
 from conflictscore.loop.time_budget import time_left, timed
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.threads import deadline, on_own_loop, thread_callback
@@ -79,7 +79,7 @@ class Binding:
             seconds_left = time_left(state, context)
             long = _is_long(state) and _is_own(context.labeler)
             with deadline(seconds_left, context.settings.budget_seconds):
-                working = node(state, runtime)
+                working = node(cast("RagState", StateOfRecords(state)), runtime)
                 update = await (on_own_loop(working) if long else working)
             state_after = cast("RagState", {**state, **update})
             return update | {"timings": timed(state_after, name, time.perf_counter() - start)}

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from typing_extensions import TypeIs
+
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -88,6 +90,20 @@ class StagedLabeler(Labeler, Protocol):
         cache: ContentCache | None = None,
     ) -> None:
         """Judge pairs as ``TableLabeler.label_all`` does, with each stage's verdicts cached."""
+
+
+def judges_many(labeler: Labeler) -> TypeIs[TableLabeler]:
+    """Whether a labeler is a :class:`TableLabeler`, by the method that it adds.
+
+    ``isinstance`` looks at each member of the protocol anew, which costs more than a lookup in the
+    cache of verdicts.
+    """
+    return hasattr(labeler, "label_all")
+
+
+def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
+    """Whether a labeler is a :class:`StagedLabeler`, as :func:`judges_many`."""
+    return hasattr(labeler, "label_in_stages")
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]

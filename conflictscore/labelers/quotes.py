@@ -94,7 +94,9 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
-    whole, spans = found_in(verdict.snippet or "", document)
+    if not verdict.snippet:
+        return _nearest(claim.text, material(document.text)) or None
+    whole, spans = found_in(verdict.snippet, document)
     passage = MARK.join(" ".join(whole[start:end].split()) for start, end in spans)
     if passage and len(passage) <= LONGEST_PASSAGE:
         return passage
@@ -104,22 +106,32 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 def _nearest(claim: str, text: str) -> str:
     """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
-    sentences, claim_words = _sentences(text), set(terms_in(claim))
+    sentences, claim_words = _sentences(text), frozenset(terms_in(claim))
     texts = [sentence for sentence, _ in sentences]
-    best, worth = " ".join(texts), (-1.0, -1.0)
-    if len(best) <= LONGEST_PASSAGE:
-        return best
+    whole = " ".join(texts)
+    if len(whole) <= LONGEST_PASSAGE:
+        return whole
     shared_words = [claim_words & terms for _, terms in sentences]
     spread = Counter(word for words in shared_words for word in words)
     weight = {word: log(1 + len(texts) / count) for word, count in spread.items()}
+    worth_by_words: dict[frozenset[str], float] = {}
+
+    def worth_of(words: frozenset[str]) -> float:
+        if words not in worth_by_words:
+            worth_by_words[words] = fsum(map(weight.__getitem__, words))
+        return worth_by_words[words]
+
+    best, most = (0, 0), (-1.0, -1.0)
     for first, last in _rows(texts):
-        if spread and not shared_words[first]:
+        own = shared_words[first]
+        if spread and not own:
             continue  # the row that begins with the next sentence has the same words
-        has = set[str]().union(*shared_words[first:last])
-        its = fsum(weight[word] for word in has), fsum(weight[word] for word in shared_words[first])
-        if its > worth:
-            best, worth = " ".join(texts[first:last]), its
-    return best
+        worth = worth_of(own.union(*shared_words[first + 1 : last])), worth_of(own)
+        if worth > most:
+            best, most = (first, last), worth
+        if not spread:
+            break  # no row has any of the words
+    return " ".join(texts[slice(*best)])
 
 
 def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -133,7 +145,7 @@ def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
         length -= 1 + len(sentence)
 
 
-@lru_cache(maxsize=32)  # all claims of an answer are compared with the same documents
+@lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
 def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Sentences with their terms, each on one line; one that is too long to show is cut up."""
     starts = [*sentence_starts(text), len(text)]

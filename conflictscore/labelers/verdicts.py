@@ -8,7 +8,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, FailureKind, ProviderError
-from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
+from conflictscore.labelers.protocol import (
+    Labeler,
+    Pair,
+    StagedLabeler,
+    TableLabeler,
+    judges_in_stages,
+    judges_many,
+)
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import neutral
@@ -83,7 +90,7 @@ async def judging(
         reason, failure = _NOT_TOLD, FailureKind.FAILED
         begin_cost()
         try:
-            if isinstance(labeler, StagedLabeler):
+            if judges_in_stages(labeler):
                 await labeler.label_in_stages(pairs, meter, judged, cache)
             else:
                 with breaker.watching():
@@ -94,7 +101,7 @@ async def judging(
             judged(unlabelled(pair, reason, failure))
 
     pairs_left = list(waiting.values())
-    if pairs_left and isinstance(labeler, TableLabeler | StagedLabeler):
+    if pairs_left and (judges_in_stages(labeler) or judges_many(labeler)):
         return [partial(judge_table, labeler, pairs_left)]
     return [partial(judge_one, pair) for pair in pairs_left]
 
@@ -153,7 +160,7 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     are a caller's. So its verdict belongs to all claims that were asked about the document with it,
     and nobody gets it who asks about others.
     """
-    if isinstance(labeler, StagedLabeler) or labeler.identity is None:
+    if judges_in_stages(labeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)
     claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
@@ -181,7 +188,7 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
 
 def _reads_many(labeler: Labeler) -> bool:
     """Whether a labeler judges several claims in a call, as its identity says (``at_once``)."""
-    if isinstance(labeler, StagedLabeler) or labeler.identity is None:
+    if judges_in_stages(labeler) or labeler.identity is None:
         return False
     return "at_once" in labeler.identity
 

@@ -6,7 +6,7 @@ prompts and limits are in the run's context, which is never stored.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langchain_core.retrievers import BaseRetriever
@@ -242,16 +242,52 @@ class RunContext:
         }
 
 
+def unheard(event: Any) -> None:
+    """Takes the events of a run that nobody listens to."""
+
+
 @dataclass(frozen=True)
 class RunRuntime:
     """A node's context and event stream."""
 
     context: RunContext
-    stream_writer: Callable[[Any], None] = field(default=lambda event: None)
+    stream_writer: Callable[[Any], None] = unheard
+
+
+class StateOfRecords(dict[str, Any]):
+    """A state whose records are made of their JSON at most once.
+
+    Steps read the same documents, claims and labels again and again, and checking them costs more
+    than all else that a step does beside its calls.
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self._made: dict[str, tuple[object, tuple[Any, ...]]] = {}
+
+    def updated(self, update: Mapping[str, Any]) -> Self:
+        """The state after an update; the records of fields that it leaves alone stay made."""
+        state_after = type(self)({**self, **update})
+        state_after._made = self._made
+        return state_after
+
+    def records(self, kind: type[R], field: str) -> tuple[R, ...]:
+        """The records of a field, each of one kind."""
+        plain = self.get(field, ())
+        made_of, records = self._made.get(field, (None, ()))
+        if made_of is not plain:
+            records = tuple(map(kind.model_validate, plain))
+            self._made[field] = (plain, records)
+        return records
 
 
 def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:
-    return lambda state: tuple(map(kind.model_validate, state.get(field, ())))
+    def read(state: Mapping[str, Any]) -> tuple[R, ...]:
+        if isinstance(state, StateOfRecords):
+            return state.records(kind, field)
+        return tuple(map(kind.model_validate, state.get(field, ())))
+
+    return read
 
 
 documents_of = _reader(Document, "documents")

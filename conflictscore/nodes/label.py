@@ -18,6 +18,7 @@ from conflictscore.loop.state import (
     documents_of,
     may_be_given_up,
     spent,
+    unheard,
 )
 from conflictscore.loop.time_budget import spare_time, time_left
 from conflictscore.models.usage import UsageMeter
@@ -130,6 +131,8 @@ def _extended(
 
 
 def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
+    if runtime.stream_writer is unheard:
+        return unheard
     return lambda verdict: runtime.stream_writer({"event": "label", **verdict.to_json()})
 
 

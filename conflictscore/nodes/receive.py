@@ -10,6 +10,9 @@ from conflictscore.loop.state import RagState, RunRuntime
 from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
 
+_LONG_CHARS = 4000
+"""Characters of documents from which comparing them takes a thread."""
+
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Number the documents, mark near-duplicates, and take the answer as the draft."""
@@ -22,7 +25,10 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
-    documents = await asyncio.to_thread(mark_duplicates, documents)
+    if sum(len(document.text) for document in documents) < _LONG_CHARS:
+        documents = mark_duplicates(documents)  # takes no longer than to wake a thread
+    else:
+        documents = await asyncio.to_thread(mark_duplicates, documents)
     return {
         **EMPTY_RUN,
         "documents": [document.to_json() for document in documents],

@@ -69,7 +69,7 @@ def material_line(text: str) -> str:
     return " ".join(material(text).split())
 
 
-@lru_cache(maxsize=16)  # a document is asked about again and again
+@lru_cache(maxsize=64)  # a document is asked about again and again
 def neutral(text: str) -> str:
     """Untrusted text without a control token of a chat template or a mark of our own.
 

@@ -12,7 +12,8 @@ from conflictscore.choices import Disputed
 from conflictscore.errors import FailureKind
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
+_CONTAINERS = frozenset({dict, list, tuple})
+_TEXTLESS = frozenset({int, float, bool, type(None)})
 
 
 def encodable(value: Any) -> Any:
@@ -21,7 +22,11 @@ def encodable(value: Any) -> Any:
     JSON can spell half of a surrogate pair, and models and pages do. No file, database or terminal
     accepts one.
     """
+    if type(value) in _TEXTLESS:
+        return value
     if isinstance(value, str):
+        if value.isascii():  # most are, and asking takes no time
+            return value
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -51,8 +56,9 @@ class Record(BaseModel):
     @model_validator(mode="after")
     def _encodable(self) -> Self:
         fields = vars(self)
-        for name, field in fields.items():
-            if type(field) in _MAY_HOLD_TEXT:  # a label alone has eleven fields, a run thousands
+        for name, field in fields.items():  # a label alone has eleven fields, a run thousands
+            kind = type(field)
+            if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
                 fields[name] = encodable(field)
         return self
 

@@ -94,6 +94,8 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
         InputError: It is none of these, has no text, or a field of the wrong type; names the
             document and the field.
     """
+    if isinstance(item, Document) and _is_clean(item):
+        return item.model_copy(update={"number": number, "duplicate_of": None})
     where = where or f"document {number}"
     fields = {key: value for key, value in _fields_of(item, where).items() if not _is_null(value)}
     metadata = fields.pop("metadata", None) or {}
@@ -111,6 +113,15 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     return Document(
         number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
     )
+
+
+def _is_clean(document: Document) -> bool:
+    """Whether a record is as :func:`as_document` would make it, such as one that it has made."""
+    if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
+        return False
+    names = (document.title, document.url, *document.metadata)
+    texts = (value for value in document.metadata.values() if isinstance(value, str))
+    return all(text == clean_text(text) for text in (*names, *texts))
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:

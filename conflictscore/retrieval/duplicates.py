@@ -46,6 +46,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
 """A letter that is not of ASCII."""
 _WITH_A_LETTER = re.compile(r"(?<!\d)\d*+[^\W\d_]\w*+")
+_WITH_A_STROKE = re.compile(r"(?<!\w)[^\W01]*+[01]\w*+")
 _STROKES = str.maketrans("i10", "llo")
 
 
@@ -144,7 +145,13 @@ def _plain_letters(text: str) -> str:
     text = unicodedata.normalize("NFKD", without_invisibles(text))
     text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
     text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
-    return _WITH_A_LETTER.sub(lambda word: word[0].translate(_STROKES), text.casefold())
+    # every "i" is in a word, but of digits only those beside letters are taken for letters
+    text = text.casefold().replace("i", "l")
+    return _WITH_A_STROKE.sub(lambda word: _WITH_A_LETTER.sub(_in_strokes, word[0]), text)
+
+
+def _in_strokes(word: re.Match[str]) -> str:
+    return word[0].translate(_STROKES)
 
 
 @cache

@@ -4,7 +4,7 @@ import time
 from typing import cast
 
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError
-from conflictscore.loop.state import RagState, RunContext, RunRuntime
+from conflictscore.loop.state import RagState, RunContext, RunRuntime, StateOfRecords
 from conflictscore.loop.time_budget import timed
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.label import label
@@ -33,20 +33,22 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         ConfigurationError: A setting is wrong, so nothing can be scored.
         BudgetError: The budget is used up.
     """
-    runtime = RunRuntime(context)
+    runtime, run_state = RunRuntime(context), StateOfRecords(state)
     try:
         for node in (receive, decompose, label, score, record):
             start = time.perf_counter()
-            update = await node(state, runtime)
-            timings = timed(state, node.__name__, time.perf_counter() - start)
-            state = cast("RagState", {**state, **update, "timings": timings})
+            update = await node(cast("RagState", run_state), runtime)
+            run_state = run_state.updated(update)
+            run_state["timings"] = timed(
+                cast("RagState", run_state), node.__name__, time.perf_counter() - start
+            )
     except (ConfigurationError, BudgetError):
         raise
     except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
         text = " ".join(str(failure).split())
         kind = "" if isinstance(failure, ConflictScoreError) else f"{type(failure).__name__}: "
         return kind + text
-    return state
+    return cast("RagState", run_state)
 
 
 def unscored_reason(report: ConflictReport) -> str | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
 from conflictscore.errors import InputError
-from conflictscore.loop.state import RunContext
-from conflictscore.records import ConflictReport, Usage
+from conflictscore.loop.state import RunContext, attempts_of
+from conflictscore.records import Usage
 from conflictscore.scoring_files.columns import Columns
 from conflictscore.scoring_files.engine import score_answer, unscored_reason
 from conflictscore.scoring_files.input_rows import Row, Source, task_of
@@ -91,11 +91,14 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     state = await score_answer(context, task)
     if isinstance(state, str):  # why the run failed
         return ScoredRow(failed_outcome(row.number, state))
+    scored = attempts_of(state)[0].report
+    if scored is None:
+        return ScoredRow(failed_outcome(row.number, "it was not scored"))
     report = state["report"]
     for claim in report["claims"]:
         for pair in claim["labels"]:
             del pair["cached"]  # a resumed run finds verdicts that the stopped one has paid for
-    error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
+    error = unscored_reason(scored)
     outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))
 
