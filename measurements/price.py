@@ -6,7 +6,8 @@ python -m measurements.price
 
 A scripted endpoint (``tests/fakes``) answers questions over documents of a paragraph, labels by
 OpenAI's API and the default labeler; tokens are those of OpenAI's vocabulary. The plain turn is the
-one call that answers from the same documents. Processor time of the calls themselves is measured by
+one call that answers from the same documents. Of `score-file` what a row makes the interpreter do
+is counted. Processor time of the calls themselves is measured by
 ``measurements.client_loops``, the service by ``measurements.service_load``.
 """
 
@@ -20,6 +21,7 @@ import click
 from conflictscore import create_self_correcting_rag
 from conflictscore.tokens import count_tokens
 from measurements.effort_costs import Town, told, town_documents
+from measurements.row_steps import row_steps
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import scripted_model
 
@@ -119,6 +121,11 @@ def main() -> None:
             f" | {price.calls}"
             f" | {price.read:,} | {price.written:,} | {price.ratio:.1f} | {price.outcome} |"
         )
+    steps = row_steps()
+    click.echo(
+        f"\nA row of `score-file` with two claims and three documents: {steps.calls:,.0f} calls of"
+        f" functions, {steps.records:.0f} records made."
+    )
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
     took = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
-            _write_input(Path(name) / "in.jsonl", rows)
+            write_input(Path(name) / "in.jsonl", rows)
             took.append(_scored(Path(name), way))
     seconds, cpu, peak, size = map(median, zip(*took, strict=True))
     click.echo(
@@ -213,7 +213,8 @@ def _is_worker(pid: int) -> bool:
     return False
 
 
-def _write_input(path: Path, rows: int) -> None:
+def write_input(path: Path, rows: int) -> None:
+    """Write answers of two sentences, each with three documents of 500 characters."""
     with path.open("w", encoding="utf-8") as file:
         for row in range(rows):
             texts = [

@@ -53,14 +53,13 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    @model_validator(mode="after")
-    def _encodable(self) -> Self:
+    def model_post_init(self, _context: Any) -> None:
+        """Make texts encodable; once, when a record is made, and not when another one takes it."""
         fields = vars(self)
         for name, field in fields.items():  # a label alone has eleven fields, a run thousands
             kind = type(field)
             if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
                 fields[name] = encodable(field)
-        return self
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for graph state, caches and logs."""

@@ -3,6 +3,7 @@
 import pytest
 
 from measurements.price import price_of
+from measurements.row_steps import row_steps
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,9 @@ def test_an_answer_costs_no_more_than_it_did(
     assert price.read <= read
     assert price.written <= written
     assert price.outcome == ("fully, changed" if disputed else "fully, kept")
+
+
+def test_a_row_of_a_file_takes_no_more_steps_than_it_did() -> None:
+    steps = row_steps()
+    assert steps.calls <= 13_500
+    assert steps.records <= 100
