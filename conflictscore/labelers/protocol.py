@@ -92,18 +92,18 @@ class StagedLabeler(Labeler, Protocol):
         """Judge pairs as ``TableLabeler.label_all`` does, with each stage's verdicts cached."""
 
 
-def judges_many(labeler: Labeler) -> TypeIs[TableLabeler]:
-    """Whether a labeler is a :class:`TableLabeler`, by the method that it adds.
+def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
+    """Whether a labeler is a :class:`StagedLabeler`, by the method that it adds.
 
     ``isinstance`` looks at each member of the protocol anew, which costs more than a lookup in the
     cache of verdicts.
     """
-    return hasattr(labeler, "label_all")
-
-
-def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
-    """Whether a labeler is a :class:`StagedLabeler`, as :func:`judges_many`."""
     return hasattr(labeler, "label_in_stages")
+
+
+def judges_many(labeler: Labeler) -> TypeIs[TableLabeler | StagedLabeler]:
+    """Whether a labeler takes many pairs at once, by the methods that add to a single one's."""
+    return judges_in_stages(labeler) or hasattr(labeler, "label_all")
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]

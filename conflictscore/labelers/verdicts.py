@@ -101,7 +101,7 @@ async def judging(
             judged(unlabelled(pair, reason, failure))
 
     pairs_left = list(waiting.values())
-    if pairs_left and (judges_in_stages(labeler) or judges_many(labeler)):
+    if pairs_left and judges_many(labeler):
         return [partial(judge_table, labeler, pairs_left)]
     return [partial(judge_one, pair) for pair in pairs_left]
 
