@@ -7,15 +7,18 @@ from functools import cached_property
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from conflictscore.answering.statements import telling_terms
 from conflictscore.loop.framework_messages import is_client_task, question_place
 from conflictscore.loop.state import RagInput
 from conflictscore.loop.turns import turns_in
 from conflictscore.records import Document, Gap, GapKind
 from conflictscore.retrieval.documents import MOST_OF_TOOLS
+from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
+_SHARED_TERMS = 2  # terms of the question in a short result that speaks of what was asked
 _PROSE_WORDS = 40
 _NOTHING_CHARS = 400
 NOTHING_FOUND = re.compile(
@@ -56,7 +59,9 @@ class ChatQuestion:
         gaps = [
             gap
             for place, message in enumerate(self.since)
-            for gap in left_out_of(message, self.sources, is_read=place in places)
+            for gap in left_out_of(
+                message, self.sources, is_read=place in places, question=self.question
+            )
         ]
         if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
             note = f"tools returned more than {MOST_OF_TOOLS:,} documents, and the first were read"
@@ -129,13 +134,13 @@ def unfinished(ending: str) -> Gap:
 
 
 def left_out_of(
-    message: BaseMessage, sources: Collection[str] | None, *, is_read: bool
+    message: BaseMessage, sources: Collection[str] | None, *, is_read: bool, question: str = ""
 ) -> Iterator[Gap]:
     """Parts of a tool's message that the model saw as evidence, and that no document has.
 
     Blocks that are no text (images, files) are never read. A text that gave no document is named
-    where it has some length; short ones are receipts, clocks and sums. Tools that the builder left
-    out by ``sources`` are no evidence by the builder's word.
+    where it has some length, or speaks of what was asked; other short ones are receipts, clocks and
+    sums. Tools that the builder left out by ``sources`` are no evidence by the builder's word.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -147,13 +152,29 @@ def left_out_of(
     if kinds:
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
-    words = len(str(message.text).split())
-    if words >= _LEAST_EVIDENCE and not is_read:
-        if NOTHING_FOUND.search(str(message.text)[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
-            return
+    if not is_read and _is_evidence(message, question):
         note = f"what {name} returned was not read as documents"
         how = "name it in sources, or return an artifact or JSON"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; {how}")
+
+
+def _is_evidence(message: ToolMessage, question: str) -> bool:
+    """Whether a result tells something: it is no receipt, clock or sum, and found something."""
+    text = str(message.text)
+    words = len(text.split())
+    if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
+        return False
+    return words >= _LEAST_EVIDENCE or _speaks_of(message, question)
+
+
+def _speaks_of(message: ToolMessage, question: str) -> bool:
+    """Whether a short result tells about what was asked.
+
+    The receipt of a tool that writes may only repeat it.
+    """
+    name_words = {word.lower() for word in NAME_WORD.findall(message.name or "")}
+    shared = telling_terms(str(message.text)) & telling_terms(question)
+    return len(shared) >= _SHARED_TERMS and name_words.isdisjoint(WRITES)
 
 
 def _is_text(message: BaseMessage) -> bool:

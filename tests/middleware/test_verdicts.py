@@ -18,6 +18,7 @@ from langchain_core.tools import tool
 from conflictscore import correct
 from conflictscore.errors import InputError, UncheckedAnswerError
 from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
+from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 from conflictscore.records import Gap, GapKind, Run
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
@@ -212,3 +213,27 @@ class TestTurn:
         state = agent.invoke(QUESTION)
 
         assert not state.get("conflict_turn")
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "is_named"),
+    [
+        ("ask_expert", "The lamp was first lit in 1874.", True),
+        ("ask_expert", "I do not know.", False),
+        ("calculator", "1874", False),
+        ("save_note", "Saved: when was the lamp first lit?", False),
+    ],
+)
+def test_a_short_result_that_speaks_of_what_was_asked_is_named_where_it_is_not_read(
+    tool: str, result: str, is_named: bool
+) -> None:
+    call = {"name": tool, "args": {}, "id": "1", "type": "tool_call"}
+    messages = [
+        HumanMessage("When was the lamp first lit?"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(result, name=tool, tool_call_id="1"),
+    ]
+
+    gaps = asked_in(messages).left_out
+
+    assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
