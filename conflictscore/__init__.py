@@ -1,4 +1,4 @@
-"""conflictscore: a RAG loop that measures where its sources disagree, and looks again there.
+"""conflictscore: a RAG loop that measures where its sources disagree and corrects those claims.
 
 ```python
 from conflictscore import create_self_correcting_rag

@@ -1,7 +1,7 @@
 """Links, images, HTML, addresses, telephone numbers and other active content in a text.
 
-A client that renders Markdown fetches an image, and so sends the question to whoever wrote the
-document that put it there. So a change of an answer brings none in, and a reason has none.
+A client that renders Markdown fetches images, so a document that smuggles an image into an answer
+learns the question. Corrections therefore add no active content, and reasons contain none.
 """
 
 import re
@@ -16,8 +16,8 @@ _TOP_LEVEL = (
     "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
     "|gov|edu|mil|int|onion"
 )
-"""Endings of host names that a reader's eye, and many programs, take for an address. Those that are
-common words too (it, is, in, to, at, no) are none of them."""
+"""Endings of host names by which readers and many programs recognise an address. Endings that are
+also common words (it, is, in, to, at, no) are left out."""
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
     r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"
@@ -34,7 +34,7 @@ _KINDS = {
     "a link": r"\](?:[(:]|\s\()",
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
-    "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # text that is read in another order
+    "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # reverses text
     "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
@@ -43,7 +43,7 @@ _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """The kind of active content that a text has more of than what it replaces; None for none."""
+    """The kind of active content that a text has more of than the text it replaces, or None."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
@@ -51,7 +51,7 @@ def added_active_content(before: str, after: str) -> str | None:
 
 
 def without_active_content(text: str) -> str:
-    """A text as plain words: addresses and tags are left out, links and images are broken up."""
+    """A text as plain words: without addresses and tags, and with links and images broken up."""
     plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
     plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
     linkless = _PATTERNS["a link"].sub("]", plain)

@@ -1,7 +1,7 @@
-"""Every error that callers can catch, as one tree.
+"""All errors that callers can catch, as one tree.
 
 ```
-ConflictScoreError                 one clear line, safe to show: it never carries a secret
+ConflictScoreError                 one clear line, safe to show: it never contains a secret
 ├── ContextWindowError             a model's context window is too small for what it must read
 ├── InputError                     input that cannot be used; exit code 2
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
@@ -25,54 +25,54 @@ _SECRETS = re.compile(
 )
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
-"""A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
+"""Shorter values, such as ``none``, are placeholders and not keys, and may occur in any word."""
 
 
 class FailureKind(StrEnum):
-    """Why there is no result. Code asks the kind; the sentence beside it is for people.
+    """Why there is no result. Code checks this kind; the sentence stored with it is for people.
 
-    The value is stored with runs, so it stays as it is.
+    Values are stored with runs, so they must not change.
     """
 
     UNREADABLE = "unreadable"
-    """A model replied, but not in the form it was asked for."""
+    """A model replied, but not in the requested form."""
     FAILED = "failed"
-    """Anything else went wrong, and its cause may lie in the text that was asked about."""
+    """Something else failed, possibly because of the text in the request."""
     REFUSED = "refused"
-    """The provider had too many calls, or the account had no quota left."""
+    """The provider got too many calls, or the account has no quota left."""
     TIMED_OUT = "timed_out"
     """The provider did not answer in time."""
     UNREACHABLE = "unreachable"
-    """There was no connection to the provider."""
+    """The provider could not be reached."""
     NO_ROOM = "no_room"
-    """The context window is too small for what the model must read."""
+    """The context window is too small for the text that the model must read."""
     LEFT_OUT = "left_out"
-    """A setting left it out, such as a time limit; nothing failed."""
+    """A setting, such as a time limit, left it out; nothing failed."""
     NOT_ASKED = "not_asked"
-    """Nothing was sent, because the budget was used up."""
+    """The budget was used up, so nothing was sent."""
     STOPPED = "stopped"
-    """The run ended before it was done."""
+    """The run ended first."""
 
     @property
     def depends_on_text(self) -> bool:
-        """Whether the text that was asked about may be the cause.
+        """Whether the text in the request may be the cause.
 
-        What was lost for such a reason is no random sample: a model that misspells one label loses
-        all of that label.
+        Results lost for such a reason are not a random sample: a model that misspells one label
+        loses every pair with that label.
         """
         return self in {FailureKind.UNREADABLE, FailureKind.FAILED}
 
 
 class ConflictScoreError(Exception):
-    """Base of all errors raised on purpose by this package."""
+    """Base of all errors that this package raises deliberately."""
 
     exit_code = 1
     failure = FailureKind.FAILED
-    """The kind of what has no result because of this error."""
+    """The failure kind recorded for results that are missing because of this error."""
 
 
 class InputError(ConflictScoreError):
-    """The caller's input cannot be used. The message names file, row and field, or the option."""
+    """The caller's input is unusable. The message names file, row and field, or the option."""
 
     exit_code = 2
 
@@ -84,7 +84,7 @@ class ConfigurationError(InputError):
 class ContextWindowError(ConflictScoreError):
     """A model's context window is too small for what it must read.
 
-    It concerns one text, so unlike a wrong setting it ends no run over many.
+    Only one text is affected, so unlike a wrong setting it does not end a run over many texts.
     """
 
     exit_code = 2
@@ -98,8 +98,8 @@ class NoDocumentsError(InputError):
 class ProviderError(ConflictScoreError):
     """A model or search provider failed and its retries are used up.
 
-    ``provider`` is its name, such as ``"google"``; ``status`` the HTTP status, if there was one;
-    ``failure`` the kind, by default that of the class.
+    ``provider`` is a name such as ``"google"``, ``status`` the HTTP status if there was one, and
+    ``failure`` the kind (default: the kind of the class).
     """
 
     def __init__(
@@ -124,11 +124,11 @@ class QuotaError(ProviderError):
 
 
 class UnreadableReplyError(ProviderError):
-    """A model replied, but not in the form it was asked for.
+    """A model replied, but not in the requested form.
 
-    ``reason`` can be sent back to the model, where asking ``again`` may help; ``reply`` is
-    untrusted, and not part of the message. ``by_form`` means that the way of asking for JSON may
-    be the cause.
+    ``reason`` can be sent back to the model if asking ``again`` may help. ``reply`` is untrusted
+    and not part of the message. ``by_form`` means that the way in which JSON was requested may be
+    the cause.
     """
 
     failure = FailureKind.UNREADABLE
@@ -147,10 +147,10 @@ class UnreadableReplyError(ProviderError):
 
 
 class UncheckedAnswerError(ConflictScoreError):
-    """An answer is less checked than ``require`` asks for, and was refused.
+    """An answer was refused because less of it was checked than ``require`` demands.
 
-    ``verdict`` is the small summary of its run (:meth:`conflictscore.Run.verdict`); the answer
-    itself is neither in it nor in the message.
+    ``verdict`` is a short summary of the run (:meth:`conflictscore.Run.verdict`). Neither it nor
+    the message contains the answer.
     """
 
     def __init__(self, message: str, verdict: Mapping[str, Any]) -> None:
@@ -169,21 +169,22 @@ class BudgetError(ConflictScoreError):
 
     def __init__(self, *, kind: Literal["calls", "tokens"], spent: float, limit: float) -> None:
         super().__init__(
-            f"the budget is used up ({spent:,.0f} of {limit:,.0f} {kind}); give a higher"
-            f" max_{kind}: replies so far are kept and not paid for again"
+            f"the budget is used up ({spent:,.0f} of {limit:,.0f} {kind}); raise "
+            f"max_{kind} and run again: replies so far are cached and not paid for "
+            "twice"
         )
         self.kind, self.spent, self.limit = kind, spent, limit
 
 
 def brief_reason(error: Exception) -> str:
-    """Reason for a failure; only the type of a foreign error, whose text may quote a key."""
+    """Reason for a failure; of foreign errors only the type, since their text may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
 def scrubbed(text: str, *secrets: str) -> str:
-    """Message of a server or library, fit to be shown: one line, cut, without what is secret.
+    """A server's or library's message, made safe to show: one short line without secrets.
 
-    Besides the given secrets, everything that looks like a key is blotted out.
+    The given secrets and anything that looks like a key are blotted out.
     """
     forms = {form for one in secrets if len(one) >= _SECRET_CHARS for form in _forms(one)}
     if forms:
@@ -194,7 +195,7 @@ def scrubbed(text: str, *secrets: str) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """How an address, a header, a JSON or HTML text or Python would write it."""
+    """The forms in which an address, a header, JSON, HTML or Python would write a secret."""
     import base64
     import html
     import json
@@ -207,5 +208,5 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def install_hint(extra: str) -> str:
-    """Command that installs an extra."""
+    """The command that installs an extra."""
     return f"pip install 'conflictscore[{extra}]' (in a clone: pip install '.[{extra}]')"

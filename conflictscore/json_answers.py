@@ -1,6 +1,6 @@
-"""Answers that are JSON: their values with their places, and what may stand in a value's place.
+"""Answers in JSON: their values with offsets, and which texts may replace a value.
 
-Places are in characters of the answer as it is, so that a new value leaves all else byte for byte.
+Offsets count characters of the raw answer, so replacing a value leaves the rest byte for byte.
 """
 
 import json
@@ -19,7 +19,7 @@ _PATTERNS = ('"pattern"', '"patternProperties"')
 
 
 class JsonValue(NamedTuple):
-    """A text, a number or a truth value in a JSON answer, at a JSON pointer (RFC 6901)."""
+    """A string, number or boolean in a JSON answer, at a JSON pointer (RFC 6901)."""
 
     pointer: str
     start: int
@@ -28,10 +28,11 @@ class JsonValue(NamedTuple):
 
 @lru_cache(maxsize=8)
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
-    """The values of a JSON object or array, in their order; None where the answer is neither.
+    """The values of a JSON object or array, in order; None if the answer is neither.
 
-    The answer may stand in a block of code. An array of numbers alone is no answer in JSON, and
-    ``null`` no value. Nothing is found more than 32 levels deep or with a key of 200 characters.
+    The answer may be in a code block. An array with only numbers does not count as an answer in
+    JSON, and ``null`` does not count as a value. Values more than 32 levels deep, or with a key of
+    200 characters or more, are not found.
     """
     text = inside_of(answer)
     if text.lstrip()[:1] not in ("{", "["):
@@ -41,7 +42,7 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(tree, list) and all(isinstance(number, int | float | None) for number in tree):
-        return None  # "[2]" cites a document
+        return None  # "[2]" is a citation
     tokens = _TOKEN.finditer(answer, answer.index(text), answer.index(text) + len(text))
     try:
         return tuple(_values_inside(next(tokens)[0], tokens))
@@ -55,7 +56,7 @@ def is_json(answer: str) -> bool:
 
 
 def inside_of(answer: str) -> str:
-    """The text of an answer without the block of code around it, if any."""
+    """The text of an answer, without a code block around it."""
     text = answer.strip()
     head, line_end, rest = text.partition("\n")
     if line_end and head.strip() in (_FENCE, f"{_FENCE}json") and rest.endswith(_FENCE):
@@ -70,10 +71,9 @@ def said_by(literal: str) -> str:
 
 
 def value_in(reply: str, answer: str, start: int) -> str:
-    """The words of a reply for the value that begins at an offset of an answer.
+    """The part of a reply that corresponds to the value at an offset of an answer.
 
-    A reply that is JSON itself, as of a function that returns nothing else, says it at the value's
-    pointer.
+    If the reply is JSON too, it is the value at the same pointer.
     """
     pointer = next((v.pointer for v in json_values(answer) or () if v.start == start), None)
     for value in json_values(reply) or ():
@@ -83,9 +83,9 @@ def value_in(reply: str, answer: str, start: int) -> str:
 
 
 def new_literal(literal: str, text: str) -> str | None:
-    """The JSON of a text that takes a value's place; None where it is not of the same type.
+    """The JSON of a text that replaces a value; None if the type differs.
 
-    A whole number is replaced by a whole number, and a truth value by none.
+    An integer can be replaced only by an integer, and a boolean cannot be replaced.
     """
     if literal.startswith('"'):
         return json.dumps(text, ensure_ascii="\\u" in literal)
@@ -99,9 +99,10 @@ def new_literal(literal: str, text: str) -> str | None:
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
-    """A check that says why an answer is not valid by a JSON schema, or (None) JSON at all.
+    """A check that says why an answer violates a JSON schema, or with None why it is not JSON.
 
-    Nothing is fetched for a schema. By one with patterns, which may take any time, none is valid.
+    References in a schema are not fetched. A schema with patterns, which may take any amount of
+    time, accepts no answer.
     """
 
     def check(answer: str) -> str | None:
@@ -121,19 +122,19 @@ def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
             valid = validator.is_valid(json.loads(inside_of(answer)))
         except (jsonschema.SchemaError, Unresolvable, TypeError, ValueError, RecursionError):
             return "the answer's schema cannot be used"
-        return None if valid else "it would not be valid by the answer's schema"
+        return None if valid else "it would violate the answer's schema"
 
     return check
 
 
 class _TooDeepError(Exception):
-    """A text is nested too deeply, or has a key that is too long, to say where its values are."""
+    """A text is nested too deeply, or has too long a key, for its values to be located."""
 
 
 def _values_inside(
     opening: str, tokens: Iterator[re.Match[str]], pointer: str = "", depth: int = 1
 ) -> Iterator[JsonValue]:
-    """The values up to the bracket that closes this one, in a valid JSON text."""
+    """The values up to the matching closing bracket, in a valid JSON text."""
     if depth > _MOST_DEPTH:
         raise _TooDeepError
     for index, token in enumerate(tokens):
@@ -152,4 +153,4 @@ def _values_inside(
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

@@ -1,7 +1,7 @@
-"""An answer as Markdown text: its passages, which claims they make, and what may take their place.
+"""Answers as Markdown: their passages, the claims in them, and which texts may replace them.
 
-Offsets are in characters of the answer as it is, so that what is put in leaves all else byte for
-byte: line ends, code, tables, links and citations.
+Offsets count characters of the raw answer, so a replacement leaves everything else byte for byte:
+line ends, code, tables, links and citations.
 """
 
 import re
@@ -21,26 +21,28 @@ from conflictscore.json_answers import json_values, new_literal
 from conflictscore.scripts import terms_in
 from conflictscore.sentences import sentence_ends
 
-_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in which no sentence ends
+_UNCUT = re.compile(
+    r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)"
+)  # code and links never contain the end of a sentence
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
-_NEARBY = 200  # characters before a block in which a blank line is looked for
-_LEAST_TELLING = 15  # characters of a passage that nobody writes twice by chance
+_NEARBY = 200  # how many characters before a block are searched for a blank line
+_LEAST_TELLING = 15  # a passage of this length does not occur twice by chance
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""Words of a replacement's end that are compared with what follows it."""
+"""Number of words at a replacement's end that are compared with the text after it."""
 _GROWTH, _ROOM = 3, 400
 
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
 
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """The parser's rule for lists, for which "12. Mai 1932" is a list from 12.
+    """A stricter form of the parser's list rule, which takes "12. Mai 1932" for a list from 12.
 
-    A number is the mark of an item only where it counts: it is 1 and a 2 begins a later line, or
-    the number before it begins an earlier one.
+    A number marks an item only if it is part of a count: it is 1 and a later line begins with 2, or
+    an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():
@@ -63,18 +65,21 @@ _parser.block.ruler.at(
 
 
 class Passage(NamedTuple):
-    """A sentence, a row of a table, a block of code or a value of a JSON answer."""
+    """A sentence, a table row, a code block or a value of a JSON answer."""
 
     start: int
     end: int
     kind: str
-    """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON); ``whole``, all of the answer."""
-    cut: tuple[int, int]  # the span to remove with it: white space, or the lines that only it has
+    """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON), or ``whole`` for the entire
+    answer."""
+    cut: tuple[
+        int, int
+    ]  # the span to delete with it: adjoining white space, or lines that hold nothing else
 
 
 @lru_cache(maxsize=8)
 def passages(answer: str) -> tuple[Passage, ...]:
-    """The passages of an answer, in their order; white space and marks of blocks are in none."""
+    """The passages of an answer in order, without white space and block marks."""
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
@@ -99,9 +104,9 @@ def passages(answer: str) -> tuple[Passage, ...]:
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     """The passage of an answer that makes a claim.
 
-    That is the passage that holds the ``opening``, how it is said to begin, letter by letter; or
-    else the one that shares most with the claim, words that few passages have counting more. None
-    if none shares a word.
+    It is the passage that contains ``opening``, the words with which it is said to begin, letter by
+    letter. Otherwise it is the passage that shares most words with the claim, where rare words
+    count more. None if no passage shares a word.
     """
     candidates = passages(answer)
     if opening:
@@ -123,20 +128,20 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
 
 def _words_of(answer: str, parts: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:
-    """The different words of each passage, and in how many passages each word stands."""
+    """The distinct words of each passage, and in how many passages each word occurs."""
     words = [set(terms_in(answer[p.start : p.end])) for p in parts]
     return words, Counter(word for passage_words in words for word in passage_words)
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text cannot take the place of a passage; None if it can. An empty text removes it.
+    """Why a text cannot replace a passage; None if it can. An empty text removes the passage.
 
-    For a value of JSON the text is without its quotes.
+    For a JSON value the text comes without quotes.
     """
     before = answer[passage.start : passage.end]
     if passage.kind == "value":
         fits = text and new_literal(before, text)
-        return None if fits else "it is no JSON value of the same type"
+        return None if fits else "it is not a JSON value of the same type"
     return _misfit_in_place(answer, passage, text) if text else _misfit_gap(answer, passage)
 
 
@@ -149,10 +154,10 @@ def _misfit_gap(answer: str, passage: Passage) -> str | None:
 
 
 def _misfit_in_place(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text, which is not empty, cannot take the place of a passage."""
+    """Why a non-empty text cannot replace a passage."""
     before = answer[passage.start : passage.end]
     if len(text) > _GROWTH * len(before) + _ROOM:
-        return "it is too long to take the place of the passage"
+        return "it is too long to replace the passage"
     if passage.kind != "code" and _marks(before) != _marks(text):
         return _BROKEN
     if passage.kind == "whole":
@@ -160,7 +165,7 @@ def _misfit_in_place(answer: str, passage: Passage, text: str) -> str | None:
     if _repeats(answer, passage, text):
         return "it repeats another part of the answer"
     if passage.kind == "row" and len(_PIPE.findall(before)) != len(_PIPE.findall(text)):
-        return "it has not the columns of the table"
+        return "its columns do not match the table"
     put_in = spliced(answer, [(passage.start, passage.end, text)])
     return None if _shape(answer) == _shape(put_in) else _BROKEN
 
@@ -169,7 +174,7 @@ _BROKEN = "it would break the answer's Markdown"
 
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """An answer with other texts in place of some of its parts, given as (start, end, text)."""
+    """An answer with some parts replaced, given as (start, end, text)."""
     pieces, at = list[str](), 0
     for start, end, text in sorted(changes):
         pieces += [answer[at:start], text]
@@ -178,9 +183,9 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
-    """Whether a replacement says a sentence of the rest once more, or ends as what follows begins.
+    """Whether a replacement repeats a sentence of the rest, or the beginning of the text after it.
 
-    The second is how half a sentence is left standing behind its correction.
+    The second case would leave half of the old sentence behind its correction.
     """
     old = _sentences_in(answer[passage.start : passage.end])
     new = _sentences_in(text)
@@ -199,7 +204,7 @@ def _sentences_in(text: str) -> set[str]:
 
 
 def _runs_into(text: str, following: str) -> bool:
-    """Whether a text ends with the words that the passage after it begins with."""
+    """Whether a text ends with the words with which the following passage begins."""
     words, tail = following.split(), text.split()[-_LONGEST_OVERLAP:]
     return any(
         tail[-count:] == words[:count]
@@ -209,11 +214,11 @@ def _runs_into(text: str, following: str) -> bool:
 
 
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
-    """Where the lines of a block's text begin and end, without the marks around them."""
+    """Start and end of each text line in a block, without block marks."""
     last = row + len(content) - 1
     start = answer.find(content[0], lines[row], lines[row + 1])
     at = answer.rfind(content[-1], max(start, lines[last]), lines[last + 1])
-    if start < 0 or at < 0:  # a tab or a null character that the parser reads as another
+    if start < 0 or at < 0:  # the parser replaces tabs and null characters
         return _stripped(answer, lines[row], lines[last + 1])
     return start, at + len(content[-1])
 
@@ -246,7 +251,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _end_of_gap(text: str, start: int, end: int) -> int:
-    """The end of a block's lines, or of the blank ones after them if there are some before too."""
+    """The end of a block, with the blank lines after it if there are some before it too."""
     gap = _BLANK_LINES.match(text, end)
     begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
     return gap.end() if gap and begins else end
@@ -258,7 +263,7 @@ def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
-    """Whether a sequence is another one without a part that stands together."""
+    """Whether a sequence equals another with one contiguous part removed."""
     same = len(list(takewhile(bool, map(eq, whole, rest))))
     behind = len(list(takewhile(bool, map(eq, reversed(whole), reversed(rest)))))
     return len(rest) <= len(whole) and same + behind >= len(rest)

@@ -44,7 +44,7 @@ def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     class Safe(MarkdownIt):
-        """A parser that leaves links alone which are no addresses of the web."""
+        """A parser that does not render links to anything but web addresses."""
 
         def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
             return web_address(url) is not None

@@ -1,13 +1,13 @@
 """ConflictScore as pure functions of labels (paper, section 3, step 3).
 
-Every function takes the claims of one answer, each with its labels, and reads nothing else.
-A pair of claim and document without a label (UNLABELLED) counts in no score; a claim without
-a single labelled pair is left out of the means, since nothing is known of it.
+Every function takes the claims of one answer with their labels and reads nothing else. Pairs
+without a label (UNLABELLED) enter no score. Claims without any labelled pair are left out of the
+means, since nothing is known about them.
 
-Every document counts, as in the paper, unless ``duplicate_of`` maps near-duplicates to the first
-document of their group: the group then counts once on each side. With ``weights`` (at least 0, by
-default 1) a side is worth the sum of its weights, a group of copies the largest of its own, and a
-document of weight 0 is left out. Equal weights change nothing.
+Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
+document of their group, the group counts once on each side. With ``weights`` (at least 0, by
+default 1) a side is worth the sum of its weights, a group counts with its largest weight, and
+documents of weight 0 are left out. Equal weights change nothing.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from conflictscore.records import (
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
 _FEW_LOST = 0.1
-"""A single reply in ten that was lost by chance must not cost a long answer its score."""
+"""Share of lost replies that is tolerated when one side never occurs."""
 
 
 def contradiction_share(
@@ -44,9 +44,9 @@ def conflictscore_count(
 ) -> float | None:
     """CS-C: the share of claims with evidence on both sides, in [0, 1]; lower is better.
 
-    With weights, a claim counts by the most trusted document of its weaker side over that of the
-    stronger one: supported with weight 1 and contradicted with .1, it is a tenth of a conflict.
-    None if no pair was labelled, which includes an answer without claims.
+    With weights, a claim counts as the largest weight on its weaker side divided by the largest on
+    its stronger side: supported with weight 1 and contradicted with .1, it is a tenth of a
+    conflict. None if no pair was labelled, as for an answer without claims.
     """
     return _mean([_conflict(claim, weights) for claim in _scored(claims, weights)])
 
@@ -81,11 +81,10 @@ def claim_to_reconsider(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the conflicting claim to put back to the model; None if none conflicts.
+    """Number of the conflicting claim that the model should reconsider; None without a conflict.
 
-    The paper reconsiders one "main claim that had conflicts" (Table 13) and leaves open which.
-    Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
-    that its own sources support least.
+    The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
+    it is the claim with the highest share of contradiction, or the earlier one on a tie.
     """
 
     def share(claim: ClaimEvidence) -> float:
@@ -102,12 +101,11 @@ def disputed_claims(
     duplicates: Mapping[int, int] | None = None,
     weights: Mapping[int, float] = {},
 ) -> tuple[int, ...]:
-    """Numbers of the claims that a policy disputes, those with most at stake first.
+    """Numbers of the claims that a policy disputes, the most important first.
 
-    At stake is the evidence of both sides, |D+| + |D-|; of claims with as much, the one with more
-    against it comes first, and then the earlier one: a main claim that nine documents speak to goes
-    before an aside that two disagree about. ``duplicates`` (by default ``duplicate_of``) has the
-    groups that are no second document against a claim.
+    Claims are ordered by |D+| + |D-|, then by |D-|, then by position, so that a main claim with
+    nine documents comes before an aside that two documents disagree about. ``duplicates`` (default:
+    ``duplicate_of``) maps copies that do not count as a second document against a claim.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
@@ -130,10 +128,10 @@ def conflict_report(
 ) -> ConflictReport:
     """Aggregate labels to the scores of one answer.
 
-    ``duplicates`` has for each near-duplicate document the number of the first of its group, which
-    counts once on each side unless ``duplicates_vote``. ``policy`` is what makes a claim disputed;
-    the claim to reconsider is chosen among those in conflict, and among the others if there is
-    none. ``weights`` are by document, at least 0; claims are then disputed and chosen by them.
+    ``duplicates`` maps each near-duplicate to the first document of its group, which counts once on
+    each side unless ``duplicates_vote``. ``policy`` says which claims are disputed. The claim to
+    reconsider is chosen from the claims in conflict, or from the other disputed claims if there are
+    none. ``weights`` are by document, at least 0; disputes and this choice then follow them.
     """
     known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
     known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}
@@ -162,41 +160,42 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Why the labels that could be read are no fair sample of all; None if they may be.
+    """Why the readable labels are not a fair sample of all labels; None if they may be.
 
-    Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
-    of one label, and what is left would score as if there were no such evidence. So no score is
-    given if most of the replies that could take a side were unreadable, or if one side was never
-    found and several replies were unreadable. Pairs that failed for another reason count as
-    unreadable ones, unless the kind of the failure has nothing to do with the text.
+    Replies are seldom unreadable at random: a model that writes "SUPPORTED" loses every pair with
+    that label, and the rest would be scored as if there were no support. So there is no score if
+    most replies that could take a side were unreadable, or if one side never occurs and several
+    replies were unreadable. Pairs that failed for another reason count as unreadable, unless the
+    kind of failure has nothing to do with the text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
     sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
-    if len(lost) in {0, len(pairs)}:  # nothing is lost, or there is no score anyway
+    if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score in any case
         return None
     share = len(lost) / (len(lost) + sides.total())
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None
-    return f"too many replies of the judge could not be used to tell the evidence ({lost[0]})"
+    return f"too many replies of the judge were unusable to score the evidence ({lost[0]})"
 
 
 def balance(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float:
-    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 if no document speaks to it."""
+    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 if no document mentions it."""
     share = contradiction_share(claim, duplicate_of, weights)
     return 0.0 if share is None else 1 - 2 * share
 
 
 def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether a passage has better evidence than the one whose place it is to take.
+    """Whether a passage has better evidence than the passage it would replace.
 
-    The rule of the loop's guard for whole new answers, which is ours. The :func:`balance` of each
-    claim is compared, worst first, and the first pair that differs decides: no well-supported aside
-    makes up for a bad claim. The mean must not fall either. A passage that claims nothing counts as
-    one claim that no document speaks to. A tie keeps what was there.
+    This is the guard's rule for whole new answers; it is ours, not the paper's. The :func:`balance`
+    of the claims is compared pairwise, worst first, and the first pair that differs decides, so
+    that a well-supported aside cannot make up for a bad claim. The mean must not fall either. A
+    passage without claims counts as one claim that no document mentions. On a tie the old passage
+    stays.
     """
     one, other = sorted(before) or [0.0], sorted(after) or [0.0]
     no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
@@ -217,7 +216,7 @@ def _scored(
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """The sum of documents' weights, by default 1; a group of copies counts as its heaviest."""
+    """The sum of documents' weights (default 1); a group of copies counts as its heaviest."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)

@@ -20,16 +20,16 @@ from rich.progress import (
 from rich.text import Text
 
 _TENTHS = 10
-_LINE_SECONDS = 60.0  # the longest that a log goes without a line
+_LINE_SECONDS = 60.0  # longest gap between two lines in a log
 
 
 class CountBar:
-    """Counts items: a bar at a terminal, in a log a line at each tenth and each minute."""
+    """Counts items: a bar at a terminal, or in a log a line every tenth and every minute."""
 
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar; it shows from ``with`` on, and prints at most ``reasons`` failures."""
+        """Prepare the bar; it appears on ``with`` and prints at most ``reasons`` failures."""
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
@@ -45,7 +45,7 @@ class CountBar:
         self._bar.stop()
 
     def show(self, count: int, total: int, detail: str = "") -> None:
-        """Show how many are done, with a detail such as ``3 failed``."""
+        """Show how many items are done, with a detail such as ``3 failed``."""
         detail = detail and f", {detail}"
         self._bar.start_task(self._task)
         self._bar.update(
@@ -58,12 +58,12 @@ class CountBar:
                 self.say(f"{self._verb}: {count:,} of {total:,} {self._nouns}{detail}")
 
     def say(self, line: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays above the bar."""
         if self._enabled:
             self._console.print(Text(line), soft_wrap=True)
 
     def fail(self, reason: str, line: str) -> None:
-        """Print a failure, each reason once and only the first few."""
+        """Print a failure: each reason once, and only the first few reasons."""
         if reason not in self._printed and len(self._printed) < self._reasons:
             self._printed.add(reason)
             self.say(line)
@@ -82,9 +82,9 @@ def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
 
 @contextmanager
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a transfer in bytes, by a function of its stage, the bytes done and the bytes in all.
+    """Show a transfer: yields a function of the stage, the bytes done and the total bytes.
 
-    At a terminal it is a bar in place, in a log a line for each stage and each minute.
+    A terminal gets one bar that is redrawn; a log gets a line per stage and per minute.
     """
     last_stage, last_line = "", 0.0
     shows = console.is_terminal

@@ -1,4 +1,4 @@
-"""Words in any script, those included that put no space between them; what makes no difference."""
+"""Words in any script, with or without spaces between them, and folding for comparison."""
 
 import re
 import unicodedata
@@ -13,18 +13,18 @@ UNSPACED = (
     "\u3005-\u3007\u3040-\u30ff"  # Japanese
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
 )
-"""Scripts that put no white space between words, as ranges of a regular expression's set."""
+"""Scripts without spaces between words, as ranges for a regular expression's character set."""
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-"""Korean has spaces, and puts its particles behind the words that others look for."""
+"""Korean has spaces, but attaches particles to the words that are searched for."""
 _RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
 WORD_CHARACTER = (
     r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"
     r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0f39\u0f71-\u0f84\u0f90-\u0fbc\u1a17-\u1a1b]"
 )
-"""A letter, or a sign of a vowel that belongs to one: Indic words fall apart without theirs."""
+"""A letter, or a vowel sign attached to one; Indic words would fall apart without vowel signs."""
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
-_SCRIPT_LETTERS = 200  # letters that are looked at to tell a text's script
+_SCRIPT_LETTERS = 200  # how many letters are examined to tell a text's script
 _ACCENTS = (
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
     "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
@@ -33,7 +33,7 @@ _ACCENTS = (
 )
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
-    # voiced signs of Japanese and the later letters of a Korean syllable join what is before them
+    # Japanese voicing marks and later letters of a Korean syllable join the preceding character
     rf"[\x00-\x7f]+(?![{_ACCENTS}\u3099\u309a\u1160-\u11ff])|.[{_ACCENTS}\u3099\u309a\u1160-\u11ff]*",
     re.DOTALL,
 )
@@ -55,31 +55,33 @@ _ALIKE = str.maketrans(
         if chr(code).isdecimal()
     }
 )
-"""Look-alikes, letters and digits of other forms, and invisible characters; raised digits stay
-raised, since 10⁶ is not 106."""
+"""Look-alikes, letters and digits in other forms, and invisible characters. Superscript digits are
+kept, since 10⁶ is not 106."""
 _LONGEST_KEPT = 4
 
 
 class Folded(NamedTuple):
-    """A text without what makes no difference, and where its characters come from."""
+    """A folded text, and where its characters come from."""
 
     text: str
-    starts: range | list[int]  # for each of its characters the offset where its origin begins
+    starts: (
+        range | list[int]
+    )  # for each character, the offset in the original text where its source begins
     ends: range | list[int]
 
 
 def fold(text: str) -> str:
-    """A text without what makes no difference when texts are compared.
+    """A text folded for comparison.
 
-    That is case, accents, signs of vowels that may be left out (Arabic, Hebrew), the form of
-    Unicode (NFC or NFD), ligatures, full width, the script of a digit, forms of Arabic letters,
-    soft hyphens, characters of no width, and which dash or quotation mark is used.
+    Folding removes differences of case, accents, optional vowel signs (Arabic, Hebrew), Unicode
+    form (NFC or NFD), ligatures, full width, digit scripts, forms of Arabic letters, soft hyphens,
+    zero-width characters, and kinds of dashes and quotation marks.
     """
     return text.lower() if text.isascii() else folded(text).text
 
 
 def folded(text: str) -> Folded:
-    """:func:`fold` with the offsets of what it leaves."""
+    """Like :func:`fold`, with the offset of each character that remains."""
     if text.isascii():
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     pieces: list[str] = []
@@ -108,22 +110,22 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text, case folded; a character in scripts without white space."""
+    """The words of a text, case-folded; single characters in scripts without spaces."""
     words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
     return words
 
 
 def terms_in(text: str) -> list[str]:
-    """Terms that a text is compared by: its words, folded, in the order of the text.
+    """Terms for comparing texts: the folded words, in order.
 
-    In Chinese, Japanese, Korean, Thai and the like every two characters in a row stand for a word,
-    as is usual where no dictionary says which ones belong together.
+    In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
+    word, which is customary without a dictionary.
     """
     return _WORD.findall(spaced_out(fold(text)))
 
 
 def spaced_out(text: str) -> str:
-    """A text whose terms stand apart; see :func:`terms_in`."""
+    """A text with spaces between its terms; see :func:`terms_in`."""
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 
@@ -134,7 +136,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def script_of(text: str) -> str:
-    """The script of most letters, by Unicode's name, such as LATIN; empty without a letter."""
+    """Unicode's name for the script of most letters, such as LATIN; empty without letters."""
     letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     return scripts.most_common(1)[0][0] if scripts else ""

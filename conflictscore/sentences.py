@@ -1,13 +1,12 @@
 """Where sentences end, in European, Indic, Chinese and Japanese text.
 
-One splitter serves the passages of answers, the windows of documents and the evidence that is
-shown. A revision replaces what this module calls a sentence, and a cut inside one would leave half
-of it standing beside its replacement. So a full stop that may belong to an abbreviation or an
-ordinal ends a sentence only if the next word is known to open one: a passage that is too long is
-harmless.
+The same splitter is used for passages of answers, windows of documents and displayed evidence. A
+revision replaces one sentence, and a wrong cut would leave half of the sentence beside its
+replacement, while a passage that is too long does no harm. So a full stop that may belong to an
+abbreviation or an ordinal ends a sentence only if the next word is known to open sentences.
 
-On this project's hard texts no library comes near (of 131, blingfire has 96 right, syntok 78,
-pysbd 73): none knows both "am 3. Mai" and "Fig. 2". Time is linear in the length of the text.
+On this project's hard texts libraries do worse (of 131 texts, blingfire splits 96 correctly, syntok
+78, pysbd 73): none handles both "am 3. Mai" and "Fig. 2". Time is linear in the length of the text.
 """
 
 import re
@@ -24,7 +23,7 @@ _END = re.compile(
 )
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
-_NEARBY = 60  # characters on both sides of a full stop that decide whether it ends a sentence
+_NEARBY = 60  # how many characters on each side of a full stop are examined
 
 _NEVER_ENDS = re.compile(
     r"(?:^|[\s(\"'“„«.])(?:"
@@ -37,8 +36,8 @@ _NEVER_ENDS = re.compile(
     r"|Yes|No|Ja|Nein|Oui|Non|Sí"
     r")$"
 )
-"""Abbreviations before a name or an explanation, which end no sentence; and "Yes" and "No", which
-belong to what they are said of."""
+"""Abbreviations before a name or an explanation, which never end a sentence. "Yes" and "No" are
+included, since they belong to the sentence that follows."""
 _MAY_END = frozenset(
     """
     inc ltd corp co bros plc llc jr sr esq etc al usw ibid ff seq univ dept assn assoc ave blvd
@@ -48,7 +47,7 @@ _MAY_END = frozenset(
     rozdz blz afb г гг в вв д стр рис табл обл р руб коп тыс млн млрд
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
-"""Abbreviations that end a sentence only before a word that opens one."""
+"""Abbreviations that end a sentence only if the next word opens sentences."""
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
@@ -59,14 +58,15 @@ _LONGEST_ORDINAL = 3  # digits; a number of four is a year, and years end senten
 _ROMAN = re.compile("[IVXLC]{2,}")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.){1,5}[^\W\d_]")
 _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")
-"""A number after an abbreviation ("Fig. 2", "Jan. 3") is no ordinal."""
+"""A number after an abbreviation ("Fig. 2", "Jan. 3") is not an ordinal."""
 _NUMBERED = re.compile(
     r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
     r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"
     r"|[Ii]nfluenza|[Nn]umber|[Vv]ersion|[Ff]igure|[Tt]able|[Ss]tep|[Dd]ay|[Ww]eek|[Ss]core)"
     r" (?:[A-Z]{1,5}|\d{1,3})$"
 )
-"""A number or a kind, and no initial or ordinal: "World War I", "vitamin C", "grade 2"."""
+"""Words before a number or letter that is not an initial or ordinal: "World War I", "vitamin C",
+"grade 2"."""
 _FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(
@@ -86,16 +86,16 @@ _OPENER = re.compile(
     r"|Он[аои]?|Эт[аои]|Этот|На|В|По|С|К|И|А|Но|Там|Затем|Потом|После|Его|Её|Их|Мы"
     r")\b(?!\.)"
 )
-"""A word that no name goes on with: a full stop before it ends a sentence, as in "the U.S. In"."""
+"""Words that never continue a name, so a full stop before them ends a sentence ("the U.S. In")."""
 _NAME_OR_OPENER = re.compile(r"(?:He|She|We|You|So|An?|No|I)\b(?!\.)")
-"""Openers that are surnames too: no help after an initial ("Y. He")."""
+"""Openers that are also surnames, and so do not help after an initial ("Y. He")."""
 
 _LINE = re.compile(r"\S[^\n]*+")
 _SPACES = re.compile(r"\s*+")
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """Where the sentences of a paragraph end: the offset after each but the last.
+    """The offset after each sentence of a paragraph, except the last.
 
     Numbers in brackets that follow the full stop belong to the sentence before it.
     """
@@ -106,7 +106,7 @@ def sentence_ends(text: str) -> Iterator[int]:
         opens = _end_of(_OPENING, text, end)
         rest = text[opens : opens + _NEARBY]
         goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
-        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
+        if cited and goes_on:  # the citation begins the next sentence: "[2] says so"
             end -= len(cited)
         elif not cited and (goes_on or _is_within(text, start, match, rest)):
             continue
@@ -115,7 +115,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Where the sentences and lines of a text begin, from 0, ascending."""
+    """Offsets at which sentences and lines of a text begin, ascending from 0."""
     starts = [0]
     for line in _LINE.finditer(text):
         ends = (line.start() + end for end in (0, *sentence_ends(line[0])))
@@ -129,9 +129,9 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
-    """Whether a stop is one within a sentence; what follows begins with no small letter."""
+    """Whether a full stop is inside a sentence, if no lower-case letter follows."""
     at = match.start()
-    if match[0].rstrip("*_") != ".":  # of all marks only this one shortens words
+    if match[0].rstrip("*_") != ".":  # only this mark is used in abbreviations
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)
@@ -158,7 +158,7 @@ def _last_word(text: str) -> str:
 
 
 def _is_ordinal(number: str, before: str, rest: str) -> bool:
-    """Whether a number before a stop counts what follows ("5. Mai", "XIV. Gregor")."""
+    """Whether a number before a full stop is an ordinal ("5. Mai", "XIV. Gregor")."""
     longest = _LONGEST_ORDINAL if number.isdecimal() else 2 * _LONGEST_ORDINAL
     if not rest[:1].isupper() or len(number) > longest:
         return False
@@ -166,7 +166,7 @@ def _is_ordinal(number: str, before: str, rest: str) -> bool:
 
 
 def _is_initial(before: str, rest: str) -> bool:
-    """Whether a letter before a stop is an initial, and not the word I or a numbered thing."""
+    """Whether a letter before a full stop is an initial, not the word I or a numbered thing."""
     is_pronoun = _FIRST.search(before) and _NAME_OR_OPENER.match(rest)
     return not (is_pronoun or _NUMBERED.search(before))
 

@@ -1,11 +1,11 @@
-"""Declarations of the settings of a run: each once, with all that others need to know of it.
+"""Declarations of a run's settings: the single place for everything about each setting.
 
-The fields of :class:`DeclaredSettings` are the declarations: name, type with its range, default,
-help, presets, and the way in which commands take it. From them come the options of commands, their
-environment variables and keys in settings files (``cli/options.py``), the keywords of entry points
-and the fields of the chat model (``setting_keywords.py``, whose stub for type checkers is
-generated), the log and the table of the guide. After a change,
-``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` writes the stub and the table again.
+Each field of :class:`DeclaredSettings` declares name, type with range, default, help, presets, and
+how commands accept the setting. Generated from it are command options with their environment
+variables and keys in settings files (``cli/options.py``), keywords of entry points and fields of
+the chat model (``setting_keywords.py``, and its stub for type checkers), the log, and the guide's
+table. After a change, run ``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` to rewrite the stub
+and the table.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ from annotated_types import Ge, Gt, Le
 from conflictscore.choices import Disputed, Duplicates, Regeneration
 from conflictscore.labelers.registry import check_labeler
 
-if TYPE_CHECKING:  # the command line's help needs the names, and no library of a model
+if TYPE_CHECKING:  # help needs these names, but must not load model libraries
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.prompts import PromptSet
     from conflictscore.trust import TrustTable
@@ -36,31 +36,31 @@ if TYPE_CHECKING:  # the command line's help needs the names, and no library of 
 Effort = Literal["fast", "standard", "thorough", "paper"]
 """Name of a preset."""
 LookFurther = Literal["off", "disputed", "unsupported"]
-"""Claims for which the retriever is asked once more before an answer is corrected: ties alone, and
-only where a search is free; the disputed ones; or also those that no document mentions."""
+"""Claims that are searched for again before an answer is corrected: only ties, if a search is free;
+all disputed claims; or also claims that no document mentions."""
 Unsettled = Literal["hedge", "keep"]
-"""Treatment of a passage that the evidence does not settle: it says that the sources disagree, or
-it stays as it is."""
+"""What to do with a passage that the evidence does not settle: say that sources disagree, or keep
+it."""
 CommandForm = Literal["option", "model option", "set"]
-"""How a command takes a setting: by an option of its own, by one beside the options of models, or
-by ``--set NAME=VALUE``."""
+"""How a command accepts a setting: as an option, as one of the model options, or by ``--set
+NAME=VALUE``."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """Declaration of a setting, beside its name, type, range and default.
+    """What a declaration adds to a setting's name, type, range and default.
 
     Attributes:
-        help: One paragraph, without the default if that is a plain value.
+        help: One paragraph; omits the default if it is a plain value.
         brief: The row of the guide's table.
-        presets: Its value in each preset that sets it.
-        scoring: Whether it matters to an answer that is scored alone.
-        form: How commands take it.
-        metavar: Its value in the help of commands, if its type does not say it.
-        accepts: The type of what callers may give, if it is wider than the type that is stored.
-        read: Makes the stored value of what is given; ValueError refuses it.
-        allowed: The allowed values in words; by default those of the type and range.
-        shown_default: The default in the guide's table, if it is not a plain value.
+        presets: Its value in the presets that set it.
+        scoring: Whether it affects scoring without correction.
+        form: How commands accept it.
+        metavar: Placeholder for its value in help, if its type does not give one.
+        accepts: The type that callers may pass, if it is wider than the stored type.
+        read: Converts a passed value to the stored one; raises ValueError to refuse it.
+        allowed: The allowed values in words; by default derived from type and range.
+        shown_default: The default as shown in the guide, if it is not a plain value.
     """
 
     help: str
@@ -81,7 +81,9 @@ def _setting(default: Any, help_: str, *, brief: str, **more: Any) -> Any:
 
 def _read_prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
-    from conflictscore.threads import off_loop  # loads asyncio, which help must not
+    from conflictscore.threads import (
+        off_loop,
+    )  # imported here because it loads asyncio, which help must not do
 
     return off_loop(PromptSet.open)(value)
 
@@ -94,7 +96,7 @@ def _read_trust(value: Any) -> "TrustTable | None":
 
 
 def _read_list(value: Any) -> tuple[Any, ...]:
-    # a lone text is a collection too, of its letters
+    # a single string is a collection too, of its letters
     if not isinstance(value, Collection) or isinstance(value, str):
         raise ValueError("no list")  # noqa: TRY004 - as every refusal of a setting
     return tuple(value)
@@ -106,18 +108,19 @@ class DeclaredSettings:
 
     effort: Effort = _setting(
         "standard",
-        "A preset; explicit settings override it. fast: the bundled NLI model labels every claim,"
-        " and the judge labels only the pairs that decide whether there is a conflict (extra"
-        " [nli]). standard: the defaults. thorough: the judge also gives its reasoning on each pair"
-        " of a claim that a document contradicts, and up to 3 rounds. paper: the paper's loop.",
-        brief="a preset; single settings override it",
+        "A preset; explicit settings override it. fast: the bundled NLI model labels "
+        "all pairs, and the judge only those that decide whether there is a conflict "
+        "(extra [nli]). standard: the defaults. thorough: up to 3 rounds, and the "
+        "judge reasons about every pair of a contradicted claim. paper: the paper's "
+        "loop.",
+        brief="a preset; explicit settings override it",
         scoring=True,
     )
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
-        "Labeler that judges pairs of claim and document. Default: set by effort; for standard"
-        " per-document, and on the local model nli (choice without the extra [nli], and for claims"
-        " in scripts that nli does not read).",
+        "Labeler for pairs of claim and document. Default: set by effort. For "
+        "standard it is per-document, or nli on the local model (choice without the "
+        "extra [nli], and for claims in scripts that nli cannot read).",
         brief="how a claim is labelled against a document: [models](models.md#labelers)",
         presets={"paper": "json"},
         scoring=True,
@@ -130,9 +133,9 @@ class DeclaredSettings:
     )
     prompts: "PromptSet" = _setting(
         None,
-        "Prompt set: default; paper, worded by the paper's own tables; or a folder with templates"
-        " (NAME.txt) that override some of the default ones.",
-        brief="`default`, `paper`, or a folder with templates of your own",
+        "Prompt set: default, paper (which follows the paper's tables), or a folder "
+        "of templates (NAME.txt) that override default ones.",
+        brief="`default`, `paper`, or a folder with your own templates",
         presets={"paper": "paper"},
         scoring=True,
         form="model option",
@@ -145,21 +148,20 @@ class DeclaredSettings:
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
         "Correct an answer at most N times; 0 only scores it.",
-        brief="rounds of correction at most; 0 only scores the answer",
+        brief="most rounds of correction; 0 only scores the answer",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
-        "Label at most N claims of an answer: the ones that the documents cover best. Default:"
-        " all.",
-        brief="claims to label at most: the ones that the documents cover best",
+        "Label at most N claims of an answer, those that the documents cover best. Default: all.",
+        brief="most claims to label; the claims that the documents cover best are chosen",
         presets={"paper": None},
         scoring=True,
         shown_default="all",
     )
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
-        "Share of labelled pairs, 0 to 1, below which an answer counts as unchecked.",
+        "An answer with a smaller share of labelled pairs (0 to 1) counts as unchecked.",
         brief="share of labelled pairs below which an answer counts as unchecked",
         presets={"paper": None},
         scoring=True,
@@ -167,18 +169,19 @@ class DeclaredSettings:
     )
     regeneration: Regeneration = _setting(
         "revise",
-        "How an answer is corrected. revise: each disputed passage is replaced, hedged, removed or"
-        " kept, and all else stays byte for byte. paper: a whole new answer, with both sides of the"
-        " conflict in view.",
+        "How to correct an answer. revise: replace, hedge, remove or keep each "
+        "disputed passage, and leave the rest byte for byte. paper: write a whole "
+        "new answer from both sides of the conflict.",
         brief="`revise` corrects passages in place, `paper` writes a whole new answer",
         presets={"paper": "paper"},
         form="set",
     )
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
-        "Claims to look at again. conflict: evidence on both sides. refuted: at least two"
-        " independent documents contradict it and none supports it. contradicted: one does."
-        " unsupported: no document mentions it.",
+        "Which claims get a second look. conflict: documents support and contradict "
+        "it. refuted: at least two independent documents contradict it and none "
+        "supports it. contradicted: at least one document contradicts it and none "
+        "supports it. unsupported: no document mentions it.",
         brief="[which claims](#which-claims-are-disputed) get a second look",
         presets={"paper": ("conflict",)},
         form="set",
@@ -187,24 +190,24 @@ class DeclaredSettings:
     )
     unsettled: Unsettled = _setting(
         "hedge",
-        "A passage that the evidence does not settle: hedge says that the sources disagree, keep"
-        " leaves it.",
+        "What to do if the evidence does not settle a passage. hedge: say that "
+        "sources disagree. keep: leave the passage as it is.",
         brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
         " passage",
         form="set",
     )
     look_further: LookFurther = _setting(
         "off",
-        "Search once more before an answer is corrected, for its disputed claims or also for those"
-        " that no document mentions: at most three claims a round, two queries each.",
-        brief="search once more before correcting: for `disputed` claims, or also for"
-        " `unsupported` ones",
+        "Search again before correcting an answer, for its disputed claims, or also "
+        "for claims that no document mentions. At most three claims per round and "
+        "two queries per claim.",
+        brief="search again before correcting, for `disputed` or also for `unsupported` claims",
         presets={"paper": "off"},
         form="set",
     )
     guard: bool = _setting(
         True,
-        "Accept a change only if its claims have better evidence than those before.",
+        "Accept a change only if its claims have better evidence than the old ones.",
         brief="accept a change only if its evidence is better",
         presets={"paper": False},
         form="set",
@@ -212,17 +215,18 @@ class DeclaredSettings:
     )
     duplicates: Duplicates = _setting(
         "vote",
-        "Weight of near-identical documents. vote: each counts, as in the paper. once: a group"
-        " counts once a side. domain: so do all documents of a registrable domain.",
-        brief="what near-identical documents count: [documents](documents.md#near-duplicates)",
+        "How near-identical documents count. vote: each counts, as in the paper. "
+        "once: a group of copies counts once on each side. domain: so do all "
+        "documents of a registrable domain.",
+        brief="how near-identical documents count: [documents](documents.md#near-duplicates)",
         presets={"paper": "vote"},
         scoring=True,
     )
     trust: "TrustTable | None" = _setting(
         None,
-        "Table (TOML) of weights for documents by host, domain and type. Scores with weights"
-        " are shown beside those without; the choice of claims to correct and the guard follow the"
-        " weights. Default: all count alike.",
+        "TOML table of weights for documents by host, domain and type. Scores are "
+        "shown with and without weights; corrections and the guard use the weights. "
+        "Default: all documents count alike.",
         brief="a table of weights for documents: [below](#weights-for-documents)",
         presets={"paper": None},
         scoring=True,
@@ -234,9 +238,9 @@ class DeclaredSettings:
     )
     budget_seconds: Annotated[float, Gt(0)] | None = _setting(
         None,
-        "Seconds that a run may take. The most telling pairs are labelled first, and what was left"
-        " out is reported. Default: no limit.",
-        brief="seconds that a run may take",
+        "Time limit of a run in seconds. The most informative pairs are labelled "
+        "first, and skipped pairs are reported. Default: no limit.",
+        brief="time limit of a run in seconds",
         scoring=True,
         metavar="S",
         shown_default="–",
@@ -244,34 +248,34 @@ class DeclaredSettings:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Names of all settings, in the order of their declaration."""
+        """Names of all settings, in order of declaration."""
         return tuple(setting.name for setting in fields(cls))
 
     @classmethod
     def declaration(cls, name: str) -> Declaration:
-        """The declaration of a setting, beside its name, type and default."""
+        """The declaration of a setting, apart from its name, type and default."""
         declaration: Declaration = cls.__dataclass_fields__[name].metadata["of"]
         return declaration
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """Default of a setting, as it is given."""
+        """The default of a setting, as declared."""
         default = cls.__dataclass_fields__[name].default
         return None if default is MISSING else default
 
     @classmethod
     def help(cls, name: str) -> str:
-        """One paragraph on a setting, without its default if that is a plain value."""
+        """The help of a setting: one paragraph, without the default if it is a plain value."""
         return cls.declaration(name).help
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """The allowed values, if the setting takes one of a few names; otherwise empty."""
+        """The allowed names, if the setting takes one of a few names; otherwise empty."""
         return _choices(name)
 
     @classmethod
     def kind(cls, name: str) -> type:
-        """The type of a value that is written as text: int, float, bool, tuple or str."""
+        """The type to parse from text: int, float, bool, tuple or str."""
         return _kind(name)
 
     @classmethod
@@ -287,7 +291,7 @@ class DeclaredSettings:
 
 @cache
 def _types() -> dict[str, Any]:
-    """The declared type of each setting that is not read by a function of its own."""
+    """The declared type of each setting without its own ``read`` function."""
     plain = {
         name: annotation
         for name, annotation in DeclaredSettings.__annotations__.items()
@@ -306,9 +310,9 @@ def _read(name: str, value: Any) -> Any:
 
 @cache
 def _adapter(name: str) -> Any:
-    from pydantic import ConfigDict, TypeAdapter  # not for help
+    from pydantic import ConfigDict, TypeAdapter  # imported here because help does not need it
 
-    # strict: a truth value is no number, and a text is none either
+    # strict: booleans and strings are not numbers
     return TypeAdapter(_types()[name], config=ConfigDict(strict=True, allow_inf_nan=False))
 
 

@@ -26,10 +26,10 @@ ScoringSettings = _keywords(
 
 
 _OBJECTS = ("labeler", "prompts", "trust")
-"""Settings that may hold objects of ours, which no dump of the model can hold."""
+"""Settings that may hold our own objects, which cannot be dumped with the model."""
 _FIELDS: Any = {
     name: (
-        SkipValidation[Any],  # what is given was read by Settings
+        SkipValidation[Any],  # already validated by Settings
         Field(
             default=DeclaredSettings.default(name),
             description=DeclaredSettings.help(name),

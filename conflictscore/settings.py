@@ -27,11 +27,12 @@ class Settings(DeclaredSettings):
     Settings(effort="fast", max_claims=4)
     ```
 
-    A preset (``effort``) sets several of them; a setting that is named beside it overrides it.
+    A preset (``effort``) sets several settings; explicit settings override it.
 
     Raises:
-        InputError: A setting is unknown or not allowed; names it, and what is allowed.
-        ConfigurationError: A prompt folder or the extra of a labeler is missing or wrong.
+        InputError: A setting is unknown or has a value that is not allowed; the message says what
+            is.
+        ConfigurationError: A prompt folder is missing or wrong, or a labeler needs an extra.
     """
 
     def __init__(self, **settings: "Unpack[CorrectionSettings]") -> None:
@@ -52,7 +53,7 @@ class Settings(DeclaredSettings):
             object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
-        """A copy with other values; ``effort`` stays a name and applies no preset."""
+        """A copy with other values; changing ``effort`` here does not apply its preset."""
         all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         all_settings |= changes
         return Settings(**all_settings)
@@ -77,12 +78,12 @@ PRESETS: "Mapping[str, CorrectionSettings]" = {
     }
     for effort in get_args(Effort)
 }
-"""Settings of each preset; all others keep their defaults. ``paper`` is the loop of section 5 with
-the prompts of the paper's tables and none of our rules, in every entry point and in benchmarks."""
+"""The settings that each preset changes. ``paper`` is the loop of section 5 with the prompts of the
+paper's tables and without our own rules, in every entry point and in benchmarks."""
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
-    """The line that refuses an unknown setting: its name, the nearest one, and all that exist."""
+    """The error for an unknown setting: its name, the nearest match, and all settings."""
     all_names = list(names)
     near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""

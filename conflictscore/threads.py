@@ -29,7 +29,7 @@ P = ParamSpec("P")
 
 
 def usable_cores() -> int:
-    """Number of cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -44,7 +44,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def on_event_loop() -> bool:
-    """Whether this thread runs an event loop, which must not wait for files."""
+    """Whether this thread runs an event loop, which must not block on files."""
     return running_loop() is not None
 
 
@@ -54,8 +54,8 @@ _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_
 async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """Run a coroutine that reads long texts on an event loop of its own, in a thread.
 
-    The caller's loop goes on meanwhile. What belongs to that loop, such as an async client, the
-    coroutine awaits by :func:`on_home_loop`. A cancelled caller continues at once.
+    The caller's loop keeps running. Objects that belong to that loop, such as async clients, must
+    be awaited through :func:`on_home_loop`. A cancelled caller continues at once.
     """
     context = copy_context()
     context.run(_home.set, _home.get() or asyncio.get_running_loop())
@@ -70,13 +70,13 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     try:
         return await in_thread(run)
     except asyncio.CancelledError:
-        with suppress(RuntimeError):  # it has ended by itself
+        with suppress(RuntimeError):  # already ended
             loop.call_soon_threadsafe(task.cancel)
         raise
 
 
 async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
-    """Await on the event loop that :func:`on_own_loop` was called from; outside of it, here."""
+    """Await on the event loop that called :func:`on_own_loop`, or here if there is none."""
     home = _home.get()
     if home is None or home is asyncio.get_running_loop():
         return await work()
@@ -90,7 +90,7 @@ async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
 async def in_thread(work: Callable[[], Out]) -> Out:
     """Run in a daemon thread with the caller's context; a cancelled caller continues at once.
 
-    The loop's own executor would not do: a loop that ends waits for its threads, so a server that
+    The loop's own executor is unsuitable: a closing loop waits for its threads, so a server that
     does not answer would block the end of a run, even after Ctrl-C.
     """
     done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
@@ -105,10 +105,10 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
 
 def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
-    """Have a function that blocks run in another thread where the caller's runs an event loop.
+    """Make a blocking function run in another thread if the caller's thread runs an event loop.
 
-    For synchronous entry points that open files. Their caller waits either way, but hosts such as
-    ``langgraph dev`` refuse any file that is touched in the thread of their event loop.
+    Use it for synchronous entry points that open files. The caller waits in any case, but hosts
+    such as ``langgraph dev`` refuse file access in their event loop's thread.
     """
 
     @wraps(function)
@@ -122,18 +122,18 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
 
 
 def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
-    """Work that is done at the first call, for callers in all threads."""
+    """Work that the first call does once, for callers in all threads."""
     done, lock = cache(work), threading.Lock()
 
     def shared() -> Out:
-        with lock:  # the first calls may come from several threads at once
+        with lock:  # several threads may make the first call at once
             return done()
 
     return shared
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """A function for another thread that runs ``work`` and settles a future of the event loop.
+    """A function for another thread that runs ``work`` and sets the result of a future.
 
     Ctrl-C and SystemExit are raised in that thread as well.
     """
@@ -145,7 +145,7 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
             ended = said = error
             if isinstance(error, StopIteration | SystemExit | KeyboardInterrupt):
-                # a future takes no StopIteration, and the others would end the awaiting loop
+                # a future cannot hold StopIteration, and the other two would end the awaiting loop
                 said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
                 said.__cause__ = error
             settle = partial(done.set_exception, said)
@@ -160,14 +160,15 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
 _deadline: ContextVar[tuple[float, float] | None] = ContextVar(
     "conflictscore_deadline", default=None
 )
-"""When it ends, on the monotonic clock, and the seconds of the whole run."""
+"""The end on the monotonic clock, and the time limit of the whole run in seconds."""
 
 
 @contextmanager
 def deadline(left: float | None, budget: float | None) -> Iterator[None]:
     """Set a deadline for the block, and for tasks and threads started in it.
 
-    ``left`` is in seconds from now; ``budget``, in seconds of the whole run, is for errors.
+    ``left`` is in seconds from now. ``budget`` is the time limit of the whole run in seconds, for
+    error messages.
     """
     token = _deadline.set(None if left is None else (time.monotonic() + left, budget or left))
     try:
@@ -180,8 +181,8 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     """Time out the block at the current deadline, if there is one.
 
-    ``who`` names the model or search in the error; the last of ``waits`` is why it waited to try
-    again.
+    ``who`` names the model or search in the error. The last entry of ``waits`` says why the call
+    was waiting to be retried.
 
     Raises:
         ProviderError: The deadline has passed.
@@ -201,7 +202,7 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     except TimeoutError:
         if not limit.expired():
             raise
-        why = f"; it waited to try again, since {tuple(waits)[-1]}" if waits else ""
+        why = f"; it was waiting to retry, since {tuple(waits)[-1]}" if waits else ""
         raise ProviderError(f"{late}{why}", provider=who, failure=FailureKind.TIMED_OUT) from None
 
 
@@ -209,11 +210,12 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
 async def together() -> AsyncIterator[
     Callable[[Callable[[], Awaitable[Any]]], "asyncio.Task[Any]"]
 ]:
-    """A task group that raises one error as itself, and no exception group.
+    """A task group that raises a plain error instead of an exception group.
 
-    Of several errors it is the one that a caller has to see: an interrupt of LangGraph first, then
-    an error that is none of ours, then ours. A spent budget cancels no other task: calls in flight
-    are paid for, and every further call fails by itself. It is raised once all tasks ended.
+    If several tasks fail, the most important error is raised: first an interrupt of LangGraph, then
+    a foreign error, then one of ours. A spent budget does not cancel other tasks, since calls in
+    flight are already paid for and further calls fail by themselves; it is raised when all tasks
+    have ended.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None
@@ -229,14 +231,14 @@ async def together() -> AsyncIterator[
             yield lambda work: tasks.create_task(ended(work))
     except BaseExceptionGroup as group:
         failed = min(_leaves(group), key=_rank)
-    if failed is not None:  # outside of the handler: the error keeps its own cause and context
+    if failed is not None:  # outside the handler, so that the error keeps its own cause and context
         raise failed
     if stops:
         raise stops[0]
 
 
 async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, ...]:
-    """The results of works that are done :func:`together`, in their order."""
+    """The results of coroutines run :func:`together`, in order."""
     async with together() as start:
         tasks = [start(work) for work in works]
     return tuple(task.result() for task in tasks)
@@ -245,9 +247,9 @@ async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, .
 async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[object]], at_once: int
 ) -> None:
-    """Do the work of every item, ``at_once`` at a time; errors are those of :func:`together`.
+    """Process every item, ``at_once`` at a time; errors are raised as by :func:`together`.
 
-    Items are taken as they are needed: there may be millions.
+    Items are consumed lazily, since there may be millions.
     """
     waiting = iter(items)
 
@@ -266,9 +268,9 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _rank(error: BaseException) -> int:
-    from langgraph.errors import GraphBubbleUp  # costs seconds if no graph has run yet
+    from langgraph.errors import GraphBubbleUp  # takes seconds if no graph has run yet
 
-    carried = getattr(error, "error", error)  # as an answerer's error is passed through a graph
+    carried = getattr(error, "error", error)  # as happens to an answerer's error inside a graph
     if isinstance(carried, GraphBubbleUp):
         return 0
     return 2 if isinstance(error, ConflictScoreError) else 1

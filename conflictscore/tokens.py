@@ -1,7 +1,8 @@
 """Counts tokens before a call, without network access.
 
-tiktoken downloads its vocabularies on first use, without a timeout. Counts only budget prompts, so
-a vocabulary that is on this machine is used, and otherwise the count is estimated.
+tiktoken downloads its vocabularies on first use, without a timeout. Counts are needed only to
+budget prompts, so a vocabulary is used if it is on this machine, and otherwise the count is
+estimated.
 """
 
 import hashlib
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BYTES_PER_TOKEN = 3.5
-"""Estimate for any script; English prose has about 4.4 bytes a token, so it errs high."""
+"""Bytes per token assumed for any script; English prose has about 4.4, so the estimate errs
+high."""
 _NAME = "o200k_base"
-"""OpenAI's current vocabulary, by which every model is counted: budgets have a margin."""
+"""OpenAI's current vocabulary, used for every model, since budgets have a margin."""
 _URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
@@ -30,21 +32,21 @@ class _Vocabulary(NamedTuple):
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text; an estimate without the vocabulary."""
-    encoded = text.encode(errors="replace")  # a lone surrogate has no bytes to count
+    """Count the tokens of a text, or estimate them without the vocabulary."""
+    encoded = text.encode(errors="replace")  # a lone surrogate cannot be encoded
     tokens = _encode(encoded)
     return ceil(len(encoded) / _BYTES_PER_TOKEN) if tokens is None else len(tokens)
 
 
 def load_vocabulary() -> None:
-    """Read the vocabulary from disk, so that no later count reads a file."""
+    """Read the vocabulary from disk now, so that later counts read no file."""
     _vocabulary()
 
 
 def token_starts(text: str) -> list[int]:
-    """Ascending character offsets of the tokens that `count_tokens` counts, or estimates.
+    """Ascending character offsets of the tokens that `count_tokens` counts or estimates.
 
-    A token that begins inside a rare character has that character's offset.
+    A token that begins inside a multi-byte character gets that character's offset.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A user's table of weights for documents: by host, domain and type.
+"""A user's table of document weights by host, domain and type.
 
 ```toml
 default = 1                  # a document that nothing below names
@@ -15,8 +15,8 @@ default = 1                  # a document that nothing below names
 "pdf" = 1.5
 ```
 
-The first that names a document gives its weight: its host, its domain, the type in its metadata,
-the kind of its file, the default.
+The first entry that matches gives the weight of a document: its host, its domain, the type in its
+metadata, its file type, or the default.
 """
 
 import re
@@ -34,14 +34,14 @@ from conflictscore.retrieval.domains import host_of, load_suffixes, registrable_
 from conflictscore.storage.toml_file import read_toml
 
 _MOST = 1_000
-"""The largest weight: sums of any number of them are numbers still."""
+"""The largest weight, so that sums stay finite."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 
 _NAME = re.compile(r"[\w.:-]+")
 
 
 class _Table(BaseModel):
-    """A table of weights as a TOML file has it. A document of weight 0 has no vote."""
+    """A table of weights, as in a TOML file. Documents of weight 0 have no vote."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -52,14 +52,14 @@ class _Table(BaseModel):
 
 
 class TrustTable:
-    """Weights for documents, from a user's table of their sources."""
+    """Document weights from a user's table of sources."""
 
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
-        """Take a table with the keys of the module's example, which errors call ``where``.
+        """Read a table with the keys of the module's example; errors refer to it as ``where``.
 
         Raises:
-            InputError: A key is unknown, a host or domain is none, or a weight is no number from 0
-                to 1,000; names the field.
+            InputError: A key is unknown, a host or domain is invalid, or a weight is not from 0 to
+                1,000; names the field.
         """
         try:
             self._rules = _Table.model_validate(dict(table))
@@ -72,10 +72,10 @@ class TrustTable:
 
     @classmethod
     def open(cls, table: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
-        """A table, from its TOML file, from a mapping with the same content, or as it is.
+        """A table from a TOML file, from a mapping with the same content, or unchanged.
 
         Raises:
-            InputError: The file cannot be read, or as for a table; names file and field.
+            InputError: The file cannot be read, or its table is invalid; names file and field.
         """
         if isinstance(table, TrustTable):
             return table
@@ -89,7 +89,7 @@ class TrustTable:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The table as plain JSON, for a log; what it leaves to the defaults is not in it."""
+        """The table as plain JSON for a log, without default values."""
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
@@ -110,13 +110,13 @@ class TrustTable:
 
 
 def _file_kind(url: str) -> str:
-    with suppress(ValueError):  # of an address with brackets in it
+    with suppress(ValueError):  # raised for addresses with stray brackets
         return PurePosixPath(urlsplit(url).path).suffix.lower().removeprefix(".")
     return ""
 
 
 def _type_name(name: str) -> str:
-    """A type as the table has it: ".PDF" is "pdf"."""
+    """A type in the table's spelling: ".PDF" becomes "pdf"."""
     return name.strip().casefold().removeprefix(".")
 
 
@@ -125,11 +125,9 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
     for raw_name, weight in weights_by_name.items():
         name = _type_name(raw_name)
         if not name:
-            raise InputError(f"{where}.{raw_name}: it is no type; give a name such as pdf")
+            raise InputError(f"{where}.{raw_name}: not a type; give a name such as pdf")
         if name in weights:
-            raise InputError(
-                f"{where}.{raw_name}: it has a weight already, in a different spelling"
-            )
+            raise InputError(f"{where}.{raw_name}: already has a weight, in a different spelling")
         weights[name] = weight
     return weights
 
@@ -137,17 +135,15 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
 def _by_host(
     weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
-    """Weights by host or domain, written as addresses have them."""
+    """Weights by host or domain, spelled as in addresses."""
     weights: dict[str, float] = {}
     for raw_name, weight in weights_by_name.items():
         name = raw_name.strip().casefold().removeprefix("www.")
         host = host_of(f"https://{name}") if _NAME.fullmatch(name) else None
         if host is None or (registered and load_suffixes().privatesuffix(host) != host):
-            what = "domain that is registered; list a host of one under hosts"
-            raise InputError(f"{where}.{raw_name}: it is no {what if registered else 'host'}")
+            what = "registered domain; put hosts of a domain under hosts"
+            raise InputError(f"{where}.{raw_name}: not a {what if registered else 'host'}")
         if host in weights:
-            raise InputError(
-                f"{where}.{raw_name}: it has a weight already, in a different spelling"
-            )
+            raise InputError(f"{where}.{raw_name}: already has a weight, in a different spelling")
         weights[host] = weight
     return weights

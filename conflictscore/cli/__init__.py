@@ -1,4 +1,4 @@
-"""The command line; all that is heavy is imported inside the commands, so help answers at once."""
+"""The command line. Heavy modules are imported inside the commands, so that ``--help`` is fast."""
 
 import gc
 import os
@@ -33,24 +33,25 @@ _KEPT = {
         ("ask", "correct", "judge-check", "score"), "; cached replies are not paid for again"
     ),
 }
-"""By command: the end of the line that Ctrl-C leaves."""
+"""By command: how the line that Ctrl-C prints ends."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
-"""An argument of the library, as its errors name them: ``model="local"``."""
+"""An argument of the library, as its error messages spell it: ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Control characters: text that an error quotes from a server must not steer the terminal."""
+"""Control characters, which an error may quote from a server and which must not reach the
+terminal."""
 
 
 class OneLineErrors(click.Group):
-    """Every error is one line on stderr, with the exit code of its kind."""
+    """A group that prints each error as one line on stderr and exits with the code of its kind."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command and end the process with its exit code."""
+        """Run the command, then exit with its exit code."""
         kwargs["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            gc.disable()  # thousands of modules are loaded, and all of them stay
+            gc.disable()  # thousands of modules are loaded by now and never freed
             code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
@@ -63,7 +64,7 @@ class OneLineErrors(click.Group):
             _fail(error.format_message(), error.exit_code)
         except ConflictScoreError as error:
             _fail(_ARGUMENT.sub(_option, str(error)), error.exit_code)
-        except BrokenPipeError:  # head, or less, has seen enough
+        except BrokenPipeError:  # head or less closed the pipe
             _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
@@ -77,7 +78,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """The note on progress that a stopped command has kept for its next run."""
+    """The note about progress that an interrupted command saved for its next run."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")
@@ -88,7 +89,7 @@ def _option(argument: re.Match[str]) -> str:
 
 
 def _discard_stdout() -> None:
-    """Let what stdout still holds go nowhere: Python would fail on it once more as it ends."""
+    """Discard what stdout still buffers; Python would otherwise fail on it again at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -106,7 +107,7 @@ Start with:
   conflictscore ask "In which year ...?" --docs examples/lighthouse
 
 \b
-Tab completes commands, options and files after this line (or zsh_source, fish_source):
+For tab completion in bash, run this line (zsh_source and fish_source work too):
   eval "$(_CONFLICTSCORE_COMPLETE=bash_source conflictscore)"
 """
 
@@ -137,10 +138,10 @@ Tab completes commands, options and files after this line (or zsh_source, fish_s
 )
 @click.version_option(__version__, prog_name="conflictscore", allow_from_autoenv=False)
 def main() -> None:
-    """Ask a question, and get an answer that has looked at both sides.
+    """Ask a question and get an answer that was checked against every document.
 
-    conflictscore answers from documents, checks every claim of the answer against every document,
-    and answers again where the documents disagree.
+    conflictscore answers from documents, checks each claim of the answer against each document, and
+    corrects the claims that the documents disagree on.
     """
 
 

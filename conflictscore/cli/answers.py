@@ -1,4 +1,4 @@
-"""conflictscore ask, score and correct: one answer, and the documents it is checked against."""
+"""conflictscore ask, score and correct: check one answer against its documents."""
 
 from pathlib import Path
 from typing import Any
@@ -42,17 +42,17 @@ def _with_answer_options(command: Any) -> Any:
         multiple=True,
         required=True,
         metavar="PATH ...",
-        help="The documents to hold the answer against, all of them, in file order.",
+        help="The documents to check the answer against; all of them, in file order.",
     )(command)
     return click.option(
-        "--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file."
+        "--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @FILE to read a file."
     )(command)
 
 
 @click.command(
     cls=ManyDocs,
     epilog=_ASK_EXAMPLES,
-    short_help="Answer a question; look again where the documents disagree.",
+    short_help="Answer a question and correct what the documents disagree on.",
 )
 @click.argument("question")
 @click.option(
@@ -68,7 +68,7 @@ def _with_answer_options(command: Any) -> Any:
 @with_model_options
 @with_output_options
 def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
-    """Answer QUESTION from documents; look again where they disagree."""
+    """Answer QUESTION from documents, and correct claims that the documents disagree on."""
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.loop.inputs import check_question
     from conflictscore.retrieval.cleaning import clean_text
@@ -81,16 +81,14 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     run_graph(graph, {"question": question, "options": list(options)}, context, settings)
 
 
-@click.command(
-    cls=ManyDocs, epilog=_SCORE_EXAMPLES, short_help="Score an answer that exists already."
-)
+@click.command(cls=ManyDocs, epilog=_SCORE_EXAMPLES, short_help="Score an existing answer.")
 @_with_answer_options
 @with_scoring_settings
 @with_call_budget
 @with_model_options
 @with_output_options
 def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
-    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
+    """Score an existing answer against documents (CS-C and CS-R).
 
     The exit code is 1 if there is no score because the model failed.
     """
@@ -110,10 +108,10 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
 @click.command(
     cls=ManyDocs,
     epilog=_CORRECT_EXAMPLES,
-    short_help="Correct an answer where documents disagree with it.",
+    short_help="Correct an existing answer where documents disagree with it.",
 )
 @_with_answer_options
-@click.option("--question", metavar="TEXT", help="The question that it answers, if known.")
+@click.option("--question", metavar="TEXT", help="The question that was answered, if known.")
 @with_run_settings
 @with_call_budget
 @with_model_options
@@ -121,7 +119,7 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
 def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings: Any) -> None:
     """Check an answer against documents, and correct it where they disagree with it.
 
-    The answer may come from any chatbot. What no document disputes stays byte for byte.
+    The answer may come from any chatbot. Text that no document disputes is kept byte for byte.
     """
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.middleware.corrector import correction_input
@@ -135,7 +133,7 @@ def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings
 
 
 def _check_log(settings: dict[str, Any]) -> None:
-    """Refuse a log that cannot be written before anything is paid for."""
+    """Refuse a log file that cannot be written, before any call costs money."""
     from conflictscore.reporting.run_log import check_log
 
     if settings["log"]:
@@ -150,9 +148,7 @@ def _read_answer(answer: str) -> str:
         try:
             text = Path(answer[1:]).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"--answer {answer}: cannot be read as UTF-8 text ({error})"
-            ) from error
+            raise InputError(f"--answer {answer}: is not readable UTF-8 text ({error})") from error
     if not (text := clean_text(text)):
         raise InputError("--answer is empty")
     return text

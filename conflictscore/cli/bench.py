@@ -26,10 +26,10 @@ _EPILOG = "\n".join(
 
 @click.group(epilog=_EPILOG, short_help="Run a benchmark and compare methods.")
 def bench() -> None:
-    """Run a benchmark and compare methods: who is right more often, and who changed whose mind.
+    """Run a benchmark and compare methods: which is right more often, and which answers changed.
 
-    A run is kept in a folder. Ctrl-C, a crash or a spent budget lose at most the calls in flight:
-    the same command resumes it, and nothing is paid for twice.
+    Each run has its own folder. After Ctrl-C, a crash or a spent budget, the same command resumes
+    the run; only calls in flight are lost, and nothing is paid for twice.
     """
 
 
@@ -42,20 +42,18 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
         f"bench {benchmark_entry.name} --data {file} --sample 20 --methods all",
     )
     epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
-    where = (
-        "found by --search or in --docs" if benchmark_entry.searches else "those of its questions"
-    )
+    where = "from --search or --docs" if benchmark_entry.searches else "included with the questions"
     summary = f"{benchmark_entry.summary[0].upper()}{benchmark_entry.summary[1:]}"
     words = (
-        f"{summary}.\n\nDocuments: {where}. Default labeler:"
-        f" json, the paper's (a call a pair); with the local model nli. See {benchmark_entry.docs}."
+        f"{summary}.\n\nDocuments: {where}. Default labeler: json, the paper's, with "
+        f"one call per pair; nli with the local model. See {benchmark_entry.docs}."
     )
     make = click.command(benchmark_entry.name, cls=ManyDocs, help=words, epilog=epilog)
     return cast("click.Command", make(with_bench_options(benchmark_entry, run)))
 
 
 def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
-    """Do what the options ask for: estimate, name topics, or run one seed or several."""
+    """Estimate, name topics, or run one or more seeds, depending on the options."""
     from conflictscore.cli.bench_estimate import print_estimate
     from conflictscore.cli.report import print_study, read_report_runs, write_study
 
@@ -73,11 +71,13 @@ def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
         study = read_report_runs(folders, compare=plan.compare)
         write_study(study, plan.whole)
         print_study(study, as_json=settings["as_json"])
-        click.echo(f"Every run and flip on a page: conflictscore report {plan.whole}", err=True)
+        click.echo(
+            f"To see every run and flip on one page: conflictscore report {plan.whole}", err=True
+        )
 
 
 def _write_topics(plan: BenchPlan, write: Callable[..., None]) -> None:
-    """Have a model name what each question is about, and ask for no report."""
+    """Have a model name the topic of each question, without asking for any report."""
     topics, context = plan.settings["write_topics"], plan.setup.context
     write(
         plan.benchmark,
@@ -86,14 +86,14 @@ def _write_topics(plan: BenchPlan, write: Callable[..., None]) -> None:
         context.prompts,
         lambda question, topic: click.echo(f"{question}\n    {topic}"),
     )
-    click.echo(f"No report was asked for. Read {topics}, and give it as --data.", err=True)
+    click.echo(f"No report was requested. Check {topics}, then pass it as --data.", err=True)
 
 
 def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
-    """One run with its progress; a single one prints its figures, several print their study.
+    """Run one seed with a progress bar; print its figures unless it is part of a study.
 
     Raises:
-        BudgetError: The budget stopped it; what it has is kept.
+        BudgetError: The budget is used up; finished answers are kept.
         ClickException: No question was answered.
     """
     from rich.console import Console
@@ -137,12 +137,12 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
         m.answer for question_result in run.results for m in question_result.methods.values()
     ):
         raise click.ClickException(
-            "no question was answered; fix what failed, and run it again with --retry-failed"
+            "no question was answered; fix the cause of the failures and rerun with --retry-failed"
         )
 
 
 def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
-    """Print the figures of a run, and its notes to stderr."""
+    """Print the figures of a run, and its notes on stderr."""
     from conflictscore.benchmarks.harness.report.tables import print_figures
     from conflictscore.benchmarks.paper_figures import paper_figures
     from conflictscore.cli.common import plain_console
@@ -151,7 +151,7 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)
     for why, count in _left_out(context.retriever).items():
-        click.echo(f"Note: documents left out {why}, in this session: {count}", err=True)
+        click.echo(f"Note: documents skipped {why}, in this session: {count}", err=True)
     if settings["as_json"]:
         click.echo(json.dumps(run.figures.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -163,11 +163,11 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
             question_results=run.results,
             verbose=settings["verbose"],
         )
-    click.echo(f"Every flip on a page: conflictscore report {run.folder}", err=True)
+    click.echo(f"To see every flip on one page: conflictscore report {run.folder}", err=True)
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:
-    """Documents that a retriever left out, by reason, inside whatever cuts or fetches them."""
+    """Documents that a retriever skipped, counted by reason, looking inside its wrappers."""
     while retriever is not None and not hasattr(retriever, "left_out"):
         retriever = getattr(retriever, "retriever", None)
     return retriever.left_out if retriever is not None else {}

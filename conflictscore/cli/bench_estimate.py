@@ -10,11 +10,11 @@ from conflictscore.cli.bench_plan import BenchPlan
 from conflictscore.cli.common import plain_console
 
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
-"""Assumed tokens of a search result, since an estimate asks no search."""
+"""Assumed length of a search result in tokens; an estimate does not search."""
 
 
 def print_estimate(plan: BenchPlan) -> None:
-    """Print what a run is expected to take, with no part of one that was begun taken off."""
+    """Print the expected cost of a whole run, even if part of it is already done."""
     from conflictscore.benchmarks.harness.dry_run import estimate, estimate_card, power_card
     from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.reporting.plain_table import print_card
@@ -34,28 +34,28 @@ def print_estimate(plan: BenchPlan) -> None:
         print_card(card, plain_console())
     if (seeds := settings["seeds"]) > 1:
         click.echo(
-            f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
-            " the same: labels and documents are shared."
+            f"For one run; {seeds} take at most {seeds} times as much. Equal answers "
+            "share their labels, and all runs share documents."
         )
 
 
 def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
-    """Documents a question and tokens a document, if searching for them would cost; else None."""
+    """Documents per question and tokens per document if they come from a paid search; else None."""
     settings = plan.settings
     if plan.setup.context.retriever is None or _is_free(settings):
         return None
     page_tokens = settings["passage_tokens"] or _PAGE_TOKENS
     tokens = page_tokens if settings["read_pages"] else _SNIPPET_TOKENS
     click.echo(
-        f"Note: {settings['top_k']} documents of {tokens} tokens are assumed per question;"
-        " searching for them may cost money",
+        f"Note: {settings['top_k']} documents of {tokens} tokens per question are "
+        "assumed; the search itself may cost money",
         err=True,
     )
     return settings["top_k"], tokens
 
 
 def _is_free(settings: Mapping[str, Any]) -> bool:
-    """Whether all documents come from files of this machine."""
+    """Whether all documents come from files on this machine."""
     searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
     return not settings["read_pages"] and all(
         search in ("corpus", "recorded") or (not search and settings["docs"]) for search in searches

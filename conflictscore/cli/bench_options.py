@@ -1,4 +1,4 @@
-"""The options of ``conflictscore bench NAME``: those that make sense for the benchmark."""
+"""The options of ``conflictscore bench NAME``, limited to those that apply to the benchmark."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
-"""How many questions are worked on at a time, with the local model and with others."""
+"""How many questions run at a time, with the local model and with remote models."""
 
 STUDY_TEMPERATURE = 0.7
-"""Default temperature of the answers in a study of several seeds."""
+"""Default temperature for answers in a study of several seeds."""
 
 _Option = Callable[[Any], Any]
 _number = partial(click.option, type=click.IntRange(min=1), metavar="N")
@@ -34,8 +34,8 @@ _default = partial(click.option, show_default=True)
 def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
-    Options about searching, about the form and about the judge are left out if the benchmark
-    brings its documents, has one form, or asks no model to judge.
+    Search options are omitted if the benchmark brings its documents, ``--form`` if it has only one
+    form, and judge options if no model judges its answers.
     """
     for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
         command = option(command)
@@ -56,25 +56,27 @@ def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
 
 
 _MC = (
-    "How questions are asked. mc1: several options, one of them true. mc2: all true and all false"
-    " ones, by the probabilities of their letters, which the model's endpoint must give."
+    "How questions are asked. mc1: several options, one of which is true. mc2: all "
+    "true and all false options, scored by the probabilities of their letters; the "
+    "endpoint must return log-probabilities."
 )
 _WORST_HELP = (
-    "The claim that the paper's loop puts back, of those with conflicts: the most contradicted, the"
-    " first, the one with most evidence, or the one that the model names as its main claim."
-    " `report` of a run by each shows what it changes."
+    "Which conflicting claim the paper's loop asks the model to reconsider: the most "
+    "contradicted one, the first, the one with most evidence, or the one that the "
+    "model calls its main claim. To compare the choices, run each and pass the runs "
+    "to `report`."
 )
 
 
 def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
-    """Options that decide what is asked: data, sample, seeds, methods, and the run's folder.
+    """Options for the experiment: data, sample, seeds, methods, and the run's folder.
 
-    ``--write-topics`` and the options of a search are there only for benchmarks that have them.
+    ``--write-topics`` and the search options exist only for benchmarks that use them.
     """
     file: Any = {"type": click.Path(path_type=Path, dir_okay=False)}
     words = f"The benchmark's official file: {benchmark_entry.data}."
     if benchmark_entry.several:
-        file, words = {"multiple": True}, f"May be given several times: {benchmark_entry.data}."
+        file, words = {"multiple": True}, f"Repeatable: {benchmark_entry.data}."
     yield click.option("--data", required=True, metavar="FILE", help=words, **file)
     for name, words in benchmark_entry.flags.items():
         yield _flag(f"--{name.replace('_', '-')}", help=words)
@@ -82,7 +84,8 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         "--out",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="The run's folder; a run that it holds is resumed. Default: runs/BENCHMARK-FORM.",
+        help="The run's folder. A run that is already there is resumed. Default: "
+        "runs/BENCHMARK-FORM.",
     )
     yield click.option(
         "--methods",
@@ -94,7 +97,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     )
     yield with_compare
     yield _number("--sample", help="N questions, drawn by --seed.")
-    words = "Decides the order of options and the sample."
+    words = "Seed for the order of options and the sample."
     yield _default("--seed", type=int, default=0, metavar="S", help=words)
     choices = click.Choice(["worst", "first", "most-evidence", "asked"])
     yield _default("--reconsider", type=choices, default="worst", help=_WORST_HELP)
@@ -103,41 +106,46 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         type=click.IntRange(min=1, max=99),
         default=1,
         metavar="N",
-        help="Run N times, with the seeds S, S+1 and so on, and pool the runs as one study: the"
-        " same questions and documents, with answers and verdicts sampled anew. A folder each, in"
-        " that of --out; what does not change is paid for once.",
+        help="Run N times, with seeds S, S+1 and so on, and pool the runs as one "
+        "study. All runs use the same questions and documents, but sample their "
+        "own answers and verdicts. Each has its own folder inside --out; work "
+        "that they share is paid for once.",
     )
     yield click.option(
         "--temperature",
         type=click.FloatRange(0, 2),
         metavar="T",
-        help="Temperature of the answers. Default: 0, and with --seeds above 1"
-        f" {STUDY_TEMPERATURE}, since seeds at 0 measure the endpoint alone.",
+        help=f"Temperature of the answers. Default: 0, or {STUDY_TEMPERATURE} with "
+        "--seeds above 1, since at 0 seeds measure only how much the endpoint "
+        "varies.",
     )
     if benchmark_entry.write_topics:
         yield click.option(
             "--write-topics",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Only have --model name the main entity of each question, as the paper does, show"
-            " the names and write them with the documents into FILE. Correct them there, and give"
-            " it as --data.",
+            help="Only have --model name the main entity of each question, as the "
+            "paper does, and write the names with the documents to FILE. "
+            "Correct FILE by hand, then pass it as --data.",
         )
     if benchmark_entry.searches:
-        words = "Fail on questions that --search recorded:FILE lacks, or skip them."
+        words = (
+            "Whether to fail on, or skip, questions that are missing from --search recorded:FILE."
+        )
         kinds = click.Choice(["fail", "skip"])
         yield _default("--missing", type=kinds, default="fail", help=words)
         yield _flag(
             "--exclude-benchmarks",
-            help="Leave out pages that give the benchmark away: those that hold a question beside"
-            " one of its reference answers. Their number is printed at the end.",
+            help="Skip pages that give the benchmark away: pages with both a "
+            "question and one of its reference answers. Their number is printed "
+            "at the end.",
         )
 
 
 def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
-    """Options of running alone: they may differ each time a run is resumed."""
+    """Options that may change each time a run is resumed."""
     if benchmark_entry.judged_by:
-        words = "The model that judges free-form answers. Default: that of --judge."
+        words = "The model that judges free-form answers. Default: the --judge model."
         yield click.option("--answer-judge", metavar="SPEC", help=words)
     yield _number(
         "--concurrency",
@@ -146,15 +154,15 @@ def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
     )
     yield _number(
         "--max-tokens",
-        help="Stop once N tokens were used, in and out, by all sessions of the run together.",
+        help="Stop after N tokens (input and output), counted over all sessions of the run.",
     )
-    yield _flag("--retry-failed", help="Try again what failed in an earlier session.")
+    yield _flag("--retry-failed", help="Retry what failed in an earlier session.")
     yield _flag(
         "--no-transcripts",
-        help="Do not write the prompt and reply of each call into the run's folder, where they let"
-        " others check the run.",
+        help="Do not store the prompt and reply of each call in the run's folder. "
+        "Without them nobody can check the run.",
     )
-    words = "Only estimate the calls, tokens and dollars that the run will take."
+    words = "Only estimate the calls, tokens and dollars of the run."
     yield _flag("--dry-run", help=words)
     yield _flag("--json", "as_json", help="Print the figures as one JSON object.")
     words = "Also show long lists of categories, costs by step, and the papers' tables."

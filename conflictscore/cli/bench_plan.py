@@ -1,4 +1,4 @@
-"""From the options of ``conflictscore bench NAME`` to what is to be run."""
+"""Turns the options of ``conflictscore bench NAME`` into the plan of its runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a command: with ``--seeds`` there are several."""
+    """One run of a command; with ``--seeds`` a command has several."""
 
     folder: Path
     setup: "Setup"
     benchmark: "Benchmark"
-    """The questions, with their options in the order of this run's seed."""
+    """The questions, with their options shuffled by this run's seed."""
 
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """All that a command is to run, opened and not yet called."""
+    """The runs of a command, with models and retriever open but not yet called."""
 
     entry: "Entry"
     settings: Mapping[str, Any]
-    """The options by name, as click gives them."""
+    """The options by name, as parsed by click."""
     whole: Path
-    """The folder of the run, or with ``--seeds`` the one that holds their folders."""
+    """The folder of the run, or with ``--seeds`` the parent of all run folders."""
     runs: tuple[PlannedRun, ...]
     selection: Mapping[str, Any]
     """How the questions were drawn."""
     retrieval: Mapping[str, Any]
     """How documents are found, for the manifest."""
     hashes: Mapping[str, str]
-    """Hashes of the files that documents are found in."""
+    """Hashes of the files that the documents come from."""
     compare: Sequence[tuple[str, str]]
     prices: "PriceTable"
 
     @property
     def setup(self) -> "Setup":
-        """The models and retriever of the first run; the others share them."""
+        """The models and retriever of the first run, shared by all runs."""
         return self.runs[0].setup
 
     @property
@@ -58,7 +58,7 @@ class BenchPlan:
 
 
 def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
-    """Read the questions, and open models and retriever; nothing is asked yet."""
+    """Read the questions and open models and retriever, without calling any."""
     from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
     from conflictscore.models.prices import PriceTable
@@ -97,19 +97,21 @@ def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
 
 
 def _sampling(setup: "Setup") -> "Setup":
-    """The models of a study, set to sample their answers; a notice names those that do not."""
+    """The models of a study, set to sample their answers; a note names models that cannot."""
     from conflictscore.benchmarks.harness.setup import takes_temperature
 
     model, temperature = setup.context.generator, setup.settings.temperature
     if temperature == 0:
         click.echo(
-            "Note: at --temperature 0, --seeds measures only how much the endpoint itself varies",
+            "Note: at --temperature 0, --seeds measures only how much the endpoint varies",
             err=True,
         )
     if temperature is not None:
         return setup
     if not takes_temperature(model):
-        click.echo(f"Note: {model.name} takes no temperature: it samples as it does", err=True)
+        click.echo(
+            f"Note: {model.name} takes no temperature, so it samples at its own setting", err=True
+        )
         return setup
     return replace(setup, settings=replace(setup.settings, temperature=STUDY_TEMPERATURE))
 
@@ -121,7 +123,7 @@ def _runs(
     setup: "Setup",
     benchmark: "Benchmark",
 ) -> list[PlannedRun]:
-    """One run, or one a seed: from the second on, answers are sampled anew (``replicate``)."""
+    """One run per seed; from the second on, ``replicate`` has answers sampled again."""
     if settings["seeds"] == 1:
         return [PlannedRun(whole, setup, benchmark)]
     runs = []
@@ -136,7 +138,7 @@ def _runs(
 def _questions(
     benchmark_entry: "Entry", settings: Mapping[str, Any], seed: int
 ) -> tuple["Benchmark", dict[str, Any]]:
-    """The questions, the same for every seed, with their options in the order of this one."""
+    """The same questions for every seed, with options shuffled by this seed."""
     from conflictscore.benchmarks.registry import open_benchmark
 
     whole = open_benchmark(
@@ -147,14 +149,14 @@ def _questions(
         **{name: settings[name] for name in benchmark_entry.flags},
     )
     benchmark, selection = whole.selected(settings["sample"], settings["seed"])
-    # documents of a search are cut as they are found
+    # search results are cut when they arrive
     return benchmark.shortened(
         0 if benchmark_entry.searches else settings["passage_tokens"]
     ), selection
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
-    """By question, the answers that give a page of the benchmark itself away."""
+    """By question, the answers by which a page that copies the benchmark is recognised."""
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 
@@ -168,7 +170,7 @@ def _names(option: str | None, method_names: tuple[str, ...]) -> list[str]:
 def _opened(
     benchmark_entry: "Entry", run_choices: "RunSettings", settings: Mapping[str, Any]
 ) -> tuple["Setup", dict[str, Any], dict[str, str]]:
-    """Models and retriever, how documents are found, and the hashes of what they are found in."""
+    """Models and retriever, how documents are found, and hashes of the files they come from."""
     from conflictscore.benchmarks.harness.manifest import found_in
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.cli.common import chosen_spec, open_retriever, run_settings
@@ -199,7 +201,7 @@ def _opened(
 
 
 def _searches(settings: Mapping[str, Any]) -> list[str]:
-    """Which searches are asked, in order, by their kind: an address may hold a password."""
+    """The kinds of searches in order, without addresses, which may contain passwords."""
     from conflictscore.retrieval.providers import configured_search
 
     if settings["search"] is None:

@@ -1,4 +1,4 @@
-"""From options to a run, and from a run to its output, for several commands."""
+"""Shared by several commands: options become a run, and a run becomes output."""
 
 import gc
 import json
@@ -33,9 +33,9 @@ def open_context(
     max_calls: int | None = None,
     **settings: Any,
 ) -> "RunContext":
-    """Open the collaborators of a run; ``settings`` fill what the options leave open.
+    """Open the models and labeler of a run; ``settings`` apply where no option is given.
 
-    ``max_calls`` is the most calls in flight at an endpoint.
+    ``max_calls`` limits the calls in flight to an endpoint.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
@@ -49,7 +49,7 @@ def open_context(
 
 
 def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, dict[str, Any]]":
-    """The settings that the options give, and the keywords for the run's models."""
+    """The settings from the options, and the keyword arguments for the run's models."""
     from conflictscore.graph.keywords import split_options
 
     keywords = {**more, **settings_in(options)}
@@ -58,14 +58,14 @@ def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, di
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:
-    """The answering model that the model options name, or else the default one."""
+    """The answering model named by the options, or the default model."""
     from conflictscore.models.spec import default_spec
 
     spec: str | None = settings["model"]
     if spec is not None:
         return spec
     if settings["base_url"]:
-        raise InputError("--base-url needs --model NAME, a model of that endpoint")
+        raise InputError("--base-url needs --model NAME, where NAME is a model at that endpoint")
     spec = default_spec()
     if spec == "local":
         click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
@@ -73,7 +73,7 @@ def chosen_spec(settings: Mapping[str, Any]) -> str:
 
 
 def open_single_model(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
-    """Open a model with the endpoint, window, effort and cache that the options give."""
+    """Open a model with the endpoint, window, effort and cache from the options."""
     from conflictscore.models.spec import open_model
     from conflictscore.storage.cache import ContentCache
 
@@ -87,12 +87,12 @@ def open_single_model(spec: str, settings: Mapping[str, Any]) -> "LanguageModel"
 
 
 def judging(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command in which nothing answers: its one model is the judge."""
+    """The options of a command that generates no answers: its only model is the judge."""
     return {**settings, "model": settings["judge"] or settings["model"], "judge": None}
 
 
 def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
-    """Open what the search options describe; without passage options, documents stay whole."""
+    """Open the search that the options describe; without passage options, documents stay whole."""
     from conflictscore.retrieval.opening import open_retrieval
 
     return open_retrieval(
@@ -112,9 +112,9 @@ def run_graph(
     options: Mapping[str, Any],
     notes: Iterable[str] = (),
 ) -> "Run":
-    """Run a graph with its steps on stderr, and do what the output options say.
+    """Run a graph, show its steps on stderr, and print and log it as the options say.
 
-    If logging the run fails, it is printed all the same. ``notes`` go before its own.
+    The run is printed even if it cannot be logged. ``notes`` come before the run's own notes.
     """
     from rich.console import Console
 
@@ -156,14 +156,14 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """Where tables are printed: untrusted text in them is no markup."""
+    """A console for tables, in which untrusted text is not read as markup."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine; from here garbage is collected, but not among what is loaded."""
+    """Run a command's coroutine, with garbage collection on except for modules loaded so far."""
     import asyncio
 
     gc.freeze()
@@ -172,10 +172,11 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 
 def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache | None, bool]":
-    """Open the labeler that the options name; no language model if it needs none.
+    """Open the labeler from the options, and a language model only if the labeler needs one.
 
     Returns:
-        It, its cache, and whether it runs on this machine, so that more at a time gains nothing.
+        The labeler, its cache, and whether it runs on this machine, where parallel calls gain
+        nothing.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
@@ -185,7 +186,7 @@ def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache 
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
         return cast("Labeler", open_labeler(spec)), cache, True
-    # Where labels are measured, the default is the paper's labeler: a call a pair (Table 7).
+    # measurements of labels use the paper's labeler by default: one call per pair (Table 7)
     settings, models = run_settings(options, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)
     return context.labeler, context.cache, context.decomposer.is_local

@@ -1,13 +1,13 @@
 """Settings from a file: ``conflictscore.toml``, or one that ``--config`` names.
 
-Keys are the long names of options. Those at the top are for every command that has the option,
-those in a table such as ``[ask]`` or ``[bench.truthfulqa]`` for that command. An option on the
-command line wins over the environment, the environment over the file.
+Keys are the long names of options. Top-level keys apply to every command that has the option; keys
+in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply to that command. The command line
+overrides the environment, and the environment overrides the file.
 
-A file that was merely found in the working folder may come from somebody else. While an API key is
-set it sets no endpoint, no prompts, no file to write, no model file and nobody to serve beyond this
-machine, chooses no evidence but documents that lie beside it, and sets nothing that the check
-depends on, unless ``--config`` names it.
+A file found in the working folder may come from somebody else. While an API key is set, such a file
+cannot set endpoints, prompts, output files, model files or ``--host``, cannot choose evidence other
+than documents in its own folder, and cannot change any setting that the check depends on. Name the
+file with ``--config`` to allow all that.
 """
 
 import os
@@ -27,11 +27,11 @@ _FILE = Path("conflictscore.toml")
 _OPTION = "config"
 _SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)
 _NAMED_ONLY = frozenset({"mcp"})
-"""Commands that are started in any folder, such as one with somebody else's files: a file there
-must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
+"""Commands that may start in a folder with somebody else's files. Nobody reads their stderr, so a
+file found there must never choose the endpoint that receives the key."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"data"})
-"""Options with a path that is only read."""
+"""Options whose path is only read."""
 _CHECK = frozenset(
     {
         "disputed",
@@ -61,13 +61,13 @@ _CHECK = frozenset(
         "unsettled",
     }
 )
-"""Options that choose the evidence, or how much is checked and what follows from it."""
+"""Options that choose the evidence, how much is checked, or what a check leads to."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
 
 def with_config_file(group: click.Group) -> None:
-    """Give every command of a group the option ``--config``, and the settings of the file found."""
+    """Add ``--config`` to every command of a group, and apply the settings file."""
     for command in commands_of(group):
         default = "none." if command.name in _NAMED_ONLY else f"{_FILE} here."
         command.params.append(
@@ -78,13 +78,13 @@ def with_config_file(group: click.Group) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_load,
-                help=f"TOML file of settings, by the names of options. Default: {default}",
+                help=f"TOML file of settings, keyed by option names. Default: {default}",
             )
         )
 
 
 def commands_of(command: click.Command) -> Iterator[click.Command]:
-    """Every command that does something."""
+    """All commands that are not groups."""
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             yield from commands_of(inner)
@@ -109,7 +109,7 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
 
 
 def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a file that a command takes; those of its own table go last, and so win."""
+    """The settings in a file that apply to a command; its own table comes last and wins."""
     names: list[str] = []
     here: click.Context | None = ctx
     while here is not None and here.parent is not None:
@@ -130,7 +130,7 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
 def _check_trust(
     path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
 ) -> None:
-    """Refuse what a file that was merely found may not set while an API key is set."""
+    """Refuse what a file found in the working folder cannot set while there is an API key."""
     if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
     redirecting = [
@@ -138,13 +138,14 @@ def _check_trust(
     ]
     if redirecting:
         raise ConfigurationError(
-            f"{path}: sets {', '.join(redirecting)}, which a file found in the working folder may"
-            f" not do while an API key is set; if you trust it, name it: --config {path}"
+            f"{path}: sets {', '.join(redirecting)}. While an API key is set, a file "
+            "found in the working folder cannot set this. If you trust the file, "
+            f"pass --config {path}"
         )
 
 
 def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
-    """Settings as click takes them; without an option of their own, as ``--set`` takes them."""
+    """Settings in click's form, or in that of ``--set`` if they have no option of their own."""
     options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
     for key, setting in settings.items():
@@ -161,9 +162,9 @@ def _texts(setting: Any) -> list[str]:
 
 
 def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
-    """Whether a setting decides where calls go, which files are used, or what is checked with what.
+    """Whether a setting decides where calls go, which files are used, or how answers are checked.
 
-    The documents of a folder may be those that lie beside its settings, and no others.
+    A settings file may name documents in its own folder, but nowhere else.
     """
     if key.replace("_", "-") in _CHECK:
         return True
@@ -178,7 +179,7 @@ def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
 
 
 def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str = "") -> None:
-    """Refuse a key that is no option, a table that is no command, and a secret."""
+    """Refuse keys that are not options, tables that are not commands, and secrets."""
     below = command.commands if isinstance(command, click.Group) else {}
     known_keys = set[str]().union(*map(_keys, commands_of(command)))
     for key, setting in table.items():
@@ -187,13 +188,13 @@ def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str
             continue
         if any(map(_SECRET.search, _texts(setting))):
             raise ConfigurationError(
-                f"{path}: {at}{key} is a secret, which belongs in the environment (such as"
-                " OPENAI_API_KEY) and not in a file"
+                f"{path}: {at}{key} is a secret; set it in the environment instead "
+                "(such as OPENAI_API_KEY)"
             )
         if isinstance(setting, Mapping) or key not in known_keys:
             near = get_close_matches(key.replace("_", "-"), sorted(known_keys | below.keys()), n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise ConfigurationError(f"{path}: {at}{key} is neither an option nor a command{hint}")
+            raise ConfigurationError(f"{path}: {at}{key} is not an option or a command{hint}")
 
 
 def _value(path: Path, key: str, setting: Any, option: click.Option, ctx: click.Context) -> Any:

@@ -36,28 +36,30 @@ Examples:
     multiple=True,
     required=True,
     metavar="FILE",
-    help="Claims with their documents (JSON lines: id, claim, docs, has_conflict), or one of"
-    " ConflictBench's sources after its name: ambigdocs:FILE, conflictingqa:FILE, contraqa:FOLDER,"
-    " macnoise-nq:FILE, macnoise-tqa:FILE. May be given several times.",
+    help="Claims with their documents (JSON lines: id, claim, docs, has_conflict), "
+    "or a source of ConflictBench as NAME:PATH: ambigdocs:FILE, "
+    "conflictingqa:FILE, contraqa:FOLDER,"
+    " macnoise-nq:FILE, macnoise-tqa:FILE. Repeatable.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="N claims a file, drawn by --seed: half with conflict and half without, or all there are"
-    " of a kind.",
+    help="Draw N claims per file by --seed, half with and half without a conflict, "
+    "or all claims of a kind that has fewer.",
 )
 @click.option(
     "--paper-counts",
     is_flag=True,
-    help="Of each source of ConflictBench as many claims with and without conflict as the paper has"
-    " (Table 1), drawn by --seed, or all there are of a kind.",
+    help="Draw as many claims with and without a conflict from each source of "
+    "ConflictBench as the paper (Table 1), by --seed, or all claims of a kind "
+    "that has fewer.",
 )
 @click.option(
     "--write-claims",
     metavar="SPEC",
-    help="Have this model write each claim from its question and answer, as the paper has GPT-4"
-    " do. Default: fixed words. For ConflictBench's sources.",
+    help="Model that writes each claim from its question and answer, as GPT-4 does "
+    "in the paper. Default: a fixed template. For ConflictBench's sources only.",
 )
 @click.option(
     "--seed",
@@ -65,13 +67,13 @@ Examples:
     default=0,
     show_default=True,
     metavar="S",
-    help="Decides the sample, and what the construction of ConflictBench leaves open.",
+    help="Seed for the sample and for random choices in building ConflictBench.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the verdicts as JSON lines, a pair each, beside people's labels.",
+    help="Write the verdicts and people's labels as JSON lines, one pair per line.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
@@ -87,12 +89,12 @@ def conflict_detection(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Find the claims that their documents disagree on, and compare with people (Table 2).
+    """Detect claims that documents disagree on, and compare with people's labels (Table 2).
 
-    Claims are given and are not decomposed. A claim conflicts where a document supports it and
-    another contradicts it. The figures stand beside those of always and never saying so, and on
-    ConflictBench's sources beside the paper's. Verdicts are cached as they come: the same command
-    goes on where it was stopped, and asks again for what failed.
+    Claims are used as they are. A claim conflicts if one document supports it and another
+    contradicts it. The output compares the figures with the baselines "always" and "never", and on
+    ConflictBench's sources with the paper's. Verdicts are cached as they arrive, so the same
+    command resumes an interrupted run and retries failed pairs.
     """
     from rich.console import Console
 
@@ -105,12 +107,12 @@ def conflict_detection(
 
     require_statistics()
     if out and not _is_ours(out):
-        raise InputError(f"--out: {out} is no list of verdicts of this version: name another file")
+        raise InputError(f"--out: {out} was not written by this version; choose another file")
     groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
-            "--write-claims: the claims of these files are given, and have no question to be"
-            " written from; it is for ConflictBench's sources, such as ambigdocs:FILE"
+            "--write-claims: these files already contain claims, and no questions; "
+            "use it with ConflictBench's sources, such as ambigdocs:FILE"
         )
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     labeler, cache, local = open_labeler_of(settings)
@@ -160,7 +162,7 @@ def _written(
     *,
     quiet: bool,
 ) -> list["ClaimGroup"]:
-    """The groups with claims that a model wrote from their questions; shows progress and cost."""
+    """Groups with claims written by a model from their questions; shows progress and cost."""
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.measures import written_claims
@@ -184,7 +186,7 @@ def _written(
 
 
 def _is_ours(out: Path) -> bool:
-    """Whether a file may be replaced: verdicts that an earlier version was paid for may not."""
+    """Whether a file may be overwritten: not if it holds paid verdicts of an earlier version."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

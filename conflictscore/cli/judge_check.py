@@ -31,20 +31,20 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
 
 
 @click.command(
-    "judge-check", epilog=_EPILOG, short_help="Compare a benchmark's judge of answers with people."
+    "judge-check", epilog=_EPILOG, short_help="Compare a benchmark's judge with people's ratings."
 )
 @click.option(
     "--benchmark",
     type=click.Choice(_BENCHMARKS),
     default=_BENCHMARKS[0],
     show_default=True,
-    help="The benchmark whose judge is compared.",
+    help="The benchmark whose judge to compare.",
 )
 @click.option(
     "--answers",
     required=True,
     type=_FILE,
-    help="Answers that people judged: NatConfQA's human_judgments.jsonl, TruthfulQA's"
+    help="Answers judged by people: NatConfQA's human_judgments.jsonl, TruthfulQA's"
     " judge_truth.jsonl or judge_info.jsonl, WikiContradict's human_eval.jsonl.",
 )
 @click.option(
@@ -56,8 +56,8 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N answers: of TruthfulQA half of each label, of WikiContradict the five answers of a"
-    " model to a question together. Default: all.",
+    help="Draw N answers: for TruthfulQA half of each label, for WikiContradict "
+    "always all five answers of a model to a question. Default: all.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
 @with_judge_options
@@ -71,13 +71,13 @@ def judge_check(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Compare a benchmark's judge of answers with people, on answers that they judged.
+    """Compare a benchmark's judge with people, on answers that people judged.
 
-    Shows agreement, Cohen's kappa, how often the judge gives each rating beside people, and what
-    the judge leaves of a difference between two methods. NatConfQA's is its paper's Table 7.
+    Shows agreement, Cohen's kappa, how often judge and people give each rating, and how much of a
+    difference between two methods the judge preserves. For NatConfQA this is Table 7 of its paper.
 
     You can stop it at any time: the same command resumes from the cache. Answers that could not be
-    judged are counted and enter no figure.
+    judged are counted, but enter no other figure.
     """
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.benchmarks.judging import Judge
@@ -87,7 +87,7 @@ def judge_check(
 
     require_statistics()
     if references is None and benchmark != "wikicontradict":
-        raise InputError(f"--benchmark {benchmark} needs --references FILE, with its questions")
+        raise InputError(f"--benchmark {benchmark} needs --references FILE with the questions")
     prompts = PromptSet.open(
         settings["prompts"], base="paper" if benchmark == "truthfulqa" else "default"
     )
@@ -145,7 +145,7 @@ def _rated(
 def _check_natconfqa(
     people: "Sequence[JudgedByPeople]", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Figures, their tables, and why not a single answer could be judged (None if one was)."""
+    """Figures, tables, and the reason if not a single answer could be judged (else None)."""
     from rich.console import Console
 
     from conflictscore.benchmarks.natconfqa.agreement import (
@@ -167,7 +167,7 @@ def _check_natconfqa(
 def _check_ratings(
     rated_set: "RatedSet", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """The same for ratings of whole answers."""
+    """Like ``_boolean_check``, for ratings of whole answers."""
     from rich.console import Console
 
     from conflictscore.benchmarks.judge_agreement import rated_by_judge, rating_agreement

@@ -26,25 +26,23 @@ Examples:
   conflictscore mcp --search serper --model openai:gpt-4.1-mini
   conflictscore mcp --transport http --docs notes/
 
-\b
-In a client's configuration (name folders from the root: clients start it anywhere):
-  {"mcpServers": {"conflictscore":
-    {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
+\b In a client's configuration (use absolute paths, since clients start it anywhere): {"mcpServers":
+{"conflictscore": {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
 """
 
 
 @click.command(
     cls=ManyDocs,
     epilog=_MCP_EXAMPLES,
-    short_help="Offer agents the tools score, correct and ask (MCP).",
+    short_help="Serve agents the tools score, correct and ask (MCP).",
 )
 @click.option(
     "--transport",
     type=click.Choice(["stdio", "http"]),
     default="stdio",
     show_default=True,
-    help="How a client speaks to it: stdio, if the client starts this command itself; or"
-    " streamable HTTP, at /mcp.",
+    help="How clients connect: over stdio if the client starts this command, or over "
+    "streamable HTTP at /mcp.",
 )
 @partial(with_address_options, port=8410)
 @with_search_options
@@ -52,14 +50,14 @@ In a client's configuration (name folders from the root: clients start it anywhe
 @with_call_budget
 @with_model_options
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
-    """Serve three tools to agents, by the Model Context Protocol.
+    """Serve three tools to agents over the Model Context Protocol.
 
-    score: which documents support and contradict each claim of an answer. correct: the same answer,
-    corrected where the documents disagree with it. ask: a question, answered from documents,
-    checked and corrected.
+    score: tell which documents support and contradict each claim of an answer. correct: correct an
+    answer where documents disagree with it. ask: answer a question from documents, then check and
+    correct the answer.
 
-    Documents are those of --docs and --search, or those that a call brings. A local model is
-    started, and fetched if it is missing, at the first call that needs it.
+    Documents come from --docs, --search or the call itself. A local model is started, and
+    downloaded if missing, by the first call that needs it.
     """
     from conflictscore.middleware.mcp_server import http_app, mcp_server
     from conflictscore.middleware.service import ServiceSettings
@@ -85,7 +83,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     server = mcp_server(context, retriever)
     if transport == "stdio":
         click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
-        # whoever waits for a line of stdin cannot be interrupted otherwise
+        # a blocking read of stdin cannot be interrupted in any other way
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         run_async(server.run_stdio_async())
         return

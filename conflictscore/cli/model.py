@@ -39,11 +39,11 @@ def _show(name: str, weights: "Weights", note: str, path: Path | None) -> None:
 @model.command("fetch")
 @click.argument("name", default="")
 def fetch_model(name: str) -> None:
-    """Download a model once; resumes if stopped.
+    """Download a model; resume an interrupted download.
 
-    Without NAME it is what local models need: the language model that `local` means, and nli-mpnet,
-    an NLI model that labels better than the bundled one and is used before the language model is
-    asked.
+    Without NAME, download all that local use needs: the language model behind `local`, and
+    nli-mpnet, an NLI model that labels better than the bundled one and is asked before the language
+    model.
     """
     from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.labelers.registry import nli_is_installed

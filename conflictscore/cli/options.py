@@ -1,4 +1,4 @@
-"""Options that several commands share; those of a run's settings come from the record."""
+"""Options shared by several commands; options for settings are built from their declarations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,9 +18,9 @@ _GROUP = "_conflictscore_group"
 
 
 class ManyDocs(click.Command):
-    """``--help`` shows options in groups, and ``--docs a b c`` is ``--docs a --docs b --docs c``.
+    """A command whose help groups its options, and whose ``--docs`` takes several paths.
 
-    A shell's ``*`` writes several paths behind one option.
+    ``--docs a b c`` means ``--docs a --docs b --docs c``, since a shell expands ``*`` that way.
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -36,7 +36,7 @@ class ManyDocs(click.Command):
                     formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse after spreading."""
+        """Parse the arguments after repeating ``--docs`` before each of its paths."""
         spread: list[str] = []
         in_docs = False
         for arg in args:
@@ -61,7 +61,7 @@ class ManyDocs(click.Command):
 
 
 def in_group(name: str, option: Any) -> Any:
-    """An option, shown under this heading."""
+    """An option that help shows under a heading."""
 
     def decorate(command: Any) -> Any:
         command = option(command)
@@ -76,11 +76,11 @@ _DOCUMENTS, _MODELS, _SETTINGS = "Documents", "Models and labels", "Settings"
 _BUDGET, _OUTPUT = "Budget", "Output"
 
 _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
-"""Keywords of models that ``--set`` takes as well, with their types."""
+"""Model keywords that ``--set`` accepts too, with their types."""
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """Settings that commands take in this way; on request those alone that scoring needs."""
+    """Settings that commands take in a form; with ``scoring`` only those that affect scoring."""
     return tuple(
         name
         for name in Settings.names()
@@ -90,7 +90,7 @@ def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
 
 
 SETTABLE = (*_names("set"), *_BY_SET)
-"""Settings without an option of their own, which commands and settings files take by ``--set``."""
+"""Settings without an option of their own; set them by ``--set`` or in a settings file."""
 
 
 def _setting(name: str) -> Any:
@@ -109,7 +109,7 @@ def _setting(name: str) -> Any:
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings and model keywords that the options of a command line give.
+    """The settings and model keywords from the options of a command line.
 
     Raises:
         InputError: ``--set`` names something unknown, or a value cannot be read.
@@ -137,11 +137,11 @@ def _read(kind: type, text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        return text  # refused by the setting's own rule
+        return text  # refused by the rule of the setting
 
 
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
-    """Those of the settings file first, so that the command line overrides single ones."""
+    """``--set`` values from the settings file first, so that the command line overrides them."""
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())
     return (*from_file, *assignments) if source is ParameterSource.COMMANDLINE else assignments
@@ -153,7 +153,7 @@ _set_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_with_config,
-    help="Set one of the other settings: "
+    help="Set a setting that has no option: "
     + ", ".join(f"{name} ({Settings.allowed(name)})" for name in _names("set"))
     + ", context_window (tokens) or reasoning_effort (low, medium or high). Repeatable.",
 )
@@ -165,8 +165,9 @@ def _docs_option(advice: str = "") -> Any:
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .docx, .jsonl, .csv, and with the"
-        f" extra [docs] .pdf. Takes every word up to the next option{advice}.",
+        help="Files and folders to search: .txt, .md, .html, .docx, .jsonl, .csv, "
+        "and, with the extra [docs], .pdf. Takes every word up to the next "
+        f"option{advice}.",
     )
 
 
@@ -176,8 +177,8 @@ _search_options = [
         metavar="NAME",
         help="Search engine:"
         f" {', '.join(provider.usage(name) for name, provider in PROVIDERS.items())}."
-        " Default: --docs if given, otherwise the first whose variables are set;"
-        " `conflictscore search --help` lists them.",
+        " Default: --docs if given, otherwise the first engine whose variables are "
+        "set; `conflictscore search --help` lists the variables.",
     ),
     click.option(
         "--top-k",
@@ -190,28 +191,29 @@ _search_options = [
     click.option(
         "--read-pages",
         is_flag=True,
-        help="Read the page behind each result, or its snippet if that fails (extra [fetch]).",
+        help="Read the page behind each result; fall back to the snippet if that "
+        "fails (extra [fetch]).",
     ),
 ]
 _reasoning_effort = click.option(
     "--reasoning-effort",
     type=click.Choice(["low", "medium", "high"]),
-    help="Reasoning effort for the models that take one; an error if none does. Default: the"
-    " provider's.",
+    help="Reasoning effort. An error if no model of the run takes one. Default: the provider's.",
 )
 _endpoint_options = [
     click.option(
         "--model",
         metavar="SPEC",
-        help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, NAME with --base-url, or"
-        " anthropic:NAME, ollama:NAME and so on by LangChain (extra [langchain]). Default: OpenAI"
+        help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, NAME with "
+        "--base-url, or anthropic:NAME, ollama:NAME and so on through LangChain "
+        "(extra [langchain]). Default: OpenAI"
         " if OPENAI_API_KEY is set, otherwise local.",
     ),
     click.option(
         "--base-url",
         metavar="URL",
-        help="An OpenAI-compatible endpoint for --model and --judge, such as"
-        " http://localhost:8000/v1; its key is OPENAI_API_KEY.",
+        help="An OpenAI-compatible endpoint for --model and --judge, such as "
+        "http://localhost:8000/v1. Its key is read from OPENAI_API_KEY.",
     ),
 ]
 _prompt_options = [
@@ -232,7 +234,8 @@ _context_window = click.option(
     "--context-window",
     type=click.IntRange(min=1024),
     metavar="TOKENS",
-    help="Tokens of prompt and reply together. Default: the model's own, or 8192.",
+    help="Context window in tokens, for prompt and reply together. Default: the "
+    "model's, or 8192 if unknown.",
 )
 _max_calls = click.option(
     "--max-calls",
@@ -245,7 +248,8 @@ _output_options = [
     click.option(
         "--details",
         is_flag=True,
-        help="Print what each document says about disputed claims, the votes and all documents.",
+        help="Also print what each document says about disputed claims, the votes, "
+        "and all documents.",
     ),
     click.option(
         "--log",
@@ -271,24 +275,24 @@ def _with_settings(*names: str) -> Callable[[Any], Any]:
 
 
 with_model_options = _added(_MODELS, *_model_options)
-"""The options that choose models and labeler, for a command that also takes ``--set``."""
+"""Options for models and labeler, of a command that also takes ``--set``."""
 with_model_choice = _added(_MODELS, *_model_options, _context_window, _reasoning_effort)
-"""All options of models and labeler."""
+"""All options for models and labeler."""
 with_judge_options = _added(
     _MODELS, *_endpoint_options, *_prompt_options, _context_window, _reasoning_effort
 )
-"""The options of a command whose one model judges."""
+"""Options of a command whose only model is the judge."""
 with_output_options = _added(_OUTPUT, *_output_options)
 with_search_options = _added(_DOCUMENTS, _docs_option(), *_search_options)
 with_question_search_options = _added(
     _DOCUMENTS, _docs_option("; put QUESTION before --docs"), *_search_options
 )
-"""The options of a search, for a command whose argument is the question."""
+"""Search options of a command whose argument is the question."""
 with_scoring_settings = _with_settings(*_names("option", scoring=True))
 with_run_settings = _with_settings(*_names("option"))
 with_trust_option = _added(_SETTINGS, _setting("trust"))
 with_evidence_options = _added(_SETTINGS, *map(_setting, ("duplicates", "max_claims")))
-"""The options of a command that weighs evidence in many answers."""
+"""Options of a command that scores many answers."""
 with_call_budget = _added(_BUDGET, _max_calls)
 
 

@@ -19,17 +19,18 @@ Examples:
 @click.command(
     cls=ManyDocs,
     epilog=_RECORD_EXAMPLES,
-    short_help="Keep what a search finds for a file of questions.",
+    short_help="Record search results for a file of questions.",
 )
 @click.option(
     "--questions",
     required=True,
     metavar="FILE",
-    help="Questions: .txt with one a line, .csv with a column named question, or .jsonl"
-    " with a field question or query; of a file of ask --log, the searches of --look-further too.",
+    help="Questions: .txt with one per line, .csv with a column named question, or "
+    ".jsonl with a field question or query. From a log of `ask --log`, the "
+    "searches of --look-further are recorded too.",
 )
 @click.option(
-    "--out", required=True, metavar="FILE", help="The recording; an existing one is resumed."
+    "--out", required=True, metavar="FILE", help="The recording. An existing one is resumed."
 )
 @with_search_options
 @click.option(
@@ -38,14 +39,14 @@ Examples:
     default=2,
     show_default=True,
     metavar="N",
-    help="The most questions asked at once.",
+    help="Questions searched at once, at most.",
 )
 def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
-    """Keep what a search finds for every question of a file, for --search recorded:FILE.
+    """Record the search results for every question in a file, for use with --search recorded:FILE.
 
-    It can be stopped at any time, and stops by itself when the quota of the search is used up: run
-    the same command to resume; what is recorded is not asked again. The exit code is 1 if questions
-    are left.
+    You can stop the command at any time, and it stops by itself when the search quota is used up.
+    Run it again to resume: recorded questions are not searched again. The exit code is 1 if
+    questions are left.
     """
     from rich.console import Console
 
@@ -64,7 +65,7 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
                 all_questions,
                 retriever,
                 out,
-                # The name that the default stands for: another one may be set up tomorrow.
+                # store the search behind the default, since the default may be another one tomorrow
                 search=settings["search"] or ("corpus" if docs else str(configured_search())),
                 parameters=parameters | ({"docs": docs} if docs else {}),
                 concurrency=concurrency,
@@ -76,8 +77,10 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
         f" {report.recorded} of them now, {report.left} left"
     )
     if report.empty:
-        click.echo(f"nothing was found for {report.empty} of the questions recorded now")
-    again = f"questions left: {report.left}; run the same command to resume, if need be tomorrow"
+        click.echo(f"no results for {report.empty} of the questions recorded now")
+    again = (
+        f"questions left: {report.left}; run the same command to resume (after the quota resets)"
+    )
     if reason := report.stopped:
         kind = type(reason)
         raise kind(f"the search failed: {reason}; {again}", provider=reason.provider)

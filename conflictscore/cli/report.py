@@ -56,8 +56,7 @@ def _pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ..
         method, _, against = (part.strip() for part in text.partition(":"))
         if not method or not against or method == against:
             raise InputError(
-                f"--compare {text}: two different methods are needed, such as"
-                " regenerated-rag:control-rag"
+                f"--compare {text}: give two different methods, such as regenerated-rag:control-rag"
             )
         pairs.append((method, against))
     return pairs
@@ -68,8 +67,9 @@ with_compare = click.option(
     multiple=True,
     callback=_pairs,
     metavar="A:B",
-    help="Two methods to compare besides each with rag, such as guarded-rag:control-rag. May be"
-    " given several times. Default: regenerated-rag:control-rag, the paper's comparison.",
+    help="Two more methods to compare, such as guarded-rag:control-rag; every method "
+    "is compared with rag anyway. Repeatable. Default: "
+    "regenerated-rag:control-rag, the paper's comparison.",
 )
 
 
@@ -78,12 +78,13 @@ with_compare = click.option(
     short_help="Write one HTML page about runs, with every flip.",
 )
 @_runs
-@_output(
-    "--out", "The page. Default: report.html in the first RUN, or beside it if that is a file."
-)
+@_output("--out", "The page. Default: report.html in the first RUN, or beside it if RUN is a file.")
 @with_compare
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the study of several runs as JSON, and no page."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the study of several runs as JSON instead of writing a page.",
 )
 def report(
     runs: tuple[Path, ...],
@@ -91,11 +92,11 @@ def report(
     compare: list[_Pair],
     as_json: bool,
 ) -> None:
-    """Write one HTML page about RUNs: figures, and every flip with its evidence.
+    """Write one HTML page about RUNs, with figures and every flip with its evidence.
 
-    A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`. The page
-    needs no network. Runs of one benchmark in one form are a study: seeds, models, judges or
-    recordings, pooled by question and apart.
+    A RUN is the folder of a benchmark, a file written by `--log`, or a `--runs-file` of `serve`.
+    The page needs no network. Runs of one benchmark and form make a study, whether they differ in
+    seed, model, judge or recording; it is shown pooled by question and run by run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
@@ -110,16 +111,17 @@ def report(
 
 @click.command(epilog=_EXPORT_EXAMPLES, short_help="Export answers or figures as tables.")
 @_runs
-@_output("--to", "A table with a row for every question and method: .csv or .jsonl.")
+@_output("--to", "Write one row for each question and method: .csv or .jsonl.")
 @_output(
     "--figures",
-    "Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
+    "Write all tables of figures: .csv with one row per cell, or .tex with LaTeX "
+    "tables (booktabs).",
 )
-@_output("--pictures", "The charts of the page, each as .svg and .png.", is_folder=True)
+@_output("--pictures", "Write the charts of the report, each as .svg and .png.", is_folder=True)
 @_output(
     "--calls",
-    "Every call of the RUNs with its prompt, reply and served model, from their transcripts:"
-    " .jsonl.",
+    "Write every call of the RUNs with its prompt, reply and served model, from "
+    "their transcripts: .jsonl.",
 )
 @with_compare
 def export(
@@ -130,9 +132,9 @@ def export(
     calls: Path | None,
     compare: list[_Pair],
 ) -> None:
-    """Export the answers of RUNs, their figures, charts, or every call.
+    """Export the answers, figures, charts or calls of RUNs.
 
-    A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
+    A RUN is the folder of a benchmark, a file written by `--log`, or a `--runs-file` of `serve`.
     """
     from conflictscore.benchmarks.harness.report.call_export import export_calls
     from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
@@ -160,7 +162,7 @@ def export(
 
 
 def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
-    """Print the studies that some of the runs make, as tables or as a JSON list."""
+    """Print the studies among the runs, as tables or as a JSON list."""
     from rich.console import Console
 
     from conflictscore.benchmarks.harness.report.study import study_groups, study_of
@@ -178,7 +180,7 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
 
 
 def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
-    """Write the study that the runs make as ``figures.json`` of the folder that holds theirs."""
+    """Write the study of the runs to ``figures.json`` in the parent of their folders."""
     from conflictscore.benchmarks.harness.report.study import study_groups, study_of
     from conflictscore.storage.private_files import write_whole
 
@@ -188,9 +190,9 @@ def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
-    """Every run with a name that no other has; a service's with what reviewers said of them.
+    """Every run under a unique name; a service's runs come with their reviews.
 
-    Runs of the parts of one question file are one run.
+    Runs over parts of one question file are merged into one run.
     """
     from conflictscore.benchmarks.harness.manifest import Manifest
     from conflictscore.benchmarks.harness.outcome import figures_by, read_run
@@ -229,7 +231,7 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
 
 
 def _parts(run: Path) -> "Sequence[Path]":
-    """The runs in the folder of a study, which is none itself; otherwise the run alone."""
+    """The runs inside the folder of a study, or the run itself if the folder is a run."""
     if (run / "manifest.json").exists():
         return [run]
     seed_folders = [path.parent for path in run.glob("seed-*/manifest.json")]

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from conflictscore.scoring_files.row_scoring import RowEngine
 
 _NAMED_ROWS = 10
-"""How many failing rows the error line names."""
+"""How many failing rows the error line lists."""
 _SHOWN_ROWS = 50
-"""How many are shown with their claims."""
+"""How many failing rows are shown with their claims."""
 _MIN_COVERAGE = 0.5
-"""The least share of labelled pairs with which a row counts as checked."""
+"""Minimum share of labelled pairs for a row to count as checked."""
 _SAME = 1e-9
-"""Rounding tolerance: a mean that equals the limit must pass."""
+"""Tolerance for rounding, so that a mean equal to the limit passes."""
 
 _EXAMPLES = """\b
 Examples:
@@ -49,7 +49,7 @@ Examples:
 @click.command(
     "score-file",
     epilog=_EXAMPLES,
-    short_help="Score a file of answers, row by row.",
+    short_help="Score a file of answers.",
 )
 @click.argument(
     "source",
@@ -61,46 +61,48 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The output: .jsonl, or .parquet of a .parquet input. Written once all rows are done;"
-    " until then they are in FILE.run.",
+    help="The output: .jsonl, or .parquet if the input is .parquet. Written when all "
+    "rows are done; until then rows are kept in FILE.run.",
 )
 @click.option(
     "--columns",
     metavar="answer=NAME,documents=NAME",
-    help="Names of a row's fields, or paths such as outputs.answer. Default: the names of RAGAS,"
+    help="Field names of a row, or paths such as outputs.answer. Default: the names "
+    "used by RAGAS,"
     " DeepEval, TruLens, LangChain, LangSmith and Phoenix.",
 )
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rows at a time. Default: 16; with a local model 1. On Ray for each worker; default: 4.",
+    help="Rows at a time. Default: 16, or 1 with a local model. On Ray it applies to "
+    "each worker (default: 4).",
 )
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Where rows are scored: in this process, or on a Ray cluster: the one at RAY_ADDRESS, or"
-    " one of this machine (extra [ray]).",
+    help="Score rows in this process or on a Ray cluster (extra [ray]). The cluster "
+    "is the one at RAY_ADDRESS, or one started on this machine.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Workers on Ray. Default: one for each processor of the cluster.",
+    help="Number of Ray workers. Default: one for each processor of the cluster.",
 )
 @click.option(
     "--retry-failed",
     is_flag=True,
-    help="Score again the rows that failed, or have a pair without a verdict.",
+    help="Score rows again that failed or have a pair without a verdict.",
 )
 @click.option(
     "--fail-over",
     type=click.FloatRange(min=0, max=1),
     metavar="X",
-    help="Fail, with exit code 1, if the CS-R of a row is above X, 0 to 1, or a row could not be"
-    " checked. Each failing claim is printed with its documents.",
+    help="Exit with code 1 if the CS-R of any row is above X (0 to 1), or if a row "
+    "could not be checked. Failing claims are printed with their documents.",
 )
 @with_evidence_options
 @with_trust_option
@@ -111,23 +113,23 @@ Examples:
 def score_file(
     source: Path, out: Path, columns: str | None, fail_over: float | None, **settings: Any
 ) -> None:
-    """Score a file of answers with their documents, row by row.
+    """Score each row of a file of answers against the documents in that row.
 
-    A row has `answer` and `documents`, a list of texts or of objects with `text` and, if known,
-    `title` and `url`; rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read
-    as they are. A cell of documents holds such a list as JSON, or one text. The output has the same
-    rows in the same order, with all their fields and one more, `conflictscore`: `row`, `error`,
-    `report` and `notes`. You can stop it at any time: the same command resumes, and nothing is
-    judged twice.
+    A row has `answer` and `documents`: a list of texts, or of objects with `text` and, if known,
+    `title` and `url`. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read
+    as they are. In CSV, a cell of documents holds such a list as JSON, or a single text. The output
+    keeps all rows and fields in order and adds the field `conflictscore`, with `row`, `error`,
+    `report` and `notes`. You can stop the command at any time: run it again to resume, and nothing
+    is judged twice.
 
-    With --fail-over the exit code says whether every row passed: 0, or 1 if one exceeds it, has
+    With --fail-over the exit code is 0 if every row passed, and 1 if any row exceeds the limit, has
     no score, or has too few labels.
     """
     from conflictscore.scoring_files.input_rows import Source
 
     rows = Source(source, _columns(columns))
     if fail_over is not None and not rows.total:
-        raise InputError(f"{source}: has no rows, so --fail-over has nothing to check")
+        raise InputError(f"{source}: no rows, so --fail-over has nothing to check")
     summary, as_json = _run(rows, out, settings), settings["as_json"]
     failing: dict[int, str] = {}
     if not as_json:
@@ -170,11 +172,13 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     from conflictscore.scoring_files.file_run import ascore_file
 
     options = judging(settings)
-    options["model"] = chosen_spec(options)  # so that each worker opens the same
+    options["model"] = chosen_spec(options)  # so that every worker opens the same model
     context = open_context(options, min_coverage=None)
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
     if engine is None and settings["workers"]:
-        raise InputError("--workers is for --engine ray; --concurrency sets the rows at a time")
+        raise InputError(
+            "--workers needs --engine ray; use --concurrency to set the rows at a time"
+        )
     at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "scoring", "rows", visible=not settings["quiet"]) as progress:
@@ -192,12 +196,12 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
 
 
 def _ray_engine(options: Mapping[str, Any], context: "RunContext") -> "RowEngine":
-    """The engine whose workers open what is opened here."""
+    """The Ray engine, whose workers open the same judge as this process."""
     from conflictscore.scoring_files.ray_engine import ROWS_AT_ONCE, RayEngine
     from conflictscore.scoring_files.row_scoring import scoring_settings
 
     if options.get("max_calls"):
-        raise InputError("--max-calls cannot be kept by several workers; leave out --engine ray")
+        raise InputError("--max-calls cannot be shared by several workers; omit it or --engine ray")
     at_once = 1 if context.decomposer.is_local else ROWS_AT_ONCE
     return RayEngine(
         partial(open_context, options, min_coverage=None),
@@ -213,14 +217,15 @@ def _print(out: Path, summary: "Summary") -> None:
     usage = summary.usage
     click.echo(
         f"{out}: {summary.rows:,} rows, {summary.scored_now:,} of them scored now;"
-        f" {summary.failed:,} failed, {summary.incomplete:,} with a pair without a verdict;"
-        f" {usage.calls:,} calls, {usage.cached_calls:,} from the cache, {tokens_in(usage)},"
+        f" {summary.failed:,} failed, {summary.incomplete:,} lack a verdict for some "
+        f"pair; {usage.calls:,} calls, {usage.cached_calls:,} from the cache, "
+        f"{tokens_in(usage)},"
         f" {usage.output_tokens:,} out"
     )
 
 
 def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
-    """Why each row fails that does, in a few words; the claims of the first ones are printed."""
+    """The reason for each failing row; prints the failing claims of the first few."""
     from conflictscore.scoring_files.output import read_outcomes
 
     failing: dict[int, str] = {}
@@ -234,7 +239,7 @@ def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
 
 
 def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[str]]:
-    """Why a row fails, and a line for each failing claim; nothing if the row passes.
+    """The reason why a row fails, with a line for each failing claim; empty if it passes.
 
     A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
     is the mean of these shares, so a row above it has a failing claim.

@@ -29,13 +29,13 @@ Searches, and the variables they need:
 @click.command(
     cls=ManyDocs,
     epilog=_EPILOG,
-    short_help="Show the documents that a question would be answered from.",
+    short_help="Show the documents that would be used to answer a question.",
 )
 @click.argument("question")
 @with_question_search_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
 def search(question: str, as_json: bool, **settings: Any) -> None:
-    """Show the documents that QUESTION would be answered from; no model is called."""
+    """Show the documents that would be used to answer QUESTION, without calling a model."""
     from rich.console import Console
 
     from conflictscore.loop.inputs import check_question

@@ -1,4 +1,4 @@
-"""conflictscore serve, and the options and the start that it shares with ``mcp``."""
+"""conflictscore serve, with the options and start-up code that ``mcp`` shares."""
 
 import logging
 import os
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""The most seconds that running requests may take after the server is asked to stop."""
+"""Seconds that running requests get to finish after the server is asked to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
-    """Add the options of the address and of the callers."""
+    """Add the options for the address and for callers' keys."""
     for option in (
-        click.option("--no-auth", is_flag=True, help="Listen on any address without a key."),
+        click.option(
+            "--no-auth", is_flag=True, help="Allow requests without a key on any address."
+        ),
         click.option(
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Bearer keys of callers, one a line: KEY, NAME KEY or NAME sha256:HEX. Or"
-            f" set {_KEYS}, separated by commas.",
+            help="File of callers' bearer keys, one per line: KEY, NAME KEY or NAME "
+            f"sha256:HEX. Or set {_KEYS} to keys separated by commas.",
         ),
         click.option(
             "--port",
@@ -44,14 +46,14 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             default=port,
             show_default=True,
             metavar="N",
-            help="The port; 0 takes any free one.",
+            help="The port; 0 picks any free one.",
         ),
         click.option(
             "--host",
             default="127.0.0.1",
             show_default=True,
             metavar="NAME",
-            help="The address to listen on; any but this machine's own needs a key.",
+            help="The address to listen on. An address that other machines can reach needs keys.",
         ),
     ):
         command = option(command)
@@ -59,24 +61,24 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
 
 
 def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
-    """Log to stderr, have caches use the store, and give the environment's keys.
+    """Set up logging on stderr and the shared store, and return the keys from the environment.
 
-    Beside a key file those count for nothing.
+    If there is a key file, keys from the environment are ignored.
 
     Raises:
-        InputError: Anybody could call over the network, without ``--no-auth``.
+        InputError: Anybody on the network could call, and ``--no-auth`` was not given.
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
     logging.basicConfig(format="%(levelname)s: %(message)s")
-    if options.get("store"):  # every cache that is opened later reads this
+    if options.get("store"):  # read by every cache that is opened later
         os.environ[STORE] = options["store"]
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
     has_keys = bool(keys or options["key_file"] or options["no_auth"])
     if network and not has_keys and not is_this_machine(host):
         raise InputError(
-            f"--host {host} can be reached from other machines: give --key-file FILE, or say"
-            " --no-auth to let everybody in"
+            f"--host {host} can be reached from other machines; give --key-file FILE, "
+            "or --no-auth to accept everybody"
         )
     return () if options["key_file"] else keys
 
@@ -89,7 +91,7 @@ def run_server(
     *,
     grace: float = _GRACE_S,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C, and end within ``grace`` seconds (half a minute at most).
+    """Serve until SIGTERM or Ctrl-C, then stop within ``grace`` seconds (at most 30).
 
     A second Ctrl-C does not wait for running requests.
     """
@@ -106,7 +108,7 @@ def run_server(
 
 
 _CALLS = 64
-"""The most calls in flight at an endpoint, for all requests together."""
+"""Most calls in flight to an endpoint, over all requests."""
 
 _SERVE_EXAMPLES = """\b
 Examples:
@@ -132,48 +134,49 @@ Then, with any OpenAI client:
     type=click.Choice(["correct", "annotate"]),
     default="correct",
     show_default=True,
-    help="correct: correct the answer where the sources disagree. annotate: give the first answer,"
-    " with a note about the disagreement.",
+    help="correct: correct the answer where sources disagree. annotate: keep the "
+    "answer and add a note about the disagreement.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="Reply when an answer could not be checked: the answer as it is, the answer with a"
-    " note, or an error (as --require partly).",
+    help="What to send if an answer could not be checked: the answer alone, the "
+    "answer with a note, or an error (like --require partly).",
 )
 @click.option(
     "--require",
     type=click.Choice(["fully", "partly"]),
-    help="How far an answer has to be checked before it is sent; one that is less is refused by"
-    " HTTP 503, also if the check fails. Greetings and tool calls pass.",
+    help="How much of an answer must be checked before it is sent. If less was "
+    "checked, or the check fails, the reply is HTTP 503. Greetings and tool "
+    "calls always pass.",
 )
 @click.option(
     "--refusal",
     metavar="TEXT",
-    help="Send this text in place of an answer that is refused, not HTTP 503.",
+    help="Text to send in place of a refused answer, instead of HTTP 503.",
 )
 @click.option(
     "--first-answer",
     type=click.Choice(["rag", "upstream"]),
     default="rag",
     show_default=True,
-    help="The model's own answer to the request: rag, with the documents that were found before its"
-    " last message; upstream, to the unchanged request.",
+    help="How the model answers first. rag: the documents found are put before the "
+    "last message. upstream: the request is passed on unchanged.",
 )
 @click.option(
     "--cors-origin",
     "cors_origins",
     multiple=True,
     metavar="ORIGIN",
-    help="An origin, such as https://chat.example, whose pages may call this service from a"
-    " browser. Repeat for each. Default: none.",
+    help="An origin, such as https://chat.example, whose pages may call this service "
+    "from a browser. Repeatable. Default: none.",
 )
 @click.option(
     "--any-model",
     is_flag=True,
-    help="Answer requests for any model name by the served model, in place of HTTP 404.",
+    help="Answer requests for any model name with the served model, instead of HTTP 404.",
 )
 @click.option(
     "--max-concurrent",
@@ -181,8 +184,8 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="Requests served at once; as many again wait, and more get HTTP 429. With several keys,"
-    " each may have half of them.",
+    help="Requests served at once. The same number may wait; further requests get "
+    "HTTP 429. With several keys, one key can use at most half.",
 )
 @click.option(
     "--timeout",
@@ -196,31 +199,31 @@ Then, with any OpenAI client:
     "--runs-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep runs, with their questions and answers, in this file across restarts."
-    " Default: in memory.",
+    help="Keep runs, including questions and answers, in this file across restarts. "
+    "Default: in memory only.",
 )
 @click.option(
     "--store",
     metavar="URL",
     envvar=STORE,
-    help="A PostgreSQL database, postgresql://…, that keeps runs, verdicts and replies for"
-    " every service that names it (extra [postgres]), in place of the files.",
+    help="PostgreSQL database (postgresql://…) for runs, verdicts and replies "
+    "instead of files, shared by all services that name it (extra [postgres]).",
 )
 @with_search_options
 @with_run_settings
 @with_model_options
 def serve(host: str, port: int, **options: Any) -> None:
-    """Serve checked answers over HTTP, with OpenAI's API.
+    """Serve checked answers over HTTP, through OpenAI's API.
 
-    POST /v1/chat/completions and /v1/responses take what any OpenAI client sends, streamed or not.
-    The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its
-    evidence. There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at
-    /runs is the page where runs are looked through and reviewed.
+    POST /v1/chat/completions and /v1/responses accept requests of any OpenAI client, streamed or
+    not. The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID returns its
+    evidence. There are also /v1/models, /healthz and /metrics, a chat page at /, and a page at
+    /runs to browse and review runs.
 
-    Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
+    Callers' keys are checked here and not passed on; the model gets the key in OPENAI_API_KEY.
 
-    One process serves one port. deploy/ has nginx in front of several, and LiteLLM for budgets and
-    fallbacks.
+    One process serves one port. For several processes behind nginx, and LiteLLM for budgets and
+    fallbacks, see deploy/.
     """
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.reviewing import add_runs_page

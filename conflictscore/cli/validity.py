@@ -39,7 +39,7 @@ Examples:
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="All answers to N questions of each set, drawn by --seed. Default: all.",
+    help="Draw N questions of each set by --seed, with all their answers. Default: all.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
@@ -56,9 +56,9 @@ def validity(
 ) -> None:
     """Compare the score with people's judgements of the same answers.
 
-    Every sentence of an answer is a claim, labelled against every document; no model takes answers
-    apart. Spearman's rho of CS-C, CS-R and plain rivals with people's judgement, by prompt. The
-    same command resumes from the cache. More: docs/findings/validity.md
+    Each sentence of an answer counts as a claim and is labelled against each document; no model
+    splits answers. Prints Spearman's rho of CS-C, CS-R and simple baselines with people's
+    judgement, by prompt. The same command resumes from the cache. More: docs/findings/validity.md
     """
     from rich.console import Console
 
@@ -131,7 +131,7 @@ def _read(
     if natconfqa is not None:
         sets["NatConfQA"] = natconfqa_answers(*natconfqa)
     if not sets:
-        raise InputError("nothing to compare with: give --wikicontradict or --natconfqa, or both")
+        raise InputError("give --wikicontradict or --natconfqa, or both")
     return {
         name: drawn_questions(judged_answers, sample, seed) for name, judged_answers in sets.items()
     }

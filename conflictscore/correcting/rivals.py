@@ -179,7 +179,7 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
     )
     pairs = [pair for each in evidence for pair in each.labels]
     if all(pair.label is Label.UNLABELLED for pair in pairs):
-        why = pairs[0].error or "the labeler gave no label"
+        why = pairs[0].error or "the labeler returned no label"
         raise ProviderError(why, provider=looking.labeler.name)
     return evidence
 

@@ -1,7 +1,7 @@
 """From (claim, document) to an evidence label: one protocol, several judges.
 
-``LABELERS`` names them and says what each one does. A labeler of your own offers ``Labeler``: one
-method that judges one pair; or ``TableLabeler``, where it judges many pairs better together.
+``LABELERS`` lists them with a summary of each. A custom labeler implements ``Labeler``, with one
+method that judges one pair, or ``TableLabeler`` if it judges many pairs better together.
 """
 
 import lazy_loader

@@ -1,9 +1,9 @@
 """The LLM judge of several claims against one document in one call: ``per-document``.
 
-A batch names every claim by an id that its text decides, a verdict is taken only where its id is
-that of one claim that was asked for, and what a reply leaves open is asked again. A claim that
-reads like an order to a judge shares its call with no other. The rules and the document stand
-before the claims, so that a server finds them in its cache for the next claims.
+In a batch every claim has an id derived from its text. A verdict counts only if its id belongs to
+exactly one claim of the batch, and claims without a usable verdict are asked about again. A claim
+that reads like an instruction to the judge gets a call of its own. Rules and document come before
+the claims, so that a server can cache them for the next claims.
 """
 
 import itertools
@@ -35,17 +35,17 @@ from conflictscore.threads import in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The field of a reply that has them all."""
+"""The field of a reply with all verdicts."""
 _TEMPLATE = "label_per_document"
 _MOST_CLAIMS = 8
-"""Claims in a call. Far down a long list, models err more often."""
+"""Claims per call. Models make more errors far down a long list."""
 _ROUNDS = 3
-"""How often a pair is asked for at most, in batches that become smaller."""
+"""How often a pair is asked about at most, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Room in every reply; the smaller the batch, the more of it for each verdict."""
+"""Tokens for every reply; smaller batches leave more for each verdict."""
 _VERDICT_TOKENS = 80
 _CLAIMS_TOKENS = 512
-"""Room for the claims that a call may have, so that no cut moves with the claims."""
+"""Tokens reserved for claims, so that the cut of a document does not depend on them."""
 _MARK_TOKENS = 16
 
 
@@ -65,10 +65,8 @@ SCHEMA = {
     "title": "evidence_labels",
     **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
 }
-"""The form of a reply, the same for every call.
-
-A schema is part of what a server caches, and is costly the first time that it sees it. So ids are
-checked here, and not by the schema.
+"""The form of a reply, the same for every call, since servers cache schemas and a new one is
+costly. So ids are checked here, not by the schema.
 """
 
 Tell = Callable[[EvidenceLabel], None]
@@ -78,7 +76,7 @@ _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
 _ORDER = re.compile(
-    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # a label, as no prose writes it
+    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # a label in the form that prose does not use
     r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
     r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
     r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
@@ -90,15 +88,15 @@ _ORDER = re.compile(
 
 
 def reads_like_an_order(claim: Claim) -> bool:
-    """Whether a claim may be meant for the judge: it tells how to label, or speaks of other claims.
+    """Whether a claim may address the judge: it says how to label, or mentions other claims.
 
-    Taken for one too often it costs a call; missed, its neighbours are at its mercy.
+    A false alarm costs one call; a miss lets the claim influence its neighbours.
     """
     return _ORDER.search(neutral(claim.text)) is not None
 
 
 class OpenClaim(NamedTuple):
-    """A claim that has no verdict yet."""
+    """A claim without a verdict so far."""
 
     claim: Claim
     reason: str
@@ -106,7 +104,7 @@ class OpenClaim(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One call: claims, and the document they are checked against."""
+    """One call: claims, and the document to check them against."""
 
     claims: tuple[Claim, ...]
     document: Document
@@ -117,7 +115,7 @@ class Batch(NamedTuple):
     further: tuple[str, ...] = ()
     """The further parts of a document that is too long for a prompt, to be read like the first."""
     no_room: ContextWindowError | None = None
-    """Why no call has room for them; None if one has."""
+    """Why they do not fit into a call; None if they do."""
 
     def ids(self) -> dict[int, str]:
         """The id of each claim, by its number."""
@@ -127,10 +125,9 @@ class Batch(NamedTuple):
 def read_reply(
     reply: Mapping[str, Any], batch: Batch
 ) -> tuple[list[EvidenceLabel], list[OpenClaim]]:
-    """Read a reply; every claim that was asked for is in one of the two lists.
+    """Read a reply; every claim of the batch is in one of the two returned lists.
 
-    A claim that is left out or named twice stays open. What the reply says of anything that was not
-    asked for is passed over.
+    A claim that is omitted or named twice stays open. Verdicts on anything else are ignored.
     """
     verdict_list = reply.get(VERDICTS)
     verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
@@ -148,12 +145,12 @@ def read_reply(
             open_claims.append(OpenClaim(claim, str(error)))
     if not labels:
         reason = open_claims[0].reason
-        raise ValueError(f"the first claim {reason}, and no other can be used either")
+        raise ValueError(f"the first claim {reason}, and no other verdict is usable either")
     return labels, open_claims
 
 
 def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
-    """The label in the only verdict of a claim; ValueError, with what is wrong, for any other."""
+    """The label in the only verdict on a claim; ValueError with the problem otherwise."""
     if not verdicts:
         raise ValueError("has no verdict under its id")
     if len(verdicts) > 1:
@@ -180,9 +177,9 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """Judges up to eight claims against a document in a call; fewer where they are long.
+    """Judges up to eight claims against a document in a call; fewer if they are long.
 
-    Its verdicts are cached as its own, never as those of a judge of single pairs.
+    Its verdicts are cached as its own, never as verdicts of a single-pair judge.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
@@ -235,7 +232,7 @@ class BatchJudge:
             tell(await label_of_parts(own, ask_again))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Tell a label for each claim of a batch, asking again for what is left open."""
+        """Report a label for each claim of a batch, asking again about open claims."""
         open_claims, parts = await self._attempt(batch, meter, tell)
         if rounds == 1 or not parts:
             for claim, reason, failure in open_claims:
@@ -248,7 +245,7 @@ class BatchJudge:
     async def _attempt(
         self, batch: Batch, meter: UsageMeter, tell: Tell
     ) -> tuple[list[OpenClaim], list[list[Claim]]]:
-        """Ask once; what is left open, and the parts in which asking for it again may help."""
+        """Ask once; returns the open claims, and the parts in which to ask about them again."""
         claims = list(batch.claims)
         if batch.no_room:
             return _all_open(claims, batch.no_room), []
@@ -291,13 +288,13 @@ class BatchJudge:
         return self._prompts.render(_TEMPLATE, rules=self._rules, document=document, claims=claims)
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """The batches; a long document is counted and cut off the event loop."""
+        """The batches; long documents are counted and cut off the event loop."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
         return await in_thread(lambda: list(self._batches(claims, document)))
 
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
-        """As many claims at a time as a call may have and has room for, the first ones first.
+        """As many claims at a time as are allowed and fit, in order.
 
         A document that does not fit is read in parts, those nearest to the claims first.
         """

@@ -1,7 +1,7 @@
 """From log-probabilities of three labels to calibrated probabilities.
 
-Temperature scaling, one number a model, makes probabilities honest and never changes which label
-wins. It is fitted on labelled pairs (``training/calibrate.py``), for one NLI model.
+Temperature scaling, with one number per model, makes probabilities honest without changing which
+label wins. It is fitted for one NLI model on labelled pairs (``training/calibrate.py``).
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     temperature: float = Field(gt=0)
-    """Above 1 where the model is too sure of itself, below 1 where it is too shy."""
+    """Above 1 for an overconfident model, below 1 for an underconfident one."""
     fitted_on: str
-    """The data, and how many pairs of it."""
+    """The data, and how many of its pairs."""
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
-        """Calibrated probabilities, in [0, 1], that add up to 1, of natural log-probabilities."""
+        """Calibrated probabilities in [0, 1], summing to 1, from natural log-probabilities."""
         scores = {k: x / self.temperature for k, x in logprobs.items()}
         top = max(scores.values())
         weights = {label: exp(score - top) for label, score in scores.items()}
@@ -35,16 +35,16 @@ class Calibration(BaseModel):
 
 
 def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
-    """Probabilities as they are recorded: to four places, in [0, 1]."""
+    """Probabilities as recorded: in [0, 1], rounded to four places."""
     return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 
 UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
-"""The model's own probabilities, made to add up to 1."""
+"""The model's own probabilities, normalised to sum to 1."""
 
 
 class FittedCalibration(BaseModel):
-    """A calibration and what it was fitted for; it is of no use for anything else."""
+    """A calibration and the model that it was fitted for; it is valid for no other model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class FittedCalibration(BaseModel):
 
 
 def read_calibration(path: Path, *, model: str) -> Calibration:
-    """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON."""
+    """Read a calibration from a file with a :class:`FittedCalibration` as JSON."""
     try:
         fitted_calibration = FittedCalibration.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -65,7 +65,7 @@ def read_calibration(path: Path, *, model: str) -> Calibration:
         raise ConfigurationError(f"{path}: {field or 'the file'}: {why}") from error
     if fitted_calibration.model != model:
         raise ConfigurationError(
-            f"{path} was fitted for the model {fitted_calibration.model}, and this is {model}:"
-            " fit it again or remove it"
+            f"{path} was fitted for the model {fitted_calibration.model}, but this is "
+            f"{model}; fit it again or remove it"
         )
     return fitted_calibration.calibration

@@ -13,17 +13,17 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 
 _Place = tuple[int, int]
-"""Numbers of a claim and a document."""
+"""The numbers of a claim and a document."""
 Deciding = Literal["none", "sole", "sides"]
-"""Verdicts of the cheap labeler that the judge is asked about: none; the only one of its side on a
-claim with both; or each that takes a side on a claim that some document contradicts."""
+"""Cheap verdicts that the judge must confirm: none; the only verdict of a side on a claim with both
+sides; or every verdict that takes a side on a contradicted claim."""
 
 
 class Thresholds(NamedTuple):
-    """Scores from which a verdict of the cheap labeler counts, 0 to 1, by its label.
+    """Minimum scores, from 0 to 1, for the cheap labeler's verdicts to count, by label.
 
-    From the defaults on, the bundled NLI model is right in three of four verdicts that take a side,
-    and in 87 of 100 that take none: a wrong IRRELEVANT hides a conflict.
+    Above the defaults, the bundled NLI model is right in three of four verdicts that take a side
+    and in 87 of 100 IRRELEVANT ones, where an error would hide a conflict.
     """
 
     supports: float = 0.6
@@ -32,14 +32,14 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Thresholds":
-        """Thresholds of an NLI model, by its name or folder; ``nli-mpnet`` has its own."""
+        """The thresholds for an NLI model, by name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
     def from_score(cls, score: float) -> "Thresholds":
-        """The same for each label."""
+        """The same threshold for each label."""
         return cls(score, score, score)
 
     def allows(self, verdict: EvidenceLabel) -> bool:
@@ -49,16 +49,16 @@ class Thresholds(NamedTuple):
 
 
 class Cascade:
-    """Two stages; the first that is certain of a pair decides it, and its label says which.
+    """Two stages: the first that is certain of a pair decides it, and the label names the stage.
 
-    The cheap labeler decides where its score is high enough. The judge gets the rest, and every
-    verdict of the cheap labeler on which a conflict depends alone: the only one of its side, where
-    the cheap labeler or the judge has found the other side.
+    The cheap labeler decides if its score is high enough. The judge gets the rest, and also each
+    cheap verdict on which a conflict depends alone: the only one of its side, if the cheap labeler
+    or the judge has found the other side.
 
-    So a verdict may change with the documents beside it, and is found anew each time. Cached are
-    the verdicts of the cheap labeler and of the judge, each under its own identity. A pair that the
-    judge could not label is UNLABELLED, whatever the cheap labeler said of it. SUPPORTS of the
-    judge does not count where the document has another number in place of the claim's.
+    So the verdict on a pair may depend on the other documents, and is computed each time. The
+    verdicts of the cheap labeler and of the judge are cached, each under its own identity. A pair
+    that the judge could not label is UNLABELLED, whatever the cheap labeler said. A SUPPORTS by the
+    judge does not count if the document has another number in place of the claim's.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Cascade:
 
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
-            judge: Decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves that
-                to the run it is given to: the judge that the run would have without a cascade.
-            thresholds: Scores from which a cheap verdict counts; by default those of
+            judge: Decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None means the
+                judge that the run would have without a cascade.
+            thresholds: Minimum scores for cheap verdicts to count; by default those of
                 :class:`Thresholds`.
-            deciding: Which sides of the cheap labeler the judge is asked about as well; by default
-                ``sole``, and ``none`` where every cheap verdict counts.
+            deciding: Which further cheap verdicts the judge must confirm; by default ``sole``, or
+                ``none`` if every cheap verdict counts.
         """
         self._cheap, self._set_judge = cheap, judge
         self._thresholds = Thresholds() if thresholds is None else thresholds
@@ -104,14 +104,14 @@ class Cascade:
     @property
     def _judge(self) -> Labeler:
         if self._set_judge is None:
-            raise ConfigurationError(f"{self.name} has no judge: give it one, or give it to a run")
+            raise ConfigurationError(f"{self.name} has no judge; pass one, or use it in a run")
         return self._set_judge
 
     @property
     def voter(self) -> Labeler:
-        """Labels statements that compete: the cheap labeler, where the judge is embedded too.
+        """The labeler for competing statements: the cheap one, if the judge is embedded too.
 
-        The embedded judge asks for a call a pair and is right less often than ``nli-mpnet``, and
+        The embedded judge needs a call per pair and is less accurate than ``nli-mpnet``, and
         probabilities of two models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
@@ -148,7 +148,7 @@ class Cascade:
                 return
             del hard[place]
             final_verdict = _decided_by(self._cheap, verdict)
-            if final_verdict.label is Label.IRRELEVANT:  # no conflict can rest on it
+            if final_verdict.label is Label.IRRELEVANT:  # no conflict can depend on it
                 on_label(final_verdict)
             else:
                 sides[place] = final_verdict
@@ -173,7 +173,7 @@ class Cascade:
                     on_label(sides.pop(place))
                 await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
-        finally:  # they are kept even where the budget or the time ends with the judge
+        finally:  # kept even if the budget or the time ends during judging
             for verdict in sides.values():
                 on_label(verdict)
 
@@ -183,9 +183,9 @@ class Cascade:
     def _believed(
         self, pair: Pair, cheap: EvidenceLabel, judge_verdict: EvidenceLabel
     ) -> EvidenceLabel:
-        """The judge's verdict, or the cheap one where the judge overlooks another number.
+        """The judge's verdict, or the cheap one if the judge overlooks a different number.
 
-        A small judge says SUPPORTS of most documents on the topic, whatever year they give.
+        A small judge labels most documents on the topic SUPPORTS, whatever year they give.
         """
         claim, document = pair
         if (
@@ -200,9 +200,9 @@ class Cascade:
 def _deciding(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel], which: Deciding
 ) -> list[_Place]:
-    """The places of cheap verdicts that the judge is asked about; see :data:`Deciding`.
+    """The positions of cheap verdicts that the judge must confirm; see :data:`Deciding`.
 
-    Verdicts of the judge count for a side, and are not queued: nobody is asked about them again.
+    Verdicts of the judge count for a side, but are not queued for confirmation.
     """
     if which == "none":
         return []
@@ -229,7 +229,7 @@ def _deciding(
 def _sides_of_claims(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
 ) -> dict[int, dict[Label, list[_Place | None]]]:
-    """By claim and side, the places of the cheap verdicts and None for each one of the judge."""
+    """By claim and side, the positions of cheap verdicts, and None for each of the judge's."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -241,7 +241,7 @@ def _sides_of_claims(
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    """The verdict with its stage: the labeler, or the one within it that decided."""
+    """The verdict with its stage: the labeler, or the inner labeler that decided."""
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 

@@ -20,7 +20,7 @@ class ChoiceJudge:
     """Asks for one token per pair; ``score`` is the model's own probability of the label."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Make the judge; the model's server has to give log-probabilities."""
+        """Make the judge; the model's server must return log-probabilities."""
         self._model = model
         self._prompts = prompts
         self._prompt_writer = PromptWriter(
@@ -29,7 +29,7 @@ class ChoiceJudge:
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
-        # Verdicts of versions that calibrated some models were kept under this; they still count.
+        # versions that calibrated some models cached verdicts under this key; they remain valid
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 

@@ -1,7 +1,7 @@
-"""Denials by template, "It is not true that “…”.": how they are made, and what they deny.
+"""Denials by a template, "It is not true that “…”.": making them, and finding what they deny.
 
-A small NLI model hardly sees the frame and reads such a claim as what it denies. So it is asked
-about that, and its two sides are exchanged.
+A small NLI model hardly notices the frame and reads such a claim as the statement inside. So the
+model is asked about that statement, and the two sides are swapped.
 """
 
 import re
@@ -15,7 +15,7 @@ _ENDS, _QUOTES = " .\n", "“”\"' \n"
 
 
 def denial_of(statement: str) -> str:
-    """The denial of a statement; of a denial, what it denies."""
+    """The denial of a statement; for a denial, the statement that it denies."""
     inner_statement = denied_in(statement)
     return (
         f"It is not true that “{statement.rstrip(_ENDS)}”."
@@ -25,7 +25,7 @@ def denial_of(statement: str) -> str:
 
 
 def denied_in(statement: str) -> str | None:
-    """The statement that a denial denies, without its full stop; None of any other statement."""
+    """The statement that a denial denies, without a full stop; None if the text is not a denial."""
     match = _DENIAL.fullmatch(statement)
     inner_statement = match and (match["denied"] or match["framed"])
     return inner_statement and inner_statement.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)

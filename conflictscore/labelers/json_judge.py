@@ -20,7 +20,7 @@ _REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):
-    """The reply's format: that of Table 7 without the claim, which is only repeated."""
+    """The format of the reply: Table 7 without the claim, which would only be repeated."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 
@@ -30,7 +30,7 @@ class _Verdict(BaseModel):
 
 
 class _PapersVerdict(BaseModel):
-    """The reply's format in the paper (Table 7)."""
+    """The format of the reply in the paper (Table 7)."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 
@@ -42,21 +42,21 @@ class _PapersVerdict(BaseModel):
 
 _SCHEMA, _PAPERS_SCHEMA = _Verdict.model_json_schema(), _PapersVerdict.model_json_schema()
 _NEEDED = frozenset({"answer"})
-"""A verdict is as clear without the claim that it was to repeat, or a snippet."""
+"""Optional fields: a verdict is clear without the repeated claim or a snippet."""
 
 
 class JsonJudge:
-    """Makes one call per pair and says whether the document has the quoted snippet.
+    """Makes one call per pair, and checks whether the document contains the quoted snippet.
 
-    A label whose quote is not there is right as often as others (docs/findings/labelers.md), so it
-    counts.
+    Labels whose quotation is not in the document are right as often as others
+    (docs/findings/labelers.md), so they count.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
-        Its rules are ``label_rules_paper`` in the prompt set ``paper``; else ``label_rules`` on a
-        local model, and ``label_rules_brief``.
+        Its rules are ``label_rules_paper`` in the prompt set ``paper``, otherwise ``label_rules``
+        on a local model and ``label_rules_brief`` elsewhere.
         """
         self._model = model
         self._prompts = prompts

@@ -1,4 +1,4 @@
-"""Reading the label that a judge wrote: in any case, inflected, or in the language of its rules."""
+"""Reads the label that a judge wrote: in any case, inflected, or in the language of its rules."""
 
 import re
 import tomllib
@@ -13,12 +13,12 @@ from conflictscore.records import Label
 
 def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    plain = plain.replace("i\u0307", "i")  # of the Turkish capital
+    plain = plain.replace("i\u0307", "i")  # left by the Turkish capital I
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
-# Read with the module: the first reply to need it may be read on an event loop.
+# Loaded with the module, since the first reply that needs it may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
 _LABELS = {_plain(one): Label(label) for label, of in _FORMS.items() for one in of.split(",")}
 _MARKS = " \t\r\n\"'`*_#.,;:!()[]{}<>«»“”‘’„。、\\-–—"
@@ -29,7 +29,7 @@ _LED = re.compile(
 )
 _LABELLED = re.compile(r"(?:the|this)\sclaim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
-"""In other words it is not known how an explanation may negate them."""
+"""For words of other languages we do not know how an explanation may negate them."""
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 _SIDES = re.compile(r"support|contradict")
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
@@ -47,11 +47,11 @@ _FIELDS = (
     "final_label",
 )
 ANSWER_ALIASES = dict.fromkeys(_FIELDS, "answer")
-"""Other names that judges give to the field of the label."""
+"""Other names that judges use for the label field."""
 
 
 def read_label(answer: str) -> Label:
-    """The label that a text says.
+    """The label stated in a text.
 
     Punctuation and words such as "Answer:" around it are ignored. An explanation may follow if it
     names no label.
@@ -84,7 +84,7 @@ def label_of(reply: Mapping[str, Any]) -> Label:
     """The label in a verdict: the text of ``answer``, or of a list or an object of one."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
-        with suppress(ValueError):  # beside an answer, it may be anything
+        with suppress(ValueError):  # next to an answer, it may be anything
             labels.add(_label_in(reply[name]))
     if len(labels) != 1:
         raise ValueError("its labels were different" if labels else "it had no label")
@@ -98,12 +98,12 @@ def _label_in(answer: Any) -> Label:
         if isinstance(answer, list) and len(answer) == 1:
             [answer] = answer
     if not isinstance(answer, str):
-        raise ValueError("its label was no text")  # noqa: TRY004 - asked for again
+        raise ValueError("its label was not a text")  # noqa: TRY004 - asked for again
     return read_label(answer)
 
 
 def text_of(reply: Mapping[str, Any], field: str) -> str | None:
-    """The text in a field that explains a verdict; None where it is blank, null or left out."""
+    """The text of a field that explains a verdict; None if blank, null or missing."""
     content = reply.get(field)
     if isinstance(content, list | Mapping):
         parts = content.values() if isinstance(content, Mapping) else content

@@ -1,4 +1,4 @@
-"""Prompts of the LLM judges: a beginning that can be cached, and ids that no reply can guess."""
+"""Prompts of the LLM judges: a cacheable prefix, and ids that replies cannot guess."""
 
 import hashlib
 from collections.abc import Iterable
@@ -32,10 +32,10 @@ class JudgePrompts(NamedTuple):
 def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     """The template of the rules that go into a single-pair judge's prompt.
 
-    Every call carries them, so most judges get the short form (``label_rules_brief``). The long
-    form goes to a model that may only reply with a letter, and to the ``json`` judge on a local
-    model: a small model finds more of what is irrelevant with it (docs/findings/labelers.md), and
-    its tokens cost nothing. The set ``paper`` has the paper's rules for its own judge (Table 7).
+    Every call contains them, so most judges get the short form (``label_rules_brief``). The long
+    form goes to judges that reply with a single letter, and to the ``json`` judge on a local model,
+    since small models recognise irrelevant documents better with it (docs/findings/labelers.md) and
+    local tokens are free. The set ``paper`` has the paper's rules for its own judge (Table 7).
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"
@@ -46,7 +46,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """All that a verdict depends on beside its pair; None where that of the model is not known."""
+    """All that a verdict depends on besides its pair; None if the model's settings are unknown."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
@@ -80,7 +80,7 @@ class PromptWriter:
 
     def _of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         room = _CLAIM_TOKENS
-        if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
+        if len(claim.text.encode(errors="replace")) > room:  # a token has at least one byte
             room = max(room, count_tokens(claim.text))
         parts = self._parts(document, room, claim.text, *beside)
         render = partial(
@@ -111,10 +111,10 @@ class PromptWriter:
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
-    """An id for each text, by the text's number.
+    """An id for each text, by its number.
 
-    An id has three digits, which are one token to most models, and its text decides it. A reply
-    that counts claims through, from 0 or from 1, so never has the id of another.
+    An id has three digits, which most models read as one token, and is derived from the text. A
+    reply that numbers the claims from 0 or 1 therefore never hits the id of another claim.
     """
     id_by_number: dict[int, str] = {}
     for number, text in texts:

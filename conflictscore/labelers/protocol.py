@@ -18,8 +18,8 @@ Pair = tuple[Claim, Document]
 def supports_script(labeler: object, claim: Claim) -> bool:
     """Whether a labeler supports the script of a claim.
 
-    A labeler may list its ``scripts`` by their Unicode names; one without a list, such as a
-    language model, is taken to support all.
+    A labeler may list its ``scripts`` by Unicode name; labelers without a list, such as language
+    models, are assumed to support all.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})
@@ -34,16 +34,16 @@ class Labeler(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any] | None:
-        """Everything that a verdict depends on beside claim and document, as plain JSON.
+        """Everything that a verdict depends on besides claim and document, as plain JSON.
 
-        Model, endpoint, parameters and prompt; None where they are not known, and then no verdict
-        is cached.
+        It has model, endpoint, parameters and prompt. None if they are unknown; then no verdict is
+        cached.
         """
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair.
 
-        The document's text and title are judged; its number is not shown.
+        The judge sees the document's text and title, but not its number.
 
         Raises:
             ConfigurationError: A setting is wrong, so that no pair can be judged.
@@ -58,28 +58,28 @@ class TableLabeler(Labeler, Protocol):
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
-        """Judge pairs in whatever batches suit.
+        """Judge pairs in any batches.
 
-        It is cancelled when the time is up; what was reported until then is kept.
+        It is cancelled when the time is up; labels reported by then are kept.
 
         Args:
-            pairs: What to judge, at least one pair, each with a claim and document number of its
-                own. The first ones matter most: they are to be done early.
+            pairs: The pairs to judge, at least one, each with its own claim and document number.
+                The first pairs matter most and should be judged early.
             meter: Counts the calls.
-            on_label: To be called once for each pair, as soon as its label is there; with
-                UNLABELLED, and why, for a pair that could not be judged.
+            on_label: Must be called once for each pair as soon as its label is known, with
+                UNLABELLED and the reason for a pair that could not be judged.
 
         Raises:
             ConfigurationError: A setting is wrong, so that no pair can be judged.
-            ProviderError: None of the pairs that were not told yet could be judged.
+            ProviderError: None of the pairs not yet reported could be judged.
         """
 
 
 @runtime_checkable
 class StagedLabeler(Labeler, Protocol):
-    """A labeler whose verdict on a pair depends on the other pairs of its claim.
+    """A labeler whose verdict on a pair depends on other pairs of the claim.
 
-    So its own verdicts cannot be cached under a key of the pair's content. Those of its stages can.
+    Its own verdicts therefore cannot be cached by the pair's content, but those of its stages can.
     """
 
     async def label_in_stages(
@@ -107,4 +107,4 @@ def judges_many(labeler: Labeler) -> TypeIs[TableLabeler | StagedLabeler]:
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]
-"""Makes a labeler of the model that judges and of the templates, once a run has opened them."""
+"""Makes a labeler from the judging model and the templates, once a run has opened them."""

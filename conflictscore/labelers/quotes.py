@@ -1,6 +1,6 @@
 """Evidence in a document: the place of a quotation, or the sentences nearest to a claim.
 
-Evidence is always shown in the document's own words. A judge's quotation only says where to look.
+Evidence is always shown in the document's own words; a judge's quotation only says where to look.
 """
 
 import re
@@ -17,13 +17,13 @@ from conflictscore.scripts import Folded, folded, terms_in
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
-"""Characters of a document that are shown of a verdict."""
+"""Most characters of a document shown for a verdict."""
 
 Span = tuple[int, int]
-"""Offsets of a stretch of text: of its first character, and after its last one."""
+"""Offsets of a stretch of text: start, and end (exclusive)."""
 
 _ENDS = "\"'“”‘’«»… ."
-"""Characters around a quotation that are no part of it."""
+"""Characters around a quotation that are not part of it."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 _SQUEEZABLE = re.compile(
     r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
@@ -31,11 +31,11 @@ _SQUEEZABLE = re.compile(
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
-    """Where a quotation stands in a text.
+    """Where a quotation occurs in a text.
 
-    White space, case, marks around the quotation and a word's division at the end of a line make no
-    difference. One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its
-    parts are, in order; a stretch for each part is returned, or none.
+    White space, case, marks around the quotation and hyphenation at line ends are ignored. A
+    quotation with omissions (``…``, ``...`` or ``[…]``) occurs if all its parts do, in order; the
+    result has one span per part, or is empty.
     """
     whole = quote.strip(_ENDS)
     if not whole:
@@ -74,12 +74,12 @@ def _squeezed(text: str) -> Folded:
 
 
 def stands_in(quote: str, document: Document) -> bool:
-    """Whether a quotation stands in a document's title or text; see :func:`quoted_spans`."""
+    """Whether a quotation occurs in a document's title or text; see :func:`quoted_spans`."""
     return bool(found_in(quote, document)[1])
 
 
 def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
-    """A document's title and text as a judge reads them, and where in them a quotation stands."""
+    """A document's title and text as a judge reads them, and where a quotation occurs in them."""
     whole = material(f"{document.title}\n{document.text}")
     return whole, quoted_spans(material(quote), whole)
 
@@ -87,10 +87,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """The passage of a document to show for a verdict, on one line and in the document's words.
 
-    That is the judge's quotation as it stands in the document, or the window that decided. Where
-    there is none, it does not stand there, or it is longer than 400 characters, it is the sentences
-    that have most of the claim's words, each weighted by how few sentences have it. None where the
-    verdict takes no side, or the document is blank.
+    It is the judge's quotation as found in the document, or the deciding window. If there is none,
+    it is not found, or it has more than 400 characters, it is the sentences with most of the
+    claim's words, where rare words count more. None if the verdict takes no side or the document is
+    blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
@@ -135,7 +135,7 @@ def _nearest(claim: str, text: str) -> str:
 
 
 def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each sentence the longest row of 400 characters that begins with it, as a range."""
+    """For each sentence, the longest row of up to 400 characters from it on, as a range."""
     last, length = 0, -1
     for first, sentence in enumerate(texts):
         while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
@@ -147,7 +147,7 @@ def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
 def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Sentences with their terms, each on one line; one that is too long to show is cut up."""
+    """Sentences with their terms, each on one line; overlong sentences are split."""
     starts = [*sentence_starts(text), len(text)]
     lines = (" ".join(text[start:end].split()) for start, end in pairwise(starts))
     parts = (

@@ -1,4 +1,4 @@
-"""Every labeler by name, with what it needs: the one source of help and errors."""
+"""All labelers by name, with what they need; help and errors are generated from here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
 
-if TYPE_CHECKING:  # help and errors are made from here, and need no client of a model
+if TYPE_CHECKING:  # help and errors are made here and must not load model clients
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # help and errors are made from here, and need no client of a
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document"]
 """The names of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
-"""Packages of the extra ``nli``."""
+"""The packages of the extra ``nli``."""
 
 
 def _share(text: str) -> float:
@@ -35,12 +35,12 @@ class LabelerKind:
     """One labeler.
 
     Attributes:
-        summary: Its work, in a few words.
+        summary: What it does, in a few words.
         maker: The callable that makes it, as ``module:callable`` below ``conflictscore.labelers``.
-        needs: Its needs from a run: the judging ``model`` and the templates, which its maker is
-            then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
-        options: Keyword arguments of its maker that a spec may set, each with its reader:
-            ``cascade:certain=0.9``.
+        needs: What it needs from a run: the judging ``model`` and the templates, with which its
+            maker is called; a ``judge`` for the pairs that it leaves open; or ``nothing``.
+        options: Keyword arguments of its maker that a spec may set, as in ``cascade:certain=0.9``,
+            each with a function that parses it.
     """
 
     summary: str
@@ -49,7 +49,7 @@ class LabelerKind:
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
-        """Open it with these options; one that needs the judging model stays a factory.
+        """Open it with these options; a labeler that needs the judging model stays a factory.
 
         Raises:
             ConfigurationError: An option is wrong, or its extra is missing.
@@ -65,25 +65,25 @@ LABELERS: Mapping[str, LabelerKind] = {
         "json_judge:JsonJudge",
     ),
     "choice": LabelerKind(
-        "one letter with its probability for each pair, several times cheaper",
+        "one letter with its probability for each pair; several times cheaper",
         "choice_judge:ChoiceJudge",
     ),
     "nli": LabelerKind(
-        "a small model for inference, bundled or your own, reads each document in windows; the"
-        " default on local models",
+        "a small NLI model, bundled or your own, reads each document in windows; the "
+        "default for local models",
         "nli.by_claim:open_nli_by_claim",
         needs="nothing",
         options={"model": str},
     ),
     "cascade": LabelerKind(
-        "nli settles the easy pairs, and the model judges the others, a local one by choice and"
-        " another by json",
+        "nli settles the easy pairs, and the model judges the rest (a local model by "
+        "choice, others by json)",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},
     ),
     "per-document": LabelerKind(
-        "up to 8 claims and one document in a call",
+        "up to 8 claims and one document per call",
         "batch_judge:BatchJudge",
     ),
 }
@@ -97,11 +97,11 @@ def make_labeler(
 ) -> "Labeler":
     """The labeler of a run.
 
-    ``labeler`` is a name of ``LABELERS``, a labeler, or what makes one; None for that of the
+    ``labeler`` is a name in ``LABELERS``, a labeler, or a factory. None means the default for the
     ``effort`` (:func:`default_labeler`). A cascade without a judge gets :func:`default_judge`.
 
     Raises:
-        ConfigurationError: The name is unknown, or what the labeler needs is missing.
+        ConfigurationError: The name is unknown, or something that the labeler needs is missing.
     """
     from conflictscore.labelers.cascade import Cascade
 
@@ -117,14 +117,15 @@ def make_labeler(
 
 
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The labeler that an effort has on a model, where none was chosen.
+    """The default labeler of an effort for a model.
 
-    At an endpoint each call costs: one document is shown with up to 8 claims. So no document can
-    turn another's label, as it may where a call shows several. ``fast`` lets NLI settle what it
-    can, and ``thorough`` judges the deciding pairs one by one. ``paper`` has the paper's judge.
+    At a remote endpoint each call costs money, so one document is shown with up to 8 claims per
+    call; showing several documents at once would let one influence another's label. ``fast`` lets
+    NLI settle what it can, ``thorough`` judges the deciding pairs one by one, and ``paper`` uses
+    the paper's judge.
 
-    On the local model it is ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for
-    scripts that it does not read and where the extra ``nli`` is missing; ``thorough`` has ``json``.
+    On the local model it is ``nli`` (``nli-mpnet`` if downloaded), with ``choice`` for scripts that
+    NLI does not support or if the extra ``nli`` is missing; ``thorough`` uses ``json``.
     """
     from conflictscore.labelers.cascade import Cascade, Thresholds
     from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -135,7 +136,7 @@ def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -
         if not nli_is_installed():
             return default_judge(model, prompts)
         larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        # The 1.5B model costs accuracy in every stack that asks it (docs/findings/labelers.md).
+        # every combination that asks the 1.5B model loses accuracy (docs/findings/labelers.md)
         nli = Cascade(open_nli_by_claim(larger), thresholds=all_count)
         return make_labeler(nli, model, prompts)
     if model.is_local or effort == "paper":
@@ -150,12 +151,12 @@ def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -
 
 
 def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The judge of single pairs by default: ``choice`` on the local model, else ``json``."""
+    """The default judge of single pairs: ``choice`` on the local model, otherwise ``json``."""
     return make_labeler("choice" if model.is_local else "json", model, prompts)
 
 
 def nli_is_installed() -> bool:
-    """Whether what NLI models need is there; the extras ``local`` and ``nli`` bring it."""
+    """Whether the packages for NLI models are installed (extras ``local`` and ``nli``)."""
     return all(map(find_spec, _NLI_PACKAGES))
 
 
@@ -194,10 +195,10 @@ def check_labeler(labeler: Any) -> Any:
 
 
 def open_labeler(spec: str) -> "Labeler | LabelerFactory":
-    """Open a labeler by its spec; one that needs the judging model stays a factory.
+    """Open a labeler by its spec; a labeler that needs the judging model stays a factory.
 
     Raises:
-        ConfigurationError: The spec is wrong, or what the labeler needs is missing.
+        ConfigurationError: The spec is wrong, or something that the labeler needs is missing.
     """
     name, options = parse_labeler(spec)
     return LABELERS[name].open(**options)

@@ -1,4 +1,4 @@
-"""Every claim against every document, each distinct pair judged once."""
+"""Labels every claim against every document; each distinct pair is judged once."""
 
 import asyncio
 from collections import Counter
@@ -16,7 +16,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import Work, together
 
 _OUT_OF_TIME = "left out: the time for labelling was used up"
-_TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
+_TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
 
 
 async def label_table(
@@ -33,21 +33,21 @@ async def label_table(
 ) -> tuple[ClaimEvidence, ...]:
     """Label each claim against each document (paper, section 3, step 2).
 
-    Pairs go out document by document, so that a judge's prompt prefix is found in its server's
-    cache; how many are in flight is bounded by the model. A judge that takes many pairs at once
-    (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets them all in that order. Pairs with
-    the same content are judged once. A verdict is stored in the cache the moment it is there; a
-    failure never is.
+    Pairs are sent document by document, so that the judge's server can reuse its cached prompt
+    prefix; the model limits how many are in flight. A judge that takes many pairs at once
+    (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets all of them in that order. Pairs
+    with the same content are judged once. A verdict is cached as soon as it arrives; failures are
+    never cached.
 
-    ``on_label`` is called for each pair as soon as its label is there. At most ``max_claims`` are
-    judged, the ones that the documents cover best. ``seconds`` is the most time to spend: then the
-    pairs that are likely to tell most go first, and those that are not done in time are left out;
-    verdicts of the cache cost none. ``seconds_if_disputed`` is the most once the labels put a claim
-    in dispute; what is left of ``seconds`` is kept for its correction then.
+    ``on_label`` is called for each pair as soon as its label is known. At most ``max_claims``
+    claims are judged, those that the documents cover best. ``seconds`` limits the time: the most
+    informative pairs then go first, and pairs not done in time are skipped; cached verdicts take no
+    time. ``seconds_if_disputed`` is the limit once the labels put a claim in dispute, so that the
+    rest of ``seconds`` is left for its correction.
 
     Returns:
-        One entry a claim, in order, with one label a document, in order. A pair whose judge failed,
-        or that was left out, is UNLABELLED, with the reason.
+        One entry per claim, with one label per document, both in order. A pair whose judge failed,
+        or that was skipped, is UNLABELLED with the reason.
 
     Raises:
         ConfigurationError: A setting is wrong, so that no pair can be judged.
@@ -92,10 +92,10 @@ async def label_table(
 
 
 class _TimeLimit:
-    """The time that the judging of a table may take, which a dispute shortens.
+    """The time limit for judging a table, which a dispute shortens.
 
-    Labels of the cache may put a claim in dispute before the judging begins: it then has the
-    shorter time from the start.
+    Cached labels may put a claim in dispute before the judging begins; then the shorter limit
+    applies from the start.
     """
 
     def __init__(self, seconds: float | None, seconds_if_disputed: float | None) -> None:
@@ -105,13 +105,13 @@ class _TimeLimit:
         self._timeout: asyncio.Timeout | None = None
 
     def shorten(self) -> None:
-        """End the judging after the shorter time, counted from its start."""
+        """End the judging at the shorter limit, counted from its start."""
         self._is_shortened = True
         if self._timeout is not None and (end := self._timeout.when()) is not None:
             self._timeout.reschedule(min(end, self._shorter_end))
 
     async def run(self, works: Sequence[Work]) -> None:
-        """Do the work side by side; what is not done in time is dropped."""
+        """Run the work concurrently; whatever is not done in time is dropped."""
         seconds = self._seconds
         if seconds is not None and seconds <= 0:
             return
@@ -127,12 +127,12 @@ class _TimeLimit:
             if not timeout.expired():
                 raise
         finally:
-            # labels of pairs that were left out come after the end, and shorten nothing
+            # labels of skipped pairs are reported after the end and shorten nothing
             self._timeout = None
 
 
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Whether a claim has evidence on both sides, or two documents against it; no weight counts."""
+    """Whether a claim has evidence on both sides, or two documents against it, ignoring weights."""
     sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)
@@ -162,10 +162,10 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
-    """How much each document is likely to say about each claim, from 0 to 1.
+    """How much each document is likely to say about each claim, in [0, 1].
 
-    The share of a claim's words that stand in the document, each weighted by how few of the
-    documents have it: a word of all of them tells nothing. A row a claim, a number a document.
+    It is the share of a claim's words that occur in the document, where words that few documents
+    have count more. One row per claim, one number per document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)
@@ -186,9 +186,9 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
 
 
 def most_overlapping(rows: Sequence[Sequence[float]], most: int) -> list[int]:
-    """The indices of the claims that the documents say most about, ascending.
+    """The indices of the claims that the documents cover best, ascending.
 
-    A claim counts by the two documents that say most of it, since a conflict takes two.
+    The two documents that say most about a claim count, since a conflict takes two.
     """
     worth = [sum(sorted(row, reverse=True)[:2]) for row in rows]
     best = sorted(range(len(rows)), key=lambda index: -worth[index])[:most]

@@ -1,4 +1,4 @@
-"""The one path from pairs to labels: look up, judge, store; one label for each, whatever fails."""
+"""The only path from pairs to labels: look up, judge, store; every pair gets a label."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -43,12 +43,12 @@ async def judging(
     meter: UsageMeter,
     cache: ContentCache | None = None,
 ) -> list[Work]:
-    """Report the stored labels of pairs and return the work that gets the others.
+    """Report the stored labels of pairs, and return the work that obtains the others.
 
-    Each verdict is stored and told the moment it is there; a pair that could not be judged is
-    UNLABELLED, with the reason, and not stored. The work raises ConfigurationError if a setting is
-    wrong and BudgetError if the budget is used up. By then the results of calls in flight have been
-    reported.
+    Each verdict is stored and reported as soon as it arrives. A pair that could not be judged is
+    UNLABELLED with the reason, and is not stored. The work raises ConfigurationError if a setting
+    is wrong, and BudgetError if the budget is used up, after the results of calls in flight have
+    been reported.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
@@ -58,7 +58,9 @@ async def judging(
         {} if cache is None else await cache.find_async([*keys.values(), *shared_keys.values()])
     )
     judge = dict(labeler.identity or {})
-    model = str(judge["model"]) if "endpoint" in judge else ""  # one of no endpoint makes no call
+    model = (
+        str(judge["model"]) if "endpoint" in judge else ""
+    )  # a labeler without an endpoint makes no calls
     for place, key in keys.items():
         stored_verdict = stored_by_key.get(key) or stored_by_key.get(
             shared_keys.get(place, key), {}
@@ -113,14 +115,14 @@ async def judge_all(
     meter: UsageMeter,
     cache: ContentCache | None,
 ) -> None:
-    """Judge all pairs that are left, the last stage of several; arguments as of :func:`judging`."""
+    """Judge all remaining pairs, as the last stage of several; arguments as for :func:`judging`."""
     async with together() as start:
         for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
 
 
 def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
-    """The label of a pair that has no verdict, with the reason for people and its kind."""
+    """The label of a pair without a verdict, with the reason in words and its kind."""
     claim, document = pair
     return EvidenceLabel(
         claim=claim.number,
@@ -134,7 +136,7 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 def content_of(document: Document) -> str:
     """Hash of a document as the judge sees it.
 
-    So a verdict from before control tokens of documents were made harmless is never used again.
+    So verdicts from before control tokens were neutralised are not used any more.
     """
     return _hashed(document.title, document.text)
 
@@ -154,11 +156,11 @@ def _kept(stored_verdict: Mapping[str, Any], place: _Place) -> EvidenceLabel | N
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """The keys that the verdicts of pairs are stored under.
+    """The keys under which the verdicts of pairs are stored.
 
-    A judge that reads several claims in a call may be swayed in one by the words of another, which
-    are a caller's. So its verdict belongs to all claims that were asked about the document with it,
-    and nobody gets it who asks about others.
+    A judge that reads several claims in a call may be influenced by the words of another claim,
+    which come from a caller. So the key includes all claims that were asked about the document in
+    the same table, and the verdict is not reused for other sets of claims.
     """
     if judges_in_stages(labeler) or labeler.identity is None:
         return {}
@@ -172,9 +174,9 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
 
 
 def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """The keys of verdicts on the same pairs, each judged with no claim beside it.
+    """The keys of verdicts on the same pairs, each judged by itself.
 
-    They were given without the words of others, so they hold whatever is asked with them.
+    No other claim could influence them, so they are valid in any set of claims.
     """
     if not _reads_many(labeler):
         return {}
@@ -196,9 +198,9 @@ def _reads_many(labeler: Labeler) -> bool:
 def _claims_beside(
     pairs: Mapping[_Place, Pair], claims: Mapping[int, str]
 ) -> dict[int, str | None]:
-    """A hash of the claims that are asked about a document together; None where it is a single one.
+    """A hash of the claims asked about a document together; None for a single claim.
 
-    Their order is a part of it, since it decides which of them share a call.
+    It includes their order, which decides which claims share a call.
     """
     numbers: dict[int, list[int]] = {}
     for claim, document in pairs.values():

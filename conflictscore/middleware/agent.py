@@ -39,20 +39,20 @@ from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 
 
 class ConflictState(AgentState[Any]):
-    """State that the middleware adds to the agent's."""
+    """State that the middleware adds to the agent's state."""
 
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
     ]
     """The run of the last answer; None until there is one."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
-    """A flip that waits for a person's decision."""
+    """A flip waiting for a person's decision."""
     conflict_turn: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
-    """The question of the turn that is under way, and the ids of its tool calls."""
+    """The question of the current turn, and the ids of its tool calls."""
 
 
 class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
-    """Measures where the sources of an agent's answer disagree, and has it answer again there.
+    """Checks an agent's answers against its documents and corrects disputed claims.
 
     ```python
     middleware = [ConflictScoreMiddleware()]
@@ -61,40 +61,41 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     print(state["messages"][-1].text, state["conflict"]["flipped"])
     ```
 
-    Answers in words are checked, and structured ones value by value, against what the agent's tools
-    have brought since the last human message. If tools returned nothing, the retriever is queried;
-    without one, a follow-up is checked against earlier results of the conversation.
+    Text answers are checked claim by claim and structured answers value by value, against the
+    documents that the agent's tools returned since the last human message. If tools returned none,
+    the retriever is queried. Without a retriever, a follow-up is checked against earlier tool
+    results of the conversation.
 
-    A new answer is asked for in the agent's own conversation, with the evidence of both sides at
-    its end and without tools. That call passes through the middleware further in, such as retries
-    and fallbacks, so put this one before them in the list; limits on model calls count it and the
-    first as one. Neither the first answer nor the evidence enters the history. If the model fails
-    at it, the first answer stands, with a note.
+    A new answer is requested in the agent's own conversation, with the evidence of both sides
+    appended and without tools. This call passes through the inner middleware, such as retries and
+    fallbacks, so put this middleware before those in the list. Limits on model calls count both
+    calls as one. Neither the first answer nor the evidence enters the history. If the new call
+    fails, the first answer stays, with a note.
 
-    The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`)
-    as plain JSON, and ``response_metadata["conflictscore"]`` of its message its verdict
-    (:meth:`conflictscore.Run.verdict`, at most 600 bytes). With
-    ``stream_mode="messages"`` an answer that may be replaced arrives whole, when it is final.
+    The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
+    JSON. Its message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600 bytes) in
+    ``response_metadata["conflictscore"]``. With ``stream_mode="messages"`` an answer that may be
+    replaced arrives as a whole when it is final.
 
     Args:
-        retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
-        sources: Names of the tools whose results are documents; by default those that are named
+        retriever: Any LangChain retriever, to find documents if the tools returned none.
+        sources: Names of the tools whose results are documents. By default tools that are named
             like a search, return documents, or return prose.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"``, ``{"edit": text}``, or
             LangChain's ``{"decisions": [{"type": "approve"}]}``.
-        require: How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in
-            part. One that is less, also because the check failed, is refused; one that states
-            nothing, such as a greeting, passes, and so does what a person approved or edited.
-        refusal: The text that is given in place of an answer that is refused; by default an
-            ``UncheckedAnswerError`` is raised.
-        on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
-            with a note in ``conflict`` and a warning in the log, ``raise`` raises the error, and is
-            ``require="partly"`` too.
-        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a thread of
-            its own. The agent's ``stream_mode="custom"`` has the same events.
-        **settings: See below. The judge is by default the agent's own model, and ``base_url`` is
-            the judge's.
+        require: How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other
+            answers are refused, including answers whose check failed. Answers that state nothing,
+            such as greetings, pass, and so do answers that a person approved or edited.
+        refusal: Text to return in place of a refused answer; by default an ``UncheckedAnswerError``
+            is raised.
+        on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a
+            note in ``conflict`` and a warning in the log. ``raise`` raises the error, and also
+            means ``require="partly"``.
+        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in its own
+            thread. The agent's ``stream_mode="custom"`` yields the same events.
+        ****settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
+            to the judge.
 
     Raises:
         InputError: A setting is out of range.
@@ -116,7 +117,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
-        """See the class; the judge is opened here, so that a wrong key is an error at once."""
+        """See the class. The judge is opened here, so that a wrong key is reported at once."""
         super().__init__()
         check_choices(on_failure, sources, require)
         if require is None and on_failure == "raise":
@@ -124,7 +125,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         run_settings, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
             models["judge"] = open_run(judge, None, run_settings, **models).decomposer
-        # the address is the judge's alone: the model that answers is the agent's own
+        # the address applies to the judge only, since the agent's own model answers
         models.pop("base_url", None)
         self._turns = TurnMemory()
         self._settings = AgentSettings(
@@ -140,14 +141,14 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Forget the run of an earlier turn, and keep the question of this one."""
+        """Clear the run of an earlier turn, and store the question of this one."""
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
     def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Say of an answer that was not looked at why it was not, as of any other.
+        """Record why an answer was not checked, if nothing else has.
 
-        Where other middleware redacted the answer since, the run loses its texts too.
+        If other middleware has redacted the answer since, the run's texts are removed too.
         """
         conflict, last = state.get("conflict"), state["messages"][-1]
         over = {"conflict_turn": None}
@@ -173,7 +174,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> Response:
-        """Have the model called, and check its answer."""
+        """Call the model and check its answer."""
         watch = CallWatch()
 
         async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
@@ -195,7 +196,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
         async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
             calling = watch.call_async(handler, model_request, hidden=hidden)
-            # where the agent is, and not inside a node of the loop
+            # in the agent's context, not inside a node of the loop
             return await asyncio.create_task(calling, context=outside.copy())
 
         return await AgentTurn(request, self._settings, watch, call, self._turns).response()
@@ -203,7 +204,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Keep the documents that retrievers inside a tool find as the artifact of its result."""
+        """Store documents found by retrievers inside a tool as the artifact of its result."""
         with retrieved_documents() as documents:
             result = with_artifact(handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)
@@ -221,9 +222,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         return result
 
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Ask for a person's decision on a flip that was proposed, and note calls of tools.
+        """Ask for a person's decision on a proposed flip, and record tool calls.
 
-        When the agent resumes with the decision, only this is run again, and no model call.
+        When the agent resumes with the decision, only this step runs again, without a model call.
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:

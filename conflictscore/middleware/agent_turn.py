@@ -1,4 +1,4 @@
-"""One answer of an agent: from what its model says first to what the agent says."""
+"""One answer of an agent, from the model's first reply to the final answer."""
 
 import asyncio
 import logging
@@ -63,26 +63,26 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """Settings of a middleware."""
+    """The settings of a middleware."""
 
     retriever: BaseRetriever | None
     sources: Collection[str] | None
     run: Settings
     models: Mapping[str, Any]
-    """Keywords of ``open_run``; no judge where the agent's own model judges."""
+    """Keywords for ``open_run``; without a judge if the agent's own model judges."""
     approve_flips: bool
     on_failure: FailurePolicy
     on_event: OnEvent | None
     require: Require | None = None
     refusal: str | None = None
-    """A text to give in place of an answer that is refused; None for an error."""
+    """Text to return in place of a refused answer; None to raise an error."""
 
 
 class _Said(NamedTuple):
-    """An answer of the agent's model, and the response that it stands in."""
+    """An answer of the agent's model, and the response that contains it."""
 
     message: AIMessage
-    """In words; JSON for a structured answer."""
+    """Text, or JSON for a structured answer."""
     response: ModelResponse[Any]
 
     @property
@@ -99,7 +99,7 @@ class _Said(NamedTuple):
 
 
 class AgentTurn:
-    """One model call of an agent, with what is done about its answer."""
+    """One model call of an agent, with the check of its answer."""
 
     def __init__(
         self,
@@ -111,10 +111,10 @@ class AgentTurn:
     ) -> None:
         """Read the question and the documents from the agent's state.
 
-        The question is the last human message. Documents are what tools returned since then or,
-        if that is nothing and there is no retriever, earlier in the conversation. Both are read
-        from the state and the memory of the turn, since other middleware may have shortened the
-        model's messages, or the state's.
+        The question is the last human message. Documents are the tool results since then or, if
+        there are none and there is no retriever, earlier tool results. Both are read from the state
+        and from the memory of the turn, since other middleware may have shortened the messages of
+        the model or the state.
         """
         question = asked_in(turns.messages(request.state), sources=settings.sources)
         self._lost = turns.lost(request.state)
@@ -130,7 +130,7 @@ class AgentTurn:
         self._foreign: Exception | None = None
 
     async def response(self) -> Response:
-        """Have the model called, and check its answer; raises what is to be raised of either."""
+        """Call the model and check its answer; raises errors of either that must not be hidden."""
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
         draft = await self._call(self._called, may_be_replaced)
@@ -139,7 +139,7 @@ class AgentTurn:
             return draft
         self._answers.append(answer)
         if self._watch.failure is not None:
-            note = "its model failed, and this is a message in place of an answer"
+            note = "its model failed, and this is a message instead of an answer"
             return self._left(note, GapKind.NOT_ANSWERED)
         if not checkable:
             return self._uncheckable()
@@ -152,7 +152,7 @@ class AgentTurn:
         data = draft.structured_response
         if data is not None:
             context = replace(context, answer_check=partial(why_not_rebuilt, data))
-            if self._settings.approve_flips:  # only a change of words is put before a person
+            if self._settings.approve_flips:  # only changes of text need a person's decision
                 context = replace(context, settings=context.settings.replace(max_rounds=0))
         try:
             run = await correct(context, self._asked.start())
@@ -165,9 +165,9 @@ class AgentTurn:
         return GeneratedAnswer(Answer(text=answer.text), seconds=self._drafting)
 
     async def _said(self, state: RagState, prompt: str) -> str:
-        """Call the agent's model with a request, in its conversation and without tools.
+        """Send a request to the agent's model, in its conversation and without tools.
 
-        One call is made at a time, since other middleware of the agent may keep a state of its own.
+        Calls are made one at a time, since other middleware of the agent may have its own state.
         """
         before = attempts_of(state)[-1].answer.text
         async with self._one_at_a_time:
@@ -176,11 +176,11 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """The model's answer to a request that follows its answer ``before``.
+        """The model's answer to a request made after its answer ``before``.
 
         Raises:
             PassedOnError: Something other than the model failed, such as other middleware.
-            ProviderError: The model failed, or its reply is no whole answer in words.
+            ProviderError: The model failed, or its reply is not a complete text answer.
         """
         request = self._called.override(
             messages=[
@@ -207,17 +207,16 @@ class AgentTurn:
             ) from None
         answer = _answer_in(response)
         if answer is None or self._watch.failure is not None:
-            raise UnreadableReplyError("it was not an answer in words", provider=generator.name)
+            raise UnreadableReplyError("it was not a text answer", provider=generator.name)
         if ending := abnormal_ending(answer.message):
             how = "was cut off" if was_cut(answer.message) else f"ended by “{ending}”"
             raise UnreadableReplyError(f"it {how}", provider=generator.name)
         return answer
 
     def _answer_of(self, text: str) -> _Said:
-        """The answer with this text: one that the model gave, or its first one as it was revised.
+        """The answer with this text: a later reply of the model, or its first reply as revised.
 
-        A message that says something else than its model did has no id yet, and nothing that was
-        known of its tokens.
+        A message whose text is not the model's own has no id yet, and no token details.
         """
         with_it = [each for each in self._answers if each.text == text]
         if with_it:
@@ -229,7 +228,7 @@ class AgentTurn:
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
-        if self._documents:  # the question of the conversation that the model is in
+        if self._documents:  # the question of the model's own conversation
             state = {**state, "question": self._asked.question}
             return reconsider_prompt(state, request, self._context.prompts), ()
         before = self._answer_of(request.before.text).message
@@ -251,8 +250,9 @@ class AgentTurn:
         model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
             raise ConfigurationError(
-                f"the agent's model is not a chat model but a {type(self._called.model).__name__},"
-                " so the answers need a judge: give judge="
+                "the agent's model is not a chat model but a "
+                f"{type(self._called.model).__name__}; give judge= to check its "
+                "answers"
             )
         return open_run(model, settings.retriever, settings.run, **settings.models)
 
@@ -262,7 +262,7 @@ class AgentTurn:
         reason = reason_or_raise(error, self._settings.on_failure)
         if isinstance(error, NoDocumentsError):
             return self._left(reason, GapKind.NO_DOCUMENTS, logging.INFO, error)
-        return self._left(f"the check of it failed: {reason}", cause=error)
+        return self._left(f"its check failed: {reason}", cause=error)
 
     def _finished(self, run: Run) -> Response:
         first = self._answers[0]
@@ -280,7 +280,7 @@ class AgentTurn:
         return first.replaced(standing, {"conflict_proposal": proposal})
 
     def _refused(self, run: Run, cause: Exception | None = None) -> Response:
-        """The builder's message in place of an answer, or an error if the builder gave none."""
+        """The configured refusal in place of an answer, or an error if there is none."""
         settings, first = self._settings, self._answers[0]
         if settings.refusal is None:
             refuse(run, settings.require, cause)
@@ -292,7 +292,7 @@ class AgentTurn:
 
     def _uncheckable(self) -> Response:
         if not self._documents and self._settings.retriever is None:
-            note = "no tool brought documents for it, and there is no retriever to ask"
+            note = "no tool returned documents for it, and there is no retriever"
             return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
         note = "the last human message has no text"
         return self._left(note, GapKind.NO_DOCUMENTS, logging.INFO)
@@ -304,7 +304,7 @@ class AgentTurn:
         level: int = logging.WARNING,
         cause: Exception | None = None,
     ) -> Response:
-        """The answer as it is, with the verdict that it was not checked, and why."""
+        """The unchanged answer, with the verdict that it was not checked and the reason."""
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
         draft, method = self._answers[0], Method.REGENERATED_RAG
@@ -324,7 +324,7 @@ class AgentTurn:
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:
-    """The answer in words, where the response is one, and no tool call or structured one."""
+    """The text answer in a response; None if it has tool calls or structured output."""
     if response.structured_response is not None:
         return _structured_in(response)
     last = response.result[-1] if response.result else None
@@ -343,15 +343,15 @@ def _structured_in(response: ModelResponse[Any]) -> _Said | None:
 
 
 def not_looked_at(state: Mapping[str, Any]) -> Run:
-    """The run of an answer that no :class:`AgentTurn` checked."""
+    """The run for an answer that no :class:`AgentTurn` checked."""
     question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
-    note = "the answer was left as it is: it is no answer in words"
+    note = "the answer was left as it is: it is not a text answer"
     return run.unchecked(text, note, GapKind.NOT_ANSWERED)
 
 
 def _chat_model(model: object) -> BaseChatModel | None:
-    """The chat model under what a middleware may have bound to it."""
+    """The chat model without whatever middleware has bound to it."""
     while isinstance(model, RunnableBinding):
         model = model.bound
     return model if isinstance(model, BaseChatModel) else None

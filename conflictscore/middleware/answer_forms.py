@@ -1,4 +1,4 @@
-"""Forms in which a chatbot gives its answer: a text, a message, a mapping, or a pydantic model."""
+"""Forms in which chatbots return answers: a text, a message, a mapping, or a pydantic model."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -29,12 +29,12 @@ _KEYS = (
     "message",
     "messages",
 )
-"""Where chains and agents have their answer; the first that holds one counts. Names that say so
-come before those that also hold other texts, such as the messages of a conversation."""
+"""Keys under which chains and agents return their answer; the first with an answer counts. Specific
+names come before names that also hold other texts, such as the messages of a conversation."""
 
 
 class CheckedText(str):
-    """An answer, which is a text like any other, with the run that it came from.
+    """An answer: an ordinary string that also has the run it came from.
 
     Attributes:
         run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
@@ -45,14 +45,14 @@ class CheckedText(str):
 
     @classmethod
     def of(cls, run: Run) -> "CheckedText":
-        """The answer that stands at the end of a run."""
+        """The final answer of a run."""
         text = cls(run.answer or "")
         text.run = run
         return text
 
 
 def answer_text(output: object) -> str | None:
-    """The text of an answer, JSON for data; None where a function returned neither."""
+    """The text of an answer, JSON for data; None if a function returned neither."""
     if isinstance(output, str):
         return output
     if isinstance(output, BaseMessage):
@@ -66,7 +66,7 @@ def answer_text(output: object) -> str | None:
 
 
 def _completion_text(output: object) -> str | None:
-    """The text of OpenAI's ``ChatCompletion``, typed or as plain JSON; None of anything else."""
+    """The text of OpenAI's ``ChatCompletion``, typed or as plain JSON; None for anything else."""
     choices = _field(output, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     content = _field(_field(first, "message"), "content")
@@ -96,21 +96,21 @@ def _set_beside_fields(model: BaseModel, about: Mapping[str, Any]) -> None:
 
 
 def no_text(name: str, output: object) -> str:
-    """Why an answer cannot be read: the function by its name, and what it returned."""
+    """Why an answer cannot be read: names the function and the type that it returned."""
     pieces = "; join its pieces" if isinstance(output, Iterator | AsyncIterator) else ""
     return f"{name} returned {type(output).__name__}, not text{pieces}"
 
 
 def spoken(message: BaseMessage) -> str:
-    """Text of a message without the model's reasoning; all of it where that was not closed."""
+    """Text of a message without the model's reasoning; everything if that was not closed."""
     try:
         return reply_text(message)
-    except ValueError:  # cut while it reasons: checked is what a user would read
+    except ValueError:  # cut off while reasoning: check what a user would read
         return str(message.text)
 
 
 def data_text(data: object) -> str | None:
-    """An answer that is data, as JSON; None where it is not data, or has no values."""
+    """An answer that is data, as JSON; None if it is not data or has no values."""
     try:
         text = (
             data.model_dump_json()
@@ -123,14 +123,14 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Data like the given, with the values of a JSON text, or a ValidationError."""
+    """Data of the same type with the values of a JSON text; raises ValidationError."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text)
     return json.loads(text)
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Why a JSON text cannot take the place of data, or of data within; None where it can.
+    """Why a JSON text cannot replace data or nested data; None if it can.
 
     Messages and completions hold a text, so only the caller's own models can refuse one.
     """
@@ -140,7 +140,7 @@ def why_not_rebuilt(data: object, text: str) -> str | None:
         if is_data and _completion_text(data) is None:
             rebuilt(data, text)
     except ValidationError:
-        return f"it would not be a valid {type(data).__name__}"
+        return f"the result would not be a valid {type(data).__name__}"
     return None
 
 
@@ -166,7 +166,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
-    """The check of an answer for OpenAI's ``response_format``; None where it asks for no JSON."""
+    """The check of an answer against OpenAI's ``response_format``; None if it requests no JSON."""
     if isinstance(response_format, type) and issubclass(response_format, BaseModel):
         return check_of(response_format.model_json_schema())
     if not isinstance(response_format, Mapping):
@@ -181,10 +181,10 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 
 
 def in_its_form(run: Run, output: object) -> Any:
-    """The final answer of a run, in the form that the function returned its own.
+    """The final answer of a run, in the form in which the function returned its answer.
 
-    A message has the verdict in ``response_metadata["conflictscore"]``; a mapping has the run
-    under ``conflictscore``, a pydantic model as that attribute, a text as its ``run``.
+    A message has the verdict in ``response_metadata["conflictscore"]``. A mapping has the run under
+    ``conflictscore``, a pydantic model has it as that attribute, and a text as ``run``.
     """
     summary = {**run.summary("reason", texts=False), **run.verdict()}
     if _completion_text(output) is not None:
@@ -208,7 +208,7 @@ def _key(output: Mapping[Any, Any]) -> str | None:
 
 
 def _data_within(output: object) -> object:
-    """The innermost value that holds the answer."""
+    """The innermost value that contains the answer."""
     if isinstance(output, Mapping) and _completion_text(output) is None:
         key = _key(output)
         return output if key is None else _data_within(output[key])
@@ -216,13 +216,13 @@ def _data_within(output: object) -> object:
 
 
 def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
-    """Whether a list is one of messages or mappings, of which the last is the answer."""
+    """Whether a list consists of messages or mappings, the last of which is the answer."""
     last = output[-1] if isinstance(output, list) and output else None
     return isinstance(last, BaseMessage | Mapping) and bool(answer_text(last))
 
 
 def _replaced(holder: Any, run: Run) -> Any:
-    """The value that held the answer, with the final one; data stays data of its kind."""
+    """The value with the final answer in place of the first; data keeps its type."""
     if isinstance(holder, str):
         return CheckedText.of(run)
     if _completion_text(holder) is not None:

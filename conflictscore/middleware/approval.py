@@ -1,4 +1,4 @@
-"""A person's word on a flip, before it takes the place of the first answer."""
+"""A person's decision on a flip, before it replaces the first answer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, Gap, GapKind, RevisionAction, Run, RunStatus
 
 Proposal = dict[str, Any]
-"""A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
+"""A flip that waits for a decision, as plain JSON: ``replaces`` (the id of the first answer's
 message), ``message`` (the new answer's) and ``run``."""
 
 
@@ -25,24 +25,24 @@ _WORDS = (
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
-    """Keep a flip for a person to decide on; the first answer stands until then."""
+    """Store a flip for a person to decide on; until then the first answer stays."""
     return {"replaces": first.id, "message": message_to_dict(message), "run": run.to_json()}
 
 
 def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
-    """Ask for the decision on a proposal, and turn it into an update of the agent's state.
+    """Ask for the decision on a proposal, and turn it into a state update of the agent.
 
-    An InputError, which names the decisions that there are, leaves the flip waiting for one.
+    An invalid decision raises InputError, which lists the valid ones, and the flip keeps waiting.
     """
     run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)
     reply = interrupt(request)
     while (decision := _read(reply)) is None:
         no_decision = reply
-        try:  # what was refused stays in the checkpoint, and a later decision comes after it
+        try:  # an invalid decision stays in the checkpoint, followed by later ones
             reply = interrupt(request)
         except GraphInterrupt:
-            raise InputError(f"{no_decision!r:.100} is no decision; {_WORDS}") from None
+            raise InputError(f"{no_decision!r:.100} is not a decision; {_WORDS}") from None
     word, text = decision
     if word == "reject":
         run = _rejected(run, text)
@@ -51,7 +51,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     if word == "edit" and text != run.answer:
         run = _edited(run, text)
         message = message.model_copy(update={"content": text})
-    # Not under the first one's id: whoever streams messages was shown that one already.
+    # A new id, since clients that stream messages have already seen the first one.
     return _update(run, RemoveMessage(id=proposal["replaces"]), with_verdict(message, run))
 
 
@@ -60,7 +60,7 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    """A flip as a person is shown it, in our form and in that of LangChain's own review."""
+    """A flip as shown to a person, in our form and in the form of LangChain's own review."""
     summary = run.summary(texts=False)
     report = run.final_report or run.report
     weights = report.weights if report else {}
@@ -83,7 +83,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
         "cs_r": summary["report"]["cs_r"],
         **({"weighted": summary["report"]["weighted"]} if weights else {}),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
-        # the form of LangChain's own review, for its user interfaces
+        # LangChain's own review format, for its user interfaces
         "action_requests": [{"name": "approve_flip", "args": {"answer": run.answer}}],
         "review_configs": [
             {"action_name": "approve_flip", "allowed_decisions": ["approve", "edit", "reject"]}
@@ -92,7 +92,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
 
 
 def _read(decision: object) -> tuple[str, str] | None:
-    """The word of a decision, in our form or LangChain's, and its text; None where it is none."""
+    """The decision and its text, from our form or LangChain's; None if it is not a decision."""
     if isinstance(decision, str):
         decision = {"type": decision.strip().casefold()}
     if isinstance(decision, Mapping) and isinstance(decision.get("decisions"), list):
@@ -111,7 +111,7 @@ def _read(decision: object) -> tuple[str, str] | None:
 
 
 def _edited_text(decision: Mapping[str, Any]) -> str | None:
-    """The text of an edit, in our form or as LangChain's edited action; None if it has none."""
+    """The text of an edit, from our form or LangChain's edited action; None if there is none."""
     action = decision.get("edited_action")
     fields = action.get("args") if isinstance(action, Mapping) else decision
     if not isinstance(fields, Mapping):
@@ -123,7 +123,7 @@ def _edited_text(decision: Mapping[str, Any]) -> str | None:
 
 
 def _rejected(run: Run, message: str) -> Run:
-    note = "a person rejected the new answer, and the first one stands"
+    note = "a person rejected the new answer, so the first one was kept"
     note += f": {material_line(message)}" if message.strip() else ""
     update = {
         "answer": run.first_answer,
@@ -152,7 +152,7 @@ def _refused(run: Run, note: str) -> tuple[Change, ...]:
 
 
 def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
-    """The changes with one more, from the answer that was proposed to the edited text."""
+    """The changes with one added, from the proposed answer to the edited text."""
     last = max(change.round for change in run.changes)
     proposed_answer = run.answer or ""
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}

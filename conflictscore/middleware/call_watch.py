@@ -1,4 +1,4 @@
-"""Calls that an agent makes: of models, with their usage, and of retrievers inside its tools."""
+"""Watches an agent's model calls with their usage, and retriever calls inside its tools."""
 
 import asyncio
 import time
@@ -24,11 +24,11 @@ Out = TypeVar("Out")
 
 
 class CallWatch(UsageMeter):
-    """Watches every model call that the agent makes for us, whichever model it goes to.
+    """Watches every model call that the agent makes for us, to whichever model.
 
-    The calls are reached through the config that LangChain hands down, not through the model: a
-    middleware further in may put another model in its place. ``failure`` is what the last call
-    raised, if any; ``seconds`` the time of all.
+    It observes the calls through LangChain's config rather than the model, since inner middleware
+    may substitute another model. ``failure`` is the error of the last call, if any, and ``seconds``
+    the total time.
     """
 
     def __init__(self) -> None:
@@ -37,23 +37,23 @@ class CallWatch(UsageMeter):
         self.seconds = 0.0
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count a call that was answered."""
+        """Count an answered call."""
         super().on_llm_end(response, **kwargs)
         self.failure = None
 
     def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
-        """Keep what a call raised."""
+        """Store the error of a call."""
         self.failure = error
 
     def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
-        """Call something that calls models; ``hidden`` keeps tokens out of ``messages`` streams."""
+        """Call a function that uses models; ``hidden`` keeps tokens out of ``messages`` streams."""
         with self._timed(), set_config_context(self._config(hidden)) as context:
             return context.run(work, value)
 
     async def call_async(
         self, work: Callable[[In], Awaitable[Out]], value: In, *, hidden: bool
     ) -> Out:
-        """:meth:`call` for asynchronous work."""
+        """:meth:`call` for coroutines."""
 
         async def working() -> Out:
             return await work(value)
@@ -77,7 +77,7 @@ ToolResult = ToolMessage | Command[Any]
 
 
 class _Found(BaseCallbackHandler):
-    """Collects the documents that retrievers bring."""
+    """Collects the documents that retrievers return."""
 
     run_inline = True
 
@@ -89,7 +89,7 @@ class _Found(BaseCallbackHandler):
 
 
 _found: ContextVar[BaseCallbackHandler | None] = ContextVar("conflictscore_found", default=None)
-# a tool is called with a config of the agent's own, so that no callback can be handed down in it
+# the agent calls a tool with its own config, so callbacks cannot be passed through it
 register_configure_hook(_found, True)
 
 
@@ -105,9 +105,9 @@ def retrieved_documents() -> Iterator[list[Document]]:
 
 
 def with_artifact(result: ToolResult, documents: Sequence[Document]) -> ToolResult:
-    """A tool's result with those of the documents as its artifact that it tells whole.
+    """A tool's result, with the documents that it quotes in full as its artifact.
 
-    An artifact of its own stays.
+    An existing artifact is kept.
     """
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result

@@ -1,7 +1,7 @@
-"""A changed answer in the blocks of its message: what did not change keeps all that it had.
+"""Puts a changed answer back into the content blocks of its message; unchanged blocks are kept.
 
-Citations, annotations and ids belong to blocks of text, and thinking to blocks of its own. Only a
-block whose text changed loses what spoke of its old words.
+Text blocks carry citations, annotations and ids, and thinking has its own blocks. Only a block
+whose text changed loses annotations of its old text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,22 +14,22 @@ from conflictscore.sentences import sentence_starts
 Content = str | list[str | dict[str, Any]]
 
 _ABOUT_WORDS = ("annotations", "citations", "logprobs")
-"""Fields of a block that point at places in its text."""
+"""Fields of a block that refer to positions in its text."""
 _MOST_SENTENCES = 2000
-"""Of a longer answer, all between the first and the last change counts as changed."""
+"""In a longer answer, everything between the first and last change counts as changed."""
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields of a message with what its model thought, which no change of its answer touches."""
+"""Fields with the model's reasoning, which a changed answer leaves alone."""
 
 
 def with_text(content: Content, before: str, after: str) -> Content:
-    """The content of a message with another text.
+    """The content of a message with its text replaced.
 
     Args:
         content: A text, or blocks, some of which are text.
-        before: The text that the blocks have together.
-        after: The text that they are to have.
+        before: The joined text of the blocks.
+        after: The new text.
     """
     if isinstance(content, str):
         return after
@@ -44,7 +44,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
             continue
         new = space + after[places.of(start) : places.of(start + len(text))]
         start += len(text)
-        # white space that is left of a removed sentence goes with the next one
+        # white space left by a removed sentence goes to the next block
         space = new if new.isspace() and start < last else ""
         if (new and not space) or not text:
             new_blocks.append(_renewed(block, text, new))
@@ -52,7 +52,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
 
 
 class _Places:
-    """Places of a text, as they lie in the text that it became."""
+    """Maps positions in a text to positions in its changed version."""
 
     def __init__(self, before: str, after: str) -> None:
         self._after = len(after)
@@ -65,7 +65,7 @@ class _Places:
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """Where a place lies now; within a changed part, the end of what took its place."""
+        """The new position; inside a changed part, the end of its replacement."""
         for start, now, length in self._kept:
             if place <= start + length:
                 return now + max(0, place - start)
@@ -73,7 +73,7 @@ class _Places:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences, and the white space between them, which may belong to either block."""
+    """The sentences and the white space between them, which may belong to either block."""
     starts = sentence_starts(text)
     if len(starts) > _MOST_SENTENCES:
         return [text]
@@ -92,7 +92,7 @@ def _ends(sentences: Sequence[str]) -> list[int]:
 
 
 def _text_of(block: str | Mapping[str, Any]) -> str | None:
-    """The text of a block; None for one of another kind."""
+    """The text of a text block; None for other blocks."""
     if isinstance(block, str):
         return block
     is_text = block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)
@@ -110,7 +110,7 @@ def _renewed(block: str | dict[str, Any], text: str, new: str) -> str | dict[str
 def _in_first(
     content: Sequence[str | dict[str, Any]], texts: Sequence[str | None], after: str
 ) -> Content:
-    """The new text in the first block of text, and no other text."""
+    """The blocks with the new text in the first text block and no other text."""
     first = next((n for n, text in enumerate(texts) if text is not None), None)
     if first is None:
         return after

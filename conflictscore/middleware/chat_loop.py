@@ -1,4 +1,4 @@
-"""From a conversation in chat messages to the reply that stands, with its run in the metadata."""
+"""Turns a conversation in chat messages into the final reply, with its run in the metadata."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,14 +60,14 @@ _ABOUT_TOOLS = {
 
 @dataclass(frozen=True)
 class ChatLoop:
-    """The loop, for a model that is called with messages."""
+    """The loop for a model that is called with messages."""
 
     context: RunContext
     on_failure: FailurePolicy
     sources: Collection[str] | None = None
     require: Require | None = None
     refusal: str | None = None
-    """A text to give in place of an answer that is refused; None for an error."""
+    """Text to return in place of a refused answer; None to raise an error."""
 
     @property
     def chat(self) -> BaseChatModel:
@@ -82,9 +82,9 @@ class ChatLoop:
     ) -> AIMessage:
         """The reply to a conversation.
 
-        ``parameters`` are those of the answering model; with ``tools`` it is called first.
-        ``documents`` and ``question`` among them are ours: what to check the answer against, and
-        what was asked, where the last message is a whole prompt.
+        ``parameters`` are passed to the answering model; if they include ``tools``, the model is
+        called first. ``documents`` and ``question`` are our own: documents to check against, and
+        the question, for conversations whose last message is a whole prompt.
 
         Raises:
             InputError: A document cannot be used.
@@ -125,7 +125,7 @@ class ChatLoop:
         return self._required(message, run)
 
     def _question_in(self, messages: list[BaseMessage], parameters: dict[str, Any]) -> ChatQuestion:
-        """The question of a conversation; takes from the parameters those that are ours."""
+        """The question of a conversation; removes our own entries from the parameters."""
         documents = given_documents({"documents": _listed(parameters.pop("documents", None))})
         question = asked_in(messages, documents, parameters.pop("question", None), self.sources)
         return question.or_earlier() if self.context.retriever is None else question
@@ -137,9 +137,9 @@ class ChatLoop:
         parameters: Mapping[str, Any],
         replies: list[AIMessage],
     ) -> RunContext:
-        """A context whose answers are the model's replies to the conversation itself.
+        """A context in which the model answers the conversation itself.
 
-        Each reply is added to ``replies``.
+        Each reply is appended to ``replies``.
         """
 
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
@@ -151,7 +151,7 @@ class ChatLoop:
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
-        """The gap that an error leaves; raises it where failures are to be raised."""
+        """The gap for an error; raises the error if failures should be raised."""
         reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
         nothing = isinstance(error, NoDocumentsError)
         return Gap(kind=GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED, note=reason)
@@ -159,7 +159,7 @@ class ChatLoop:
     def _required(
         self, message: AIMessage, run: Run, cause: BaseException | None = None
     ) -> AIMessage:
-        """The message, if its run was checked as far as required; otherwise the refusal."""
+        """The message if it was checked as far as required, otherwise the refusal."""
         if meets(run, self.require):
             return message
         if self.refusal is None:
@@ -172,7 +172,7 @@ class ChatLoop:
         run = Run(question=question, asked=question)
         run = run.unchecked(str(reply.text), gap.note, gap.kind)
         _log.warning("the reply was not checked: %s", gap.note)
-        # what the reply cost stands in its own usage
+        # the reply's own cost is already in its usage
         summary = run.summary("asked") | {"usage": None} | run.verdict()
         metadata = {**reply.response_metadata, "conflictscore": summary}
         message = reply.model_copy(update={"response_metadata": metadata})
@@ -188,15 +188,15 @@ class ChatLoop:
         return await self.context.generator.reply(messages, parameters, config)
 
     def _out_of_reach(self, chat_question: ChatQuestion, draft: AIMessage) -> Gap | None:
-        """Why a reply cannot be checked; None where it can be."""
+        """Why a reply cannot be checked; None if it can."""
         if chat_question.other_content:
-            kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation holds more than text"
+            kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation contains more than text"
         elif not chat_question.question:
-            kind, reason = GapKind.NOT_ANSWERED, "no human message asks anything"
+            kind, reason = GapKind.NOT_ANSWERED, "there is no question in a human message"
         elif not draft.text.strip():
             kind, reason = GapKind.EMPTY_ANSWER, "the reply has no text"
         elif not chat_question.documents and self.context.retriever is None:
-            reason = "no tool has brought documents since the question, and there is no retriever"
+            reason = "no tool has returned documents since the question, and there is no retriever"
             kind = GapKind.NO_DOCUMENTS
         else:
             return None
@@ -204,14 +204,14 @@ class ChatLoop:
 
 
 class AnswerForm:
-    """The form of one answer; the writer gives ``raw``, ``parsed`` and ``parsing_error``."""
+    """The structured form of an answer, from a writer that includes the raw message."""
 
     def __init__(self, writer: Runnable[LanguageModelInput, Any], ask: BaseMessage) -> None:
         self._writer, self._ask = writer, ask
         self._written: Mapping[str, Any] = {}
 
     async def fill(self, messages: Sequence[BaseMessage], answer: AIMessage) -> AIMessage:
-        """The form of an answer to a conversation, with its run and the tokens of all calls."""
+        """The structured form of a conversation's answer, with its run and all tokens."""
         self._written = await call(self._writer, [*messages, answer, self._ask])
         raw: AIMessage = self._written["raw"]
         about_answer = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
@@ -222,7 +222,7 @@ class AnswerForm:
         return raw.model_copy(update=update)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
-        """Result of a structured call; without ``include_raw`` the value, or its error."""
+        """The result of a structured call; without ``include_raw`` only the value, or an error."""
         if include_raw:
             return {**self._written, "raw": raw}
         if (error := self._written["parsing_error"]) is not None:
@@ -234,11 +234,11 @@ class AnswerForm:
 def apart(
     run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
-    """Where runnables are children of this run, and have to do with nothing else around it.
+    """A block in which runnables are children of this run, isolated from any surrounding graph.
 
-    A graph that is called within another one would take its checkpoints, context and streams for
-    its own. With ``traced_only`` the run's callbacks are not told of the children, but a LangSmith
-    trace is, since it would otherwise begin anew with each of them.
+    A nested graph would otherwise use the outer graph's checkpoints, context and streams. With
+    ``traced_only`` the run's callbacks do not see the children, but a LangSmith trace does, since
+    it would otherwise start a new trace for each child.
     """
     config: RunnableConfig = {}
     if run is not None:
@@ -247,7 +247,7 @@ def apart(
             if not traced_only or isinstance(handler, LangChainTracer):
                 children.add_handler(handler)
         children.add_tags(run.inheritable_tags)
-        # all but what says which model this is: the calls inside have models of their own
+        # all except the name of this model, since calls inside go to other models
         metadata = run.inheritable_metadata.items()
         children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
         config = {"callbacks": children}
@@ -267,10 +267,10 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 
 
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
-    """Whether the model is called with the messages as they are, before anything is looked for.
+    """Whether to call the model with the messages as they are, before any search.
 
-    That is where it may call tools or has called them, where the question cannot be searched for,
-    and where the documents stand in the prompt already.
+    This applies if it may call tools or has called them, if the question cannot be searched for,
+    and if the documents are already in the prompt.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question
@@ -294,7 +294,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         "usage_metadata": add_usage(before, usage) if before else usage,
     }
     if differs(draft.text, run.answer or ""):
-        # these were the draft's: how it ended, and how likely its tokens were
+        # finish reason and token probabilities belonged to the draft
         update["response_metadata"] |= {"finish_reason": "stop"}
         update["response_metadata"].pop("logprobs", None)
         update["content"] = with_text(draft.content, str(draft.text), run.answer or "")
@@ -304,7 +304,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
-    """The whole message as the one chunk of a stream."""
+    """The whole message as a single chunk of a stream."""
     return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 

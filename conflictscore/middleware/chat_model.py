@@ -1,4 +1,4 @@
-"""A drop-in chat model whose answers are checked against documents before anybody sees them."""
+"""A drop-in chat model that checks its answers against documents before returning them."""
 
 import asyncio
 import threading
@@ -33,7 +33,7 @@ from conflictscore.storage.cache import ContentCache
 
 
 class _Opened(NamedTuple):
-    """The open loop, and the fields that it was opened with."""
+    """The open loop, and the field values that it was opened with."""
 
     settings: Mapping[str, Any]
     loop: ChatLoop
@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""Fields whose change makes the model open everything again."""
+"""Fields that require reopening everything when they change."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",
@@ -62,11 +62,11 @@ _CALL_PARAMETERS = (
     "max_retries",
     "streaming",
 )
-"""Call parameters of the answering model that may be keywords, as of LangChain's chat models."""
+"""Call parameters of the answering model that may be keywords, as for LangChain's chat models."""
 
 
 class SelfCorrectingChatModel(SettingFields):
-    """A chat model, in place of another one, that looks again where its sources disagree.
+    """A chat model that wraps another one and corrects claims on which its sources disagree.
 
     ```python
     chat = SelfCorrectingChatModel(init_chat_model("openai:gpt-4.1-mini"), my_retriever)
@@ -74,61 +74,65 @@ class SelfCorrectingChatModel(SettingFields):
     print(reply.text, reply.response_metadata["conflictscore"]["flipped"])
     ```
 
-    The last human message is the question, and what comes before it is the conversation. The model
-    answers from the documents found for it, and its answer is corrected as in
+    The last human message is the question, and earlier messages are the conversation. The model
+    answers from the documents found for the question, and its answer is corrected as in
     :func:`create_self_correcting_rag`. ``response_metadata["conflictscore"]`` has the run as plain
-    JSON, and ``usage_metadata`` the tokens of all its calls. A stream brings the final reply in one
-    chunk: no draft and no verdict is ever streamed.
+    JSON, and ``usage_metadata`` the tokens of all calls. A stream yields the final reply in one
+    chunk; drafts and verdicts are never streamed.
 
-    With tools bound, or called since the question, the model is called first with the messages as
-    they are. A reply that calls tools is returned untouched; any other is checked against what the
-    tools have brought since the question or, where that is nothing, against what the retriever
-    finds. What cannot be checked is returned as it is, with the reason in the run's ``notes``.
+    With tools bound, or called since the question, the model is first called with the messages as
+    they are. A reply with tool calls is returned unchanged. Any other reply is checked against the
+    tool results since the question or, if there are none, against the retriever's documents. A
+    reply that cannot be checked is returned unchanged, with the reason in the run's ``notes``.
 
     Args:
-        model: What answers: any LangChain chat model, or a spec such as ``"openai:gpt-4.1-mini"``.
-        retriever: Any LangChain retriever; not needed where tools bring all documents.
+        model: The answering model: any LangChain chat model, or a spec such as
+            ``"openai:gpt-4.1-mini"``.
+        retriever: Any LangChain retriever; not needed if tools return all documents.
         **settings: The fields below, and the usual call parameters of the answering model:
             ``temperature``, ``top_p``, ``seed``, ``max_tokens``, ``stop``, ``timeout``,
-            ``max_retries`` and ``streaming``. Its other arguments go into ``model_kwargs``. An
-            answer that does not fit ``max_tokens`` is an error.
+            ``max_retries`` and ``streaming``. Other arguments go into ``model_kwargs``. An answer
+            longer than ``max_tokens`` is an error.
 
     Raises:
-        InputError: A setting is unknown or not allowed; names it, and what is allowed.
+        InputError: A setting is unknown or has a value that is not allowed; the message says what
+            is.
         ConfigurationError: ``model`` or ``judge`` is not a model, or a prompt folder is wrong.
     """
 
     model: SkipValidation[Model | None] = Field(default=None, exclude=True)
-    """Model that answers; None is the default of :func:`create_self_correcting_rag`."""
+    """The answering model; None means the default of :func:`create_self_correcting_rag`."""
     retriever: SkipValidation[BaseRetriever | None] = Field(default=None, exclude=True)
     judge: SkipValidation[Model | None] = Field(default=None, exclude=True)
-    """Model that splits answers and labels evidence; by default the one that answers."""
+    """The model that splits answers and labels evidence; by default the answering model."""
     base_url: str | None = Field(default=None, exclude=True, repr=False)
     """An OpenAI-compatible endpoint for specs."""
     context_window: int | None = None
-    """Tokens of prompt and reply; by default the model's own."""
+    """Context window in tokens, for prompt and reply; by default the model's own."""
     reasoning_effort: ReasoningEffort | None = None
-    """Reasoning effort for the models of the run that take one."""
+    """Reasoning effort for the models of the run that accept one."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
-    """Store of verdicts and replies; True is the user's cache, False is none."""
+    """Cache of verdicts and replies; True for the user's cache, False for none."""
     require: Require | None = None
-    """How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in part. One
-    that is less, also because the check failed, is refused; one that states nothing passes."""
+    """How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other answers
+    are refused, including answers whose check failed; answers that state nothing pass."""
     refusal: str | None = None
-    """The text that is given in place of an answer that is refused; None for an
+    """Text to return in place of a refused answer; None to raise
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
-    """Policy for a failed search or model: ``pass_through`` returns the model's own reply, with
-    a note. A wrong key or setting is always raised. Given as ``raise`` it is
-    ``require="partly"`` too."""
+    """What to do if a search or model fails: ``pass_through`` returns the model's own reply with a
+    note; ``raise`` raises the error and also means ``require="partly"``. Wrong keys and settings
+    always raise."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
-    """Called with each event of a run, as are ``custom`` streams of a graph around it."""
+    """Called with each event of a run; ``custom`` streams of a surrounding graph get the same
+    events."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
-    """LangChain's cache of whole replies; off, since documents change. See ``content_cache``."""
+    """LangChain's cache of whole replies; off, since documents change. Use ``content_cache``
+    instead."""
     disable_streaming: bool | Literal["tool_calling"] = True
     """The reply is streamed as one chunk once it is final."""
 
@@ -163,7 +167,7 @@ class SelfCorrectingChatModel(SettingFields):
             **{name: getattr(self, name) for name in ("context_window", "reasoning_effort")},
             "retriever": type(self.retriever).__name__,
             "sources": None if self.sources is None else list(self.sources),
-            # there may be a password in the address
+            # the address may contain a password
             "base_url": urlsplit(self.base_url).hostname if self.base_url else None,
         }
         return params | self.model_kwargs
@@ -173,7 +177,7 @@ class SelfCorrectingChatModel(SettingFields):
 
     @property
     def model_name(self) -> str:
-        """Name that the answering model gives itself; LangChain's agents look here."""
+        """The answering model's own name, which LangChain's agents read here."""
         if isinstance(self.model, LanguageModel):
             return self.model.name
         if isinstance(self.model, BaseChatModel):
@@ -188,13 +192,13 @@ class SelfCorrectingChatModel(SettingFields):
         return params
 
     def get_token_ids(self, text: str) -> list[int]:
-        """The answering model's tokens of a text."""
+        """The token ids of a text, by the answering model's tokenizer."""
         return self._open().chat.get_token_ids(text)
 
     def get_num_tokens_from_messages(
         self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
     ) -> int:
-        """How many tokens the answering model counts in these messages."""
+        """The number of tokens in these messages, counted by the answering model."""
         return self._open().chat.get_num_tokens_from_messages(messages, tools)
 
     def bind_tools(
@@ -204,39 +208,39 @@ class SelfCorrectingChatModel(SettingFields):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Offer tools to the answering model, as its own :meth:`bind_tools` does.
+        """Bind tools to the answering model through its own :meth:`bind_tools`.
 
         Raises:
-            NotImplementedError: The model knows no tools.
+            NotImplementedError: The model does not support tools.
         """
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         bound = self._open().chat.bind_tools(tools, **kwargs)
         if not isinstance(bound, RunnableBinding):
             raise NotImplementedError(
-                f"the tools of {self.model_name} cannot be bound from outside: its bind_tools"
-                " gives no binding"
+                f"the tools of {self.model_name} cannot be bound from outside: its "
+                "bind_tools does not return a binding"
             )
         return self.bind(**bound.kwargs)
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
-        """Have the last answer put into a form.
+        """Return the final answer in a structured form.
 
-        The question is answered, scored and answered again as usual, in words. Then the answering
-        model is asked to put the answer that stands into the form, after the conversation, with
-        its own :meth:`with_structured_output`, which gets the same arguments and this model's call
-        parameters. Callbacks receive one call. Its message, which ``include_raw=True`` returns too,
-        is the form as the model wrote it, with ``response_metadata["conflictscore"]`` and the
-        tokens of all calls inside.
+        The question is answered, scored and corrected as text, as usual. Then the answering model
+        is asked, after the conversation, to put the final answer into the form by its own
+        :meth:`with_structured_output`, which gets the same arguments and this model's call
+        parameters. Callbacks receive one call. Its message, which ``include_raw=True`` also
+        returns, is the form as the model wrote it, with ``response_metadata["conflictscore"]`` and
+        the tokens of all inner calls.
 
         Raises:
-            NotImplementedError: The model gives no structured output.
+            NotImplementedError: The model does not support structured output.
         """
         loop = self._open()
         parameters = in_words(self._parameters(None, {}))
-        parameters.pop("response_format", None)  # the form's own takes its place
+        parameters.pop("response_format", None)  # the form brings its own
         writer = loop.chat.with_structured_output(
             schema, include_raw=True, **{**parameters, **kwargs}
         )
@@ -257,14 +261,14 @@ class SelfCorrectingChatModel(SettingFields):
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
     def _filling(self, form: AnswerForm) -> Self:
-        """This model, for the one call whose reply is put into a form."""
-        self._open()  # what is opened is opened for all copies
+        """This model, for the call whose reply is put into a form."""
+        self._open()  # anything opened is shared by all copies
         copy = self.model_copy(update={"cache": False})
         copy._form = form
         return copy
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[AIMessageChunk]:
-        """The reply in one chunk, once it stands."""
+        """The final reply in one chunk."""
         yield as_chunk(self.invoke(*args, **kwargs))
 
     async def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[AIMessageChunk]:
@@ -283,7 +287,7 @@ class SelfCorrectingChatModel(SettingFields):
             parameters = self._parameters(stop, kwargs)
             replying = self._reply(self._open(), messages, parameters, on_event)
             message = context.run(run_for_sync_caller, replying)
-        if run_manager is not None:  # for the streams of a graph around this model
+        if run_manager is not None:  # for streams of a surrounding graph
             run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -331,7 +335,7 @@ class SelfCorrectingChatModel(SettingFields):
         return parameters if stop is None else {**parameters, "stop": stop}
 
     def _open(self) -> ChatLoop:
-        """The loop, opened at the first use and again after a change of a setting."""
+        """The loop, opened at first use and reopened after a setting changes."""
         settings = {name: getattr(self, name) for name in _OPENED}
         with self._opening:
             if self._opened is None or any(
@@ -351,7 +355,7 @@ class SelfCorrectingChatModel(SettingFields):
 
 
 def _check_names(settings: Mapping[str, Any], fields: Collection[str]) -> None:
-    """Refuse a keyword that is no field and no usual call parameter."""
+    """Refuse keywords that are neither fields nor usual call parameters."""
     for name in settings:
         if name not in fields and name not in _CALL_PARAMETERS:
             line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
@@ -359,10 +363,10 @@ def _check_names(settings: Mapping[str, Any], fields: Collection[str]) -> None:
 
 
 def _settle_requirement(settings: dict[str, Any]) -> None:
-    """Check what is to happen to answers that are not checked, and set what follows from it.
+    """Validate the policy for unchecked answers, and set the fields that follow from it.
 
-    ``on_failure="raise"`` is the older name of ``require="partly"``, and where a requirement is
-    given, a failed check is refused like any other.
+    ``on_failure="raise"`` is the older name of ``require="partly"``. If a requirement is set, a
+    failed check is refused like any other unchecked answer.
     """
     require = settings.get("require")
     check_choices(settings.get("on_failure", "raise"), settings.get("sources"), require)
@@ -377,7 +381,7 @@ def _chunk(message: AIMessage) -> ChatGenerationChunk:
 
 
 def _told(model: Model | None) -> Any:
-    """A model as plain data that distinguishes it from others, without keys."""
+    """A model as plain data that distinguishes it from other models, without keys."""
     if isinstance(model, LanguageModel):
         return {"name": model.name, "endpoint": model.endpoint}
     return dict(model._identifying_params) if isinstance(model, BaseChatModel) else model

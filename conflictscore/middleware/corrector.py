@@ -1,4 +1,4 @@
-"""``correct``: an answer and its documents in, the corrected answer with its evidence out."""
+"""``correct``: takes an answer and documents, returns the corrected answer with its evidence."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
 NO_QUESTION = "Is everything in this text right?"
-"""The question of an answer that comes without one: prompts of a correction show one."""
+"""The question for answers that come without one, since correction prompts show a question."""
 _AT_ONCE = 8
 _FIELDS = ("answer", "documents", "question")
 
@@ -46,21 +46,20 @@ def correct(
     print(run.answer, run.checked, run.changes)
     ```
 
-    The answer may come from any chatbot. What no document disputes stays byte for byte.
+    The answer may come from any chatbot. Text that no document disputes is kept byte for byte.
 
     Args:
         answer: The answer to check.
-        documents: What to check it against: texts, LangChain ``Document``s, or mappings with a
+        documents: The documents to check against: texts, LangChain ``Document``s, or mappings with
             ``text``. A single text is one document.
-        question: The question that it answers, if known.
+        question: The question that was answered, if known.
         model: The model that corrects and, without a ``judge``, checks: a spec such as
-            ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's where
+            ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's if
             ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
-        require: How far the answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
-            is refused by an ``UncheckedAnswerError``. One that states nothing passes.
-        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in a thread
-            of its own.
-        **settings: See below.
+        require: How much of the answer must be checked, ``"fully"`` or ``"partly"``; otherwise an
+            ``UncheckedAnswerError`` is raised. Answers that state nothing pass.
+        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in its own
+            thread. **settings: See below.
 
     Returns:
         The run: ``answer`` is the corrected text, ``checked`` is ``fully``, ``partly`` or ``no``,
@@ -69,7 +68,7 @@ def correct(
     Raises:
         InputError: The answer or a document is empty, or a setting is out of range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
-        UncheckedAnswerError: The answer is less checked than ``require`` asks for.
+        UncheckedAnswerError: Less of the answer was checked than ``require`` demands.
     """
     check_require(require)
     start = correction_input(answer, documents, question)
@@ -105,15 +104,15 @@ def correct_batch(
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
-    """Correct many answers; see :func:`correct`, whose arguments and errors these are.
+    """Correct many answers; arguments and errors are as for :func:`correct`.
 
     Args:
-        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. One without a
-            text has a run that says so; one in another form is an InputError that names it, before
-            any model is called.
+        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
+            empty text gets a run that says so. A malformed row raises an InputError that names it,
+            before any model is called.
         model: As for :func:`correct`.
-        concurrency: The most answers at once.
-        on_event: Called with each event of the runs, which has the number of its row as ``row``.
+        concurrency: How many answers to correct at once.
+        on_event: Called with each event of the runs; ``row`` is the number of its row.
         **settings: As for :func:`correct`.
 
     Returns:
@@ -142,13 +141,15 @@ async def acorrect_batch(
 def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
-    """The loop's input for an answer that exists already; an empty one is an InputError."""
+    """The loop's input for an existing answer; InputError if it is empty."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
     document_list = [documents] if isinstance(documents, str) else documents
     read_documents = given_documents({"documents": document_list})  # type: ignore[typeddict-item]
     if not read_documents:
-        raise InputError("documents is empty; give at least one document to check the answer with")
+        raise InputError(
+            "documents is empty; give at least one document to check the answer against"
+        )
     return {
         "question": question if question and question.strip() else NO_QUESTION,
         "draft_answer": answer,
@@ -170,9 +171,11 @@ def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInpu
         unknown = [name for name in row if name not in _FIELDS]
         if unknown or "answer" not in row or "documents" not in row:
             wrong = f"has an unknown field {unknown[0]!r}" if unknown else "lacks a field"
-            raise InputError(f"row {number} {wrong}; give answer, documents and perhaps question")
+            raise InputError(
+                f"row {number} {wrong}; give answer, documents and optionally question"
+            )
         if isinstance(row["answer"], str) and not row["answer"].strip():
-            note = f"row {number}: the answer is empty, and has no score"
+            note = f"row {number}: the answer is empty, so it has no score"
             starts.append(Run().unchecked(row["answer"], note, GapKind.EMPTY_ANSWER))
             continue
         try:
@@ -212,11 +215,11 @@ async def _correct_all(
 def _opened(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, settings: Mapping[str, Any]
 ) -> RunContext:
-    """The collaborators of these settings, kept open for the next call from the same event loop."""
-    # the fields of a chat model may change, and it keeps its connections open itself
+    """The models and labeler for these settings, kept open for later calls in this event loop."""
+    # a chat model's fields may change, and it keeps its own connections open
     if not any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
         hashable = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
-        with suppress(TypeError):  # a setting that cannot be hashed
+        with suppress(TypeError):  # an unhashable setting
             return _kept_open(loop, model, *sorted(hashable.items()))
     return run_context(model, **settings)
 

@@ -84,20 +84,20 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    The decorated function takes the question; ``documents=`` (texts, LangChain ``Document``s,
-    records, or mappings with a ``text``) take the place of retrieval. Further arguments go to the
-    function as they are; ``history=``, the messages before the question, also serves the search.
-    Its answer is a text, or a message or a mapping with one (under ``answer``, ``output``, …),
-    which comes back as it was, with the corrected text and the run under ``conflictscore``. JSON,
-    a mapping of data or a pydantic model is checked value by value.
+    The decorated function takes the question. ``documents=`` (texts, LangChain ``Document``s,
+    records, or mappings with ``text``) replaces retrieval. Other arguments are passed to the
+    function; ``history=``, the messages before the question, is also used for the search. The
+    answer is a text, or a message or mapping with a text (under ``answer``, ``output``, …), and is
+    returned in the same form with the corrected text and the run under ``conflictscore``. JSON,
+    mappings of data and pydantic models are checked value by value.
 
-    Where a claim has evidence on both sides, the function is called again with the same documents,
-    and with a question that holds the first answer and that evidence (template ``reconsider``).
-    What it raises then leaves the first answer, with a note. Inside a LangGraph graph, the words of
-    a model that the function calls are not streamed, since its answer may be replaced.
+    If a claim has evidence on both sides, the function is called again with the same documents and
+    a question that includes the first answer and the evidence (template ``reconsider``). If that
+    call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, tokens of
+    models that the function calls are not streamed, since the answer may be replaced.
 
-    A coroutine function stays one, and its ``run`` is awaited as well. Methods are decorated like
-    functions.
+    A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
+    too.
 
     Args:
         chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
@@ -112,9 +112,10 @@ def self_correct(
         **settings: See below. The judge, which also gives the reasons, opens at the first call.
 
     Raises:
-        ConfigurationError: What is decorated does not take a question and documents. From a call:
-            a model, key or template is missing or wrong, or there is nothing to answer from.
-        InputError: A setting is out of range; the question, a document or the answer has no text.
+        ConfigurationError: The decorated object does not take a question and documents. From a
+            call: a model, key or template is missing or wrong, or there is no source of documents.
+        InputError: A setting is out of range, or the question, a document or the answer has no
+            text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
     if chain is not None and not isinstance(chain, Runnable):
@@ -136,7 +137,7 @@ def self_correct(
 
 
 class _Decorated:
-    """Base of the synchronous and the asynchronous wrapper; ``function`` is as it was before."""
+    """Base of the synchronous and asynchronous wrappers; ``function`` is undecorated."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class _Decorated:
         on_event: OnEvent | None,
         require: Require | None = None,
     ) -> None:
-        """Wrap a function; ConfigurationError where it cannot be called as it has to be."""
+        """Wrap a function; ConfigurationError if it does not take a question and documents."""
         update_wrapper(cast("Callable[..., Any]", self), function)
         self.function, self._opened, self._on_event = function, open_context, on_event
         self._require: Require | None = require
@@ -173,7 +174,7 @@ class _Decorated:
         return type(self)(bound, self._opened, self._on_event, self._require)
 
     def _unseen(self) -> AbstractContextManager[Context]:
-        """Where the tokens of an answer that may be replaced are not streamed."""
+        """A block in which tokens are not streamed, since the answer may be replaced."""
         config = HIDDEN if self._opened().settings.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), config))
 
@@ -200,19 +201,19 @@ class _Decorated:
 
 @dataclass
 class _Function:
-    """The decorated function as the loop's chatbot, for one run."""
+    """The decorated function as the chatbot of one run."""
 
     name: str
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
-    """The result of its first call."""
+    """The result of the first call."""
 
     def why_unfit(self, text: str) -> str | None:
         return why_not_rebuilt(self.returned, text)
 
     async def first(self, state: RagState) -> GeneratedAnswer:
-        """Call the function; what it raises ends the run and reaches the caller unchanged."""
-        try:  # with the question as it was asked: the function has the conversation, if any
+        """Call the function; its errors end the run and reach the caller unchanged."""
+        try:  # the question as it was asked, since the function has the conversation, if any
             self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error
@@ -236,12 +237,12 @@ class _Function:
 
 
 class SelfCorrecting(_Decorated):
-    """A function that looks again at its answer where its documents disagree."""
+    """A function whose answers are checked and corrected."""
 
     def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
+        """The corrected answer, as a :class:`CheckedText` if the function returns a text."""
         return in_its_form(*self._run(question, documents, more, named))
 
     def run(
@@ -266,12 +267,12 @@ class SelfCorrecting(_Decorated):
 
 
 class AsyncSelfCorrecting(_Decorated):
-    """A coroutine function that looks again at its answer where its documents disagree."""
+    """A coroutine function whose answers are checked and corrected."""
 
     async def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
+        """The corrected answer, as a :class:`CheckedText` if the function returns a text."""
         return in_its_form(*await self._run(question, documents, more, named))
 
     async def run(
@@ -284,7 +285,7 @@ class AsyncSelfCorrecting(_Decorated):
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
         await asyncio.to_thread(self._opened)
-        with self._unseen() as context:  # the caller's, not that of a node of the loop
+        with self._unseen() as context:  # the caller's context, not that of a node in the loop
 
             async def call(*arguments: Any) -> object:
                 answering = self.function(*arguments, *more, **named)

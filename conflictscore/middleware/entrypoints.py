@@ -1,4 +1,4 @@
-"""Shared parts of the entry points: the run, its failures, and which tokens are streamed."""
+"""Shared parts of the entry points: running the loop, failures, and which tokens are streamed."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
@@ -16,7 +16,7 @@ from conflictscore.nodes.record import run_of
 from conflictscore.records import Run
 
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}
-"""Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
+"""Config that keeps a call's tokens out of LangGraph's ``messages`` stream."""
 
 OnEvent = Callable[[Mapping[str, Any]], None]
 
@@ -30,13 +30,13 @@ class PassedOnError(Exception):
 
 
 def listener(on_event: OnEvent | None) -> OnEvent | None:
-    """Tells events to a caller, and to the ``custom`` stream of the graph that calls, if any.
+    """Passes events to a caller, and to the ``custom`` stream of the calling graph, if any.
 
-    A run within another graph's node is no part of that graph: its events do not get there alone.
+    A run inside a node of another graph is not part of that graph, so its events must be forwarded.
     """
     try:
         stream = get_stream_writer()
-    except (RuntimeError, KeyError, AttributeError):  # in no runnable, or in one of no graph
+    except (RuntimeError, KeyError, AttributeError):  # not in a runnable, or not in a graph
         return on_event
 
     def tell(event: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ def listener(on_event: OnEvent | None) -> OnEvent | None:
 
 
 async def correct(context: RunContext, start: RagInput) -> Run:
-    """Run the loop over the context's answerer; a PassedOnError comes out as its error."""
+    """Run the loop with the context's answerer; a PassedOnError raises the error inside it."""
     graph = shared_graph()
     try:
         with running_with(graph, context):
@@ -59,7 +59,7 @@ async def correct(context: RunContext, start: RagInput) -> Run:
 
 
 def check_choices(on_failure: object, sources: object, require: object = None) -> None:
-    """Refuse unknown policies, and sources that are no list of names, by an InputError."""
+    """Raise InputError for an unknown policy, or sources that are not a list of names."""
     check_require(require)
     if on_failure not in get_args(FailurePolicy):
         raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
@@ -67,14 +67,14 @@ def check_choices(on_failure: object, sources: object, require: object = None) -
     if sources is not None and (
         isinstance(sources, str) or not all(isinstance(name, str) for name in names)
     ):
-        raise InputError(f"sources is {sources!r}; give a list of names of tools")
+        raise InputError(f"sources is {sources!r}; give a list of tool names")
 
 
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
-    """The reason to give with an answer that was left as it is, or the error itself.
+    """The reason why an answer was left unchecked; raises errors that must not be hidden.
 
-    Finding nothing is not a failure. A wrong key or setting always ends the call, and so does what
-    is meant for LangGraph, such as an interrupt.
+    Finding nothing is not a failure. A wrong key or setting always ends the call, and so do
+    exceptions meant for LangGraph, such as interrupts.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

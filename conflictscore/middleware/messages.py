@@ -1,4 +1,4 @@
-"""Question of a conversation in chat messages, and the documents that its tools returned."""
+"""Reads the question of a conversation in chat messages, and the documents its tools returned."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -26,35 +26,35 @@ NOTHING_FOUND = re.compile(
     r"|\bnothing (?:was )?found\b|\b(?:could not|couldn't|did not|didn't) find any\b",
     re.IGNORECASE,
 )
-"""A search's sentence that it found nothing."""
+"""Matches a search's statement that it found nothing."""
 
 
 @dataclass(frozen=True)
 class ChatQuestion:
-    """A conversation, read as a question with a history."""
+    """A conversation, read as a question with history."""
 
     question: str
     """Text of the last human message; empty if there is no such message."""
     history: list[dict[str, str]]
-    """The turns before it, as ``role`` and ``content``; what tools said is left out."""
+    """The turns before it, as ``role`` and ``content``, without tool messages."""
     since: tuple[BaseMessage, ...]
-    """The messages after it: calls of tools, and what came of them."""
+    """The messages after it: tool calls and their results."""
     other_content: bool
-    """Whether there is anything that text cannot stand for: an image, say, or a message that is of
-    no role here."""
+    """Whether it contains anything that cannot be represented as text, such as an image or a
+    message with an unknown role."""
 
     brought: tuple[Document, ...] = ()
-    """Documents that came beside the conversation."""
+    """Documents passed with the conversation."""
     before: tuple[BaseMessage, ...] = ()
     """The messages before it."""
     sources: Collection[str] | None = None
-    """Names of the tools whose results are documents; None for those that look like it."""
+    """Names of the tools whose results are documents; None to recognise such tools."""
     cut: bool = False
-    """Whether tools returned more documents before the question than are read."""
+    """Whether tools returned more documents before the question than the limit."""
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Evidence that the model saw since the question, and that no document has."""
+        """Evidence since the question that the model saw but that is in no document."""
         documents, places = self._of_tools
         gaps = [
             gap
@@ -64,27 +64,30 @@ class ChatQuestion:
             )
         ]
         if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
-            note = f"tools returned more than {MOST_OF_TOOLS:,} documents, and the first were read"
+            note = (
+                f"tools returned more than {MOST_OF_TOOLS:,} documents, so only "
+                "the first ones were read"
+            )
             gaps.append(Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note))
         return tuple(gaps)
 
     @cached_property
     def _of_tools(self) -> tuple[tuple[Document, ...], frozenset[int]]:
-        """Documents that tools returned since the question, and the places of their messages.
+        """Documents that tools returned since the question, and the positions of their messages.
 
-        It is one document more than is read where there are more.
+        If there are more than the limit, one extra document is returned.
         """
         return read_messages(self.since, self.sources, MOST_OF_TOOLS + 1)
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """Those beside the conversation, or those that tools returned since the question."""
+        """Documents passed with the conversation, or else returned by tools since the question."""
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """The same, with what tools returned before the question where nothing came since.
+        """Like ``documents``, but with earlier tool results if there are none since the question.
 
-        A follow-up is often answered from them, without another call of a tool.
+        A follow-up is often answered from earlier results, without another tool call.
         """
         if self.documents:
             return self
@@ -92,7 +95,7 @@ class ChatQuestion:
         return replace(self, brought=earlier[:MOST_OF_TOOLS], cut=len(earlier) > MOST_OF_TOOLS)
 
     def start(self, draft: str | None = None) -> RagInput:
-        """Input of the loop, with the first answer where there is one already."""
+        """Input for the loop, with the first answer if there already is one."""
         start: RagInput = {
             "question": self.question,
             "history": self.history,
@@ -107,11 +110,11 @@ def asked_in(
     question: str | None = None,
     sources: Collection[str] | None = None,
 ) -> ChatQuestion:
-    """Read a conversation, with documents of its own if any, as a question with a history.
+    """Read a conversation, with its own documents if any, as a question with history.
 
-    The question is by default the last human message that a user wrote, which may be a whole
-    prompt. A framework's own message ("Please continue.", a summary) leaves the user's question
-    standing, and a chat client's own task, such as a title for the chat, is no question.
+    By default the question is the last human message written by a user, which may be a whole
+    prompt. Messages by a framework ("Please continue.", a summary) do not replace the user's
+    question. Tasks of a chat client, such as a title for the chat, are not questions.
     """
     place = question_place(messages)
     last = len(messages) if place is None else place
@@ -128,15 +131,15 @@ def asked_in(
 
 
 def unfinished(ending: str) -> Gap:
-    """The gap of an answer that ended otherwise than by its model's will."""
-    note = f"the answer may not be whole: it ended by “{ending}”"
+    """The gap of an answer that the model did not end by itself."""
+    note = f"the answer may not be whole: it ended with “{ending}”"
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
 
 def left_out_of(
     message: BaseMessage, sources: Collection[str] | None, *, is_read: bool, question: str = ""
 ) -> Iterator[Gap]:
-    """Parts of a tool's message that the model saw as evidence, and that no document has.
+    """Parts of a tool message that the model saw as evidence, but that are in no document.
 
     Blocks that are no text (images, files) are never read. A text that gave no document is named
     where it has some length, or speaks of what was asked; other short ones are receipts, clocks and
@@ -178,10 +181,9 @@ def _speaks_of(message: ToolMessage, question: str) -> bool:
 
 
 def _is_text(message: BaseMessage) -> bool:
-    """Whether nothing is lost where the text of this message is read alone.
+    """Whether the text of this message is all of its content.
 
-    A model's thoughts and tool calls are not part of what was said, and tools' messages are
-    read for documents.
+    Reasoning and tool calls do not count as content, and tool messages are read for documents.
     """
     if isinstance(message, HumanMessage) and not isinstance(message.content, str):
         blocks = [block for block in message.content if not isinstance(block, str)]

@@ -1,4 +1,4 @@
-"""The chatbot as answerer: its own first answer, and its replies to requests about it."""
+"""A chatbot as answerer: gives its own first answer and replies to follow-up requests."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +27,16 @@ T = TypeVar("T")
 MessageContent = str | Sequence[Any] | None
 """The content of a chat message: a text, or parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
-"""Sends the user's messages with a block of documents; returns the reply's text, and how it ended
-where that was not by itself."""
+"""Sends the user's messages with a block of documents; returns the text of the reply, and its
+finish reason if it did not end normally."""
 
 _ANSWER_SHARE = 4
-"""Without a limit from the caller, this fraction (1/n) of the window is left for the answer."""
+"""Without a limit by the caller, 1/n of the context window is reserved for the answer."""
 _MOST_ANSWER_TOKENS = 4096
 
 
 def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
-    """The request to an answerer that has the documents already; it names no type."""
+    """The request to an answerer that already has the documents; it names no conflict type."""
     return prompts.render(
         "reconsider",
         question=material(state["question"]),
@@ -48,14 +48,14 @@ def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: Prompt
 
 @dataclass(frozen=True)
 class Chatbot:
-    """A caller's agent or function as answerer, which replies in text to a text.
+    """A caller's agent or function as answerer, which maps text to text.
 
     Attributes:
-        begin: Gives its own answer.
-        say: Gives its reply to a request; raises a ConflictScoreError of one clear line, or a
-            PassedOnError that the caller has to see.
-        request: Gives the request for another answer, and what to note of it; by default that to
-            a chatbot which has the documents.
+        begin: Returns its own first answer.
+        say: Returns its reply to a request; raises a ConflictScoreError with one clear line, or a
+            PassedOnError for errors that must reach the caller.
+        request: Returns the request for another answer, with its notes; by default the request to a
+            chatbot that has the documents.
     """
 
     name: str
@@ -65,13 +65,13 @@ class Chatbot:
     request: Callable[[RagState, RevisionRequest], tuple[str, Sequence[str]]] | None = None
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Its own answer."""
+        """Its own first answer."""
         return await self.begin(state)
 
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Ask once more, with the evidence of both sides."""
+        """Ask again, with the evidence of both sides."""
         notes: Sequence[str] = ()
         if self.request is None:
             prompt = reconsider_prompt(state, request, self.prompts)
@@ -88,7 +88,7 @@ class Chatbot:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask with a request in the place of the question."""
+        """Ask with a request in place of the question."""
         reply = await self.say(state, prompt)
         try:
             return read(reply)
@@ -100,19 +100,18 @@ class Chatbot:
 class OwnAnswer(ModelAnswerer):
     """Answers by the model's reply to the user's own messages.
 
-    Nothing tells the model how to answer or how long to be. The documents that the loop has found
-    stand before the text of the last message, in the same message. Corrections are requested as
-    usual.
+    The model gets no instructions on style or length. The documents found by the loop are put
+    before the text of the last message, in the same message. Corrections are requested as usual.
     """
 
     ask: Ask
     read_before: str
-    """All that the messages say, for counting tokens."""
+    """The text of all messages, for counting tokens."""
     limit: int | None
-    """The caller's limit of tokens."""
+    """The caller's token limit."""
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Ask with the documents; what the model raises reaches the caller."""
+        """Ask with the documents; the model's errors reach the caller."""
         context, prompts = self.context, self.context.prompts
         window = context.generator.context_window
         room = min(_MOST_ANSWER_TOKENS, window // _ANSWER_SHARE)

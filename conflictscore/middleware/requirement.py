@@ -1,9 +1,10 @@
-"""``require``: how far an answer has to be checked before anybody gets it.
+"""``require``: how much of an answer must be checked before it is returned.
 
 It means the same at every entry point (agent, chat model, function, ``correct``, service).
-``"fully"`` lets through what was checked fully; ``"partly"`` what was checked fully or partly. An
-answer that states nothing, such as a greeting, always passes: there is nothing to check in it. All
-else is refused, also where the check failed. Without it every answer passes, with its verdict.
+``"fully"`` accepts fully checked answers, and ``"partly"`` fully or partly checked ones. Answers
+that state nothing, such as greetings, always pass, since there is nothing to check. All others are
+refused, including answers whose check failed. Without a requirement every answer passes, with its
+verdict.
 """
 
 from typing import Literal, NoReturn, get_args
@@ -13,8 +14,8 @@ from conflictscore.records import GapKind, Run
 
 Require = Literal["fully", "partly"]
 FailurePolicy = Literal["raise", "pass_through"]
-"""The older option: ``raise`` is ``require="partly"`` that lets errors through as they are,
-``pass_through`` is none."""
+"""The older option: ``raise`` means ``require="partly"`` but raises errors unchanged;
+``pass_through`` means no requirement."""
 
 _ENOUGH = {"fully": ("fully",), "partly": ("fully", "partly")}
 _NOTHING_TO_CHECK = (GapKind.STATES_NOTHING, GapKind.EMPTY_ANSWER)
@@ -27,7 +28,7 @@ def check_require(require: object) -> None:
 
 
 def meets(run: Run, require: Require | None) -> bool:
-    """Whether the answer of a run is checked as far as is required."""
+    """Whether enough of a run's answer was checked."""
     if require is None or run.checked in _ENOUGH[require]:
         return True
     gap = run.examined.main_gap if run.examined else None
@@ -35,12 +36,12 @@ def meets(run: Run, require: Require | None) -> bool:
 
 
 def refuse(run: Run, require: Require | None, cause: BaseException | None = None) -> NoReturn:
-    """Raise the error of an answer that is less checked than is required."""
+    """Raise the error for an answer that was checked less than required."""
     raise UncheckedAnswerError(why_refused(run, require), run.verdict()) from cause
 
 
 def why_refused(run: Run, require: Require | None) -> str:
-    """Why the answer of a run was refused, in a sentence that quotes nothing of it."""
+    """Why the answer of a run was refused, in a sentence that quotes none of it."""
     verdict = run.verdict()
     why = f": {verdict['reason']}" if verdict["reason"] else ""
     how_far = _IN_WORDS[verdict["checked"]]

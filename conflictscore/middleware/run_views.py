@@ -1,4 +1,4 @@
-"""Views of a run in a host: the small verdict of a message, and the whole run, kept once."""
+"""Views of a run: the short verdict attached to a message, and the whole run, stored once."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,11 +11,11 @@ Message = TypeVar("Message", bound=BaseMessage)
 
 _TEXTS = ("question", "justification", "reason", "asked")
 _LISTS = ("documents", "attempts", "changes", "searches")
-_REDACTED = "the answer was redacted after its check, so its run keeps no texts"
+_REDACTED = "the answer was redacted after its check, so the texts of its run were removed"
 
 
 def whole(run: Run) -> dict[str, Any]:
-    """All of a run that an agent's state, or the caller of a decorated function, has."""
+    """The whole run, for an agent's state or the caller of a decorated function."""
     return run.summary("attempts", "reason")
 
 
@@ -26,10 +26,10 @@ def with_verdict(message: Message, run: Run) -> Message:
 
 
 def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:
-    """A whole run without its texts, for an answer that other middleware redacted.
+    """A whole run without its texts, for an answer redacted by other middleware.
 
-    Scores, numbers and kinds stay. What was redacted may stand in any text of the run: in the
-    answer, in its claims, in what a judge quoted.
+    Scores, numbers and kinds are kept. Redacted words may occur in any text of the run: in the
+    answer, its claims, or quotations by the judge.
     """
     ledger = Examined.model_validate(run.get("examined") or {})
     gaps = tuple(gap.model_copy(update={"note": gap.in_short}) for gap in ledger.gaps)

@@ -1,9 +1,9 @@
-"""A turn of an agent as it was asked and answered, whatever other middleware does to its messages.
+"""Remembers an agent's turn, whatever other middleware does to its messages.
 
-Summaries take the question and the first results out of the state, and large results are put into a
-file with a stub in their place. So the middleware keeps a turn's question in a field of its own of
-the state, and the results of its tools, as the tools gave them, in this process. An agent that goes
-on in another process reads them from its messages again; those that are gone by then are named.
+Summarising middleware removes the question and early results from the state, and large results may
+be moved to a file. So the middleware stores a turn's question in its own field of the state, and
+the original tool results in this process. An agent that continues in another process reads results
+from its messages; missing ones are reported.
 """
 
 import threading
@@ -27,20 +27,20 @@ from conflictscore.loop.turns import turns_in
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
-"""Turns that are held at once; the one that was used longest ago goes first."""
+"""Most turns to remember; the least recently used one is dropped first."""
 
 Result = tuple[ToolCall, ToolMessage]
 
 
 @dataclass
 class TurnMemory:
-    """The results of tools in the turns that are under way in this process."""
+    """Tool results of the current turns in this process."""
 
     _results: OrderedDict[str, dict[str, Result]] = field(default_factory=OrderedDict)
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def keep(self, state: Mapping[str, Any], call: ToolCall, result: object) -> None:
-        """Hold the result of a tool call, before other middleware shortens it."""
+        """Store the result of a tool call before other middleware shortens it."""
         turn = state.get("conflict_turn")
         call_id = call.get("id")
         if not turn or not call_id or not isinstance(result, ToolMessage):
@@ -53,14 +53,14 @@ class TurnMemory:
                 self._results.popitem(last=False)
 
     def forget(self, state: Mapping[str, Any]) -> None:
-        """Let go of a turn that has ended."""
+        """Forget a turn that has ended."""
         with self._changing:
             self._results.pop((state.get("conflict_turn") or {}).get("id", ""), None)
 
     def messages(self, state: Mapping[str, Any]) -> list[BaseMessage]:
-        """The messages of a state with its turn's question and results as they were.
+        """The messages of a state, with the turn's original question and results.
 
-        What the turn added to the conversation otherwise stays where it is.
+        Everything else that the turn added to the conversation is kept in place.
         """
         messages = list(state["messages"])
         turn = state.get("conflict_turn")
@@ -69,7 +69,7 @@ class TurnMemory:
         with self._changing:
             results = dict(self._results.get(turn["id"], {}))
         place = _place_of_question(messages, turn)
-        if place is None:  # it was summarized away, and with it what came before
+        if place is None:  # summarised away, along with everything before it
             last_human = max(
                 (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
             )
@@ -84,20 +84,20 @@ class TurnMemory:
         return [*before, *_restored(since, results)]
 
     def lost(self, state: Mapping[str, Any]) -> tuple[Gap, ...]:
-        """The gap of results that neither the state's messages nor this process has any more."""
+        """The gap for results that are neither in the state's messages nor in this process."""
         turn = state.get("conflict_turn") or {}
         there = {each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)}
         there |= self._results.get(turn.get("id", ""), {}).keys()
         missing = [call_id for call_id in turn.get("calls", ()) if call_id not in there]
         if not missing:
             return ()
-        note = f"{len(missing)} of this turn's tool results were taken out of the conversation"
+        note = f"{len(missing)} of this turn's tool results were removed from the conversation"
         note += " before the answer was checked"
         return (Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note),)
 
 
 def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The field of the state for a turn that begins with these messages, as plain JSON."""
+    """The state field for a turn that begins with these messages, as plain JSON."""
     place = question_place(messages)
     turn: dict[str, Any] = {"id": uuid4().hex, "question": "", "history": [], "calls": []}
     if place is None:
@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The field with the tool calls of the last message; None if it makes no new call."""
+    """The state field with the tool calls of the last message added; None without new calls."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None
@@ -118,7 +118,7 @@ def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any]) -> int | None:
-    """Where the turn's question stands; None where it is gone."""
+    """The position of the turn's question; None if it is gone."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if not isinstance(message, HumanMessage):
@@ -131,7 +131,7 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 
 
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
-    """The messages since the question, each result as its tool gave it; lost ones first."""
+    """The messages since the question with original tool results, missing ones first."""
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]
     calls = [AIMessage("", tool_calls=[call for call, _ in missing])] if missing else []

@@ -1,4 +1,4 @@
-"""How long a reply may be: responses that raise an error at a bound."""
+"""Limits on the length of replies: responses that raise an error at the limit."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -8,26 +8,26 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Bytes of a whole reply, stream frames included: over 100,000 tokens even if sent one by one."""
+"""Most bytes of a reply, including stream frames: enough for 100,000 tokens sent one by one."""
 
 
 def check_length(size: int, provider: str) -> None:
     """Raise ProviderError for a reply of more than 32 MiB."""
     if size > _MOST_BYTES:
         raise ProviderError(
-            f"{provider} sent a reply of more than {_MOST_BYTES:,} bytes, which was not read to its"
-            " end",
+            f"{provider} sent a reply of more than {_MOST_BYTES:,} bytes, of which "
+            "the rest was not read",
             provider=provider,
         )
 
 
 def bound_reply(response: httpx2.Response) -> None:
-    """An event hook that reads a response up to a bound, and refuses a compressed one."""
+    """An event hook that limits the length of a response and refuses compressed ones."""
     coding = response.headers.get("content-encoding", "identity")
     if coding != "identity":
         host = response.request.url.host
         raise ProviderError(
-            f"{host} compressed its reply ({coding[:20]}) although it was asked not to",
+            f"{host} compressed its reply ({coding[:20]}) despite being asked not to",
             provider=host,
         )
     response.stream = _BoundedStream(response)
@@ -39,10 +39,10 @@ async def bound_reply_async(response: httpx2.Response) -> None:
 
 
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """The stream of a response, which raises ProviderError at the bound.
+    """The stream of a response; it raises ProviderError at the limit.
 
-    A length that the headers announce is checked before the first byte; that it is missing or wrong
-    makes no difference.
+    A length announced in the headers is checked before the first byte; the limit also holds if that
+    length is missing or wrong.
     """
 
     def __init__(self, response: httpx2.Response) -> None:

@@ -1,4 +1,4 @@
-"""A step all of whose calls fail for one reason makes no more of them."""
+"""Stops a step from making further calls when all of them fail for the same reason."""
 
 import asyncio
 import re
@@ -10,15 +10,15 @@ from contextvars import ContextVar
 from conflictscore.errors import ConflictScoreError
 
 _FAILURES = 3
-"""Two calls may fail alike by chance."""
+"""Failures needed to stop, since two calls may fail alike by chance."""
 
 
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
-    One call that succeeds closes it for good. Once several calls have failed for the same reason,
-    and none has succeeded, every further call fails for that reason without being made. Where
-    several first replies cannot be read, no other call is made while they are asked again.
+    If several calls have failed for the same reason and none has succeeded, every further call
+    fails for that reason without being made. A single success disables this for good. While several
+    unreadable first replies are requested again, no other call is made.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -33,7 +33,7 @@ class CircuitBreaker:
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
-        """The breaker of the step that calls, or one that watches this call alone."""
+        """The breaker of the current step, or a new one for this call alone."""
         return cls._watching.get() or cls()
 
     @contextmanager
@@ -46,28 +46,28 @@ class CircuitBreaker:
             self._watching.reset(token)
 
     def check(self) -> None:
-        """Raise the error for which no more calls are made, if there is one."""
+        """Raise the error that stops further calls, if there is one."""
         if self._error is not None:
             raise self._error.with_traceback(None)
 
     def succeeded(self) -> None:
-        """Report a call with a reply that could be read."""
+        """Report a call with a readable reply."""
         self._proved, self._error = True, None
 
     def failed(self, error: ConflictScoreError) -> None:
-        """Report a call that failed in the end."""
+        """Report a call that failed after all attempts."""
         self._failures[_reason(error)] += 1
         if self._all_alike(self._failures):
             self._error = self._error or error
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a call that is asked again is to decide first if any other is made."""
+        """Whether a repeated request must finish before other calls are made."""
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._asking_again.locked()
 
     async def decided(self) -> None:
-        """Wait until it is no longer in doubt."""
+        """Wait until such a request has finished."""
         while self.in_doubt:
             async with self._asking_again:
                 pass
@@ -77,9 +77,9 @@ class CircuitBreaker:
 
     @asynccontextmanager
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
-        """Ask again after a reply that could not be read, one call at a time until one can be.
+        """Request an unreadable reply again, one call at a time until one is readable.
 
-        Nothing inside waits for what this call decides.
+        Calls made inside do not wait for this decision.
         """
         self._doubts[_reason(error)] += 1
         async with self._asking_again:
@@ -92,5 +92,5 @@ class CircuitBreaker:
 
 
 def _reason(error: ConflictScoreError) -> str:
-    """Why a call failed, without its numbers, which differ from call to call."""
+    """Why a call failed, with numbers removed, since they differ between calls."""
     return re.sub(r"\d+", "#", str(error))

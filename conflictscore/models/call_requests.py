@@ -1,4 +1,4 @@
-"""Sends requests in the style that an endpoint was found to take, and in another if refused."""
+"""Sends requests in the style that an endpoint accepts, and tries another style if refused."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,42 +26,43 @@ from conflictscore.models.prompt_turns import plain_turns
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
-"""Classes that ask as OpenAI does; a subclass, such as DeepSeek's, has a way of its own."""
+"""Classes that request JSON as OpenAI does; subclasses, such as DeepSeek's, have their own way."""
 
 
 class RequestForm(NamedTuple):
-    """Form that is asked for."""
+    """The requested form."""
 
     max_tokens: int
-    """The most tokens of the reply, those of reasoning included."""
+    """Most tokens of the reply, including reasoning."""
     parameters: Mapping[str, Any] = {}
     schema: str = ""
-    """The JSON schema of the object that is asked for; empty if none is."""
+    """The JSON schema of the requested object; empty if no JSON is requested."""
     reasons: bool = True
-    """Whether a model that reasons gets room for that."""
+    """Whether a reasoning model gets extra tokens to reason."""
 
 
 class _PreparedRequest(NamedTuple):
-    """A request in the style of its endpoint: what writes the reply, and with which parameters."""
+    """A request in the style of its endpoint: the runnable to call, and its parameters."""
 
     writer: Runnable[Any, Any]
     parameters: Mapping[str, Any]
     stated: str = ""
-    """JSON schema that the prompt has to state, since nothing else does; or empty."""
+    """JSON schema to state in the prompt, if nothing else conveys it; otherwise empty."""
 
 
 @dataclass(frozen=True)
 class StyledRequests:
-    """Sends the requests of one model in the style that its endpoint was found to take."""
+    """Sends the requests of one model in the style that its endpoint accepts."""
 
     chat: BaseChatModel
     capabilities: Capabilities
     thinking_tokens: int
-    """Room for reasoning that every request asks for."""
+    """Extra tokens for reasoning that every request includes."""
     spare_tokens: int
-    """The same for a model that turns out to reason, since it refuses a temperature."""
+    """The same for a model that turns out to be a reasoning model, since it refuses a
+    temperature."""
     scouts: bool
-    """Whether the first call for JSON goes ahead of the others."""
+    """Whether the first call for JSON is made before all others."""
 
     async def reply(
         self,
@@ -71,7 +72,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Send a request, and again in another style if a refusal may be about the style.
+        """Send a request, and send it again in another style if the style may have been refused.
 
         Raises:
             Exception: The client's exception for the style that was tried first.
@@ -88,7 +89,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Try one style after the other, as refusals tell them, until one is answered."""
+        """Try styles, guided by the refusals, until one is answered."""
         style, refusal = self.capabilities.style, None
         while True:
             chat = self._chat(style)
@@ -105,7 +106,7 @@ class StyledRequests:
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None:
                     raise refusal  # noqa: B904 - it keeps its own cause
-                # a refusal for another reason than the form is settled
+                # a refusal for reasons other than form is final
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
@@ -113,7 +114,7 @@ class StyledRequests:
                 return reply
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
-        """The chat model without the parameters that it turned out not to take."""
+        """The chat model without parameters that it turned out to refuse."""
         dropped_names = [
             name for name in style.dropped if getattr(self.chat, name, None) is not None
         ]
@@ -124,7 +125,7 @@ class StyledRequests:
         )
 
     def _tokens(self, form: RequestForm, style: RequestStyle) -> int:
-        """The limit of a reply, with room for reasoning."""
+        """The token limit of a reply, including reasoning."""
         room = self.thinking_tokens
         if "temperature" in style.dropped:
             room = room or self.spare_tokens
@@ -144,7 +145,7 @@ class StyledRequests:
             parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
             return _PreparedRequest(chat, _with_length(parameters, style.length), schema_in_prompt)
         if style.json_form == "json_schema":
-            with suppress(NotImplementedError, ValueError):  # it has no such way
+            with suppress(NotImplementedError, ValueError):  # it does not support this way
                 schema = json.loads(form.schema)
                 return _PreparedRequest(chat.with_structured_output(schema, include_raw=True), {})
         return _PreparedRequest(*with_max_tokens(chat, parameters), form.schema)
@@ -153,7 +154,7 @@ class StyledRequests:
 def _turns(
     messages: list[BaseMessage], schema_in_prompt: str, style: RequestStyle, prompts: PromptSet
 ) -> list[BaseMessage]:
-    """The messages with a JSON schema that the prompt has to state, in the endpoint's style."""
+    """The messages in the endpoint's style, with the JSON schema if the prompt must state it."""
     turns = messages
     if schema_in_prompt:
         schema = prompts.render("json_only", schema=schema_in_prompt)
@@ -164,7 +165,7 @@ def _turns(
 def _json_parameters(
     schema: str, form: JsonForm, extra_body: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The parameters by which OpenAI's API is asked for a JSON object of a schema."""
+    """The parameters that request a JSON object of a schema from OpenAI's API."""
     strict = response_format(schema)
     if form == "json_schema":
         return {"extra_body": {**(extra_body or {}), "response_format": strict}}
@@ -184,13 +185,13 @@ def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
     """The names of the parameters that a refusal may be about."""
     field_names = ("temperature", "reasoning_effort", "top_p", "seed")
     fields_set = {name for name in field_names if getattr(chat, name, None) is not None}
-    # ChatOpenAI renames the one; classes derived from its base do not
+    # ChatOpenAI renames this parameter; classes derived from its base do not
     length = "max_completion_tokens" if isinstance(chat, ChatOpenAI) else "max_tokens"
     return fields_set | {length, *form.parameters}
 
 
 def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
-    """Call parameters with the limit of a reply under another name, past the client."""
+    """Call parameters that pass the reply limit under another name, bypassing the client."""
     if not length:
         return parameters
     [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]

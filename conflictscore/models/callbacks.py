@@ -1,4 +1,4 @@
-"""LangChain's callbacks around a call: the meters of a run, and whoever else listens."""
+"""LangChain's callbacks around a call: the meters of a run and any other listeners."""
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
@@ -11,7 +11,7 @@ _HIDDEN = ["nostream"]
 def with_handler(
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
-    """The callbacks with one more; those that were given stay as they are."""
+    """The callbacks with one added; the given collection is not changed."""
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(handler)
@@ -22,7 +22,7 @@ def with_handler(
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     """The config around the call with the meter added, and hidden from LangGraph's stream.
 
-    By hand, since merging costs as much as all else that is done for a call.
+    Done by hand, since LangChain's merging costs as much as everything else around a call.
     """
     config = ensure_config()
     config["callbacks"] = with_handler(config.get("callbacks"), meter)

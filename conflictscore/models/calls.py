@@ -1,4 +1,4 @@
-"""One call of a model: made in its turn, and repeated if that may help."""
+"""One call to a model: waits for its turn, and is retried if that may help."""
 
 import asyncio
 import time
@@ -28,12 +28,12 @@ async def call(
     config: RunnableConfig | None = None,
     **parameters: Any,
 ) -> Out:
-    """Call a runnable synchronously or asynchronously, as its caller was called.
+    """Call a runnable synchronously or asynchronously, the way the run was called.
 
-    An async client belongs to the event loop that it was first used in. A model or retriever that
-    a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
-    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread; and so does
-    an asynchronous run whose client belongs to a loop of the past, as after ``asyncio.run``.
+    An async client belongs to the event loop of its first use. If a caller uses a model or
+    retriever in their own loop and then invokes a graph synchronously, the client would meet a
+    second loop. So a synchronous run calls ``invoke`` in a worker thread. An asynchronous run does
+    the same if its client belongs to a loop that has ended, as after ``asyncio.run``.
     """
     if not SYNCHRONOUS.get():
         try:
@@ -55,18 +55,18 @@ async def dispatch(
     retries: Retries | None,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
-    """Make a call when it is its turn, and retry it if that may help; raises the last error.
+    """Make a call in its turn, retry it if that may help, and finally raise the last error.
 
-    A call that waits for its next attempt holds no place. Nobody sends anything to a provider that
-    says when to come back until then. Callers take turns; ``admit`` is called before each attempt,
-    and ``waiting``, with the error, before each wait.
+    A call that waits for its next attempt occupies no slot. If a provider says when to come back,
+    no call is sent to it before. Callers take turns. ``admit`` is called before each attempt, and
+    ``waiting`` with the error before each wait.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
         await breaker.decided()
         async with limit.place(caller):
             if breaker.in_doubt:
-                continue  # the call that decides needs a place
+                continue  # the deciding call needs a slot
             attempt += 1
             breaker.check()
             if admit:

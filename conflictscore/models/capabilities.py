@@ -1,8 +1,8 @@
-"""How an endpoint takes requests, as its answers and refusals have shown.
+"""Which request styles an endpoint accepts, learned from its answers and refusals.
 
-Endpoints differ in the ways to ask for JSON, in the name of the limit of a reply, and in the
-parameters that a model takes. A call that is refused for one of these is sent again in the next
-way, and the way that was answered is the one of all later calls of the process.
+Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the
+parameters that a model accepts. A call refused for one of these reasons is sent again in the next
+style. The style that succeeds is used by all later calls of the process.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from conflictscore.models.prompt_turns import ABOUT_TURNS
 from conflictscore.models.provider_faults import UNMADE_JSON, ProviderFault, fault_of
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
-"""How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
-arguments of a tool call, or in the prompt alone."""
+"""How a JSON object is requested: by a schema that the server enforces, by JSON mode, as arguments
+of a tool call, or only in the prompt."""
 _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
 _REFUSED_TURNS = _REFUSED | {500}
-"""llama.cpp fails with a 500 if its template raises an error."""
+"""llama.cpp returns a 500 if its template raises an error."""
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
@@ -33,33 +33,34 @@ _ABOUT_ELSE = re.compile(
 )
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
-"""Names of the limit of a reply."""
+"""Parameter names for the token limit of a reply."""
 _LENGTH_NAMES = re.compile(r"max_\w*tokens")
 _TOO_FEW = re.compile(r"(?i)minimum|at least|>=|greater|below|too (?:small|low|short)")
 _LEAST_TOKENS = 16
-"""The least that OpenAI's Responses API takes; the least of others is in their words."""
+"""The lowest limit that OpenAI's Responses API accepts; other servers state theirs in the
+refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""A greater number in a refusal is no least limit, but a greatest one or a context window."""
+"""A larger number in a refusal is a maximum or a context window, not a minimum."""
 _SCOUT_S = 1.0
-"""A request in a form that a server does not know is refused at once; one that is not refused by
-then has been taken."""
+"""Seconds in which a server refuses a form that it does not know; later the form counts as
+accepted."""
 
 
 class RequestStyle(NamedTuple):
-    """How a request is put."""
+    """The style of a request."""
 
     json_form: JsonForm = "json_schema"
     dropped: frozenset[str] = frozenset()
-    """Parameters that the model does not take."""
+    """Parameters that the model does not accept."""
     length: str = ""
-    """The name of the limit of a reply; empty for the client's own."""
+    """The parameter that limits a reply; empty for the client's own name."""
     least_tokens: int = 0
-    """The lowest limit of a reply that the endpoint takes; 0 for any."""
+    """The lowest reply limit that the endpoint accepts; 0 for any."""
     plain_turns: bool = False
-    """Whether messages are put as turns of user and assistant, none of them empty."""
+    """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """This style with what another one has learned about all but JSON."""
+        """This style, with everything but the way to request JSON taken from another style."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,
@@ -70,27 +71,27 @@ class RequestStyle(NamedTuple):
 
 
 class SentRequest(NamedTuple):
-    """A request that may be refused for the way it was put."""
+    """A request that may be refused for its style."""
 
     style: RequestStyle
     parameters: Collection[str]
-    """Names of the parameters that a refusal may be about."""
+    """Names of parameters that a refusal may be about."""
     tokens: int
-    """The limit of its reply."""
+    """The token limit of its reply."""
     is_json: bool
 
 
 @dataclass
 class Capabilities:
-    """Capabilities that calls of one model at one endpoint have shown so far."""
+    """What calls so far have shown about one model at one endpoint."""
 
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False
-    """Whether any call was answered, so that its key and its name are right."""
+    """Whether any call was answered, which shows that key and model name are right."""
     json_read: bool = False
-    """Whether any reply held the JSON that it was asked for."""
+    """Whether any reply contained the requested JSON."""
     most_tokens_read: int = 0
-    """The most tokens of a prompt that its server has reported to have read."""
+    """The longest prompt, in tokens, that its server has reported reading."""
     _json_answered: bool = False
     _all_forms_failed: bool = False
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
@@ -100,7 +101,7 @@ class Capabilities:
 
     @classmethod
     def of(cls, endpoint: str, model: str) -> "Capabilities":
-        """The process-wide record of a model at an endpoint."""
+        """The record of a model at an endpoint, shared by the process."""
         return cls._known.setdefault((endpoint, model), cls())
 
     def learn(self, style: RequestStyle, *, json: bool) -> None:
@@ -111,16 +112,16 @@ class Capabilities:
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self) -> None:
-        """Report a reply that the way of asking for JSON may have spoilt, such as an empty one.
+        """Report a reply, such as an empty one, that the way of requesting JSON may have spoilt.
 
-        Some servers accept a schema and then never write a word. Until any JSON was read, the next
-        request therefore asks by the prompt alone, which needs nothing of the server.
+        Some servers accept a schema and then write nothing. Until some JSON has been read, the next
+        request therefore asks only in the prompt, which needs no support from the server.
         """
         if not self.json_read:
             self.style = self.style._replace(json_form=_FORMS[-1])
 
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
-        """Another style for a request that was refused; None if none would help."""
+        """Another style for a refused request; None if no other style would help."""
         fault = fault_of(error)
         if fault is None or fault.status is None or fault.code == UNMADE_JSON:
             return None
@@ -139,12 +140,12 @@ class Capabilities:
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
 
-        One that says so is asked in the next way; one that does not say what it refuses, by the
-        prompt alone, which needs nothing of it.
+        An endpoint that says so gets the next way. One that does not say what it refuses is asked
+        only in the prompt, which needs no support from it.
         """
         if fault.status not in _NOT_OFFERED:
             return None
-        if self._json_answered:  # another call has found the way while this one was out
+        if self._json_answered:  # another call found the way while this one was in flight
             working_form = self.style.json_form
             return (
                 None if style.json_form == working_form else style._replace(json_form=working_form)
@@ -153,7 +154,7 @@ class Capabilities:
             return None
         form: JsonForm | None = None
         if style.json_form == _FORMS[-1]:
-            self._all_forms_failed = True  # it was about something else
+            self._all_forms_failed = True  # the refusal was about something else
             self.style = self.style._replace(json_form=_FORMS[0])
         elif _ABOUT_JSON.search(fault.words):
             form = _FORMS[_FORMS.index(style.json_form) + 1]
@@ -161,13 +162,13 @@ class Capabilities:
             form = _FORMS[-1]
         if form is None:
             return None
-        # calls that begin meanwhile would be refused as this one was
+        # calls that start in the meantime would be refused like this one
         self.style = self.style._replace(json_form=form)
         return style._replace(json_form=form)
 
     @asynccontextmanager
     async def scouting(self) -> AsyncIterator[None]:
-        """Let the first call for JSON go ahead of all others, which wait for a moment."""
+        """Let the first call for JSON go first, while all others wait for a moment."""
         loop = asyncio.get_running_loop()
         if self._json_answered:
             yield
@@ -186,7 +187,7 @@ class Capabilities:
 
 
 def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style without the first parameter that a refusal names."""
+    """The style without the parameter that a refusal names first."""
     for name in _DROPPABLE:
         if name in request.parameters and name in words and name not in request.style.dropped:
             return request.style._replace(dropped=request.style.dropped | {name})
@@ -194,7 +195,7 @@ def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style with the least limit of a reply that a refusal asks for."""
+    """The style with the minimum reply limit that a refusal demands."""
     if request.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
         return None
     numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
@@ -205,7 +206,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style with the other name of a reply's limit, if a refusal names the present one."""
+    """The style with the other parameter for the limit, if a refusal names the current one."""
     if request.style.length:
         return None
     for name, other_name in (LENGTHS, LENGTHS[::-1]):

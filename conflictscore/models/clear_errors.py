@@ -1,4 +1,4 @@
-"""A client's exception as one clear line without a secret, which says what to do next."""
+"""Turns a client's exception into one clear line without secrets that says what to do next."""
 
 import re
 from collections.abc import Sequence
@@ -46,8 +46,8 @@ def clear_error(
 ) -> Exception:
     """Turn a client's exception into one clear line that says what to do next.
 
-    ``has_answered`` means that an earlier call of this model succeeded: then neither its key nor
-    its name is wrong, unless the provider says so.
+    ``has_answered`` means that an earlier call of this model succeeded, so its key and name are
+    right unless the provider says otherwise.
 
     Returns:
         A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
@@ -71,7 +71,7 @@ def clear_error(
     fault = fault_of(error)
     if fault is not None and fault.code == UNMADE_JSON:
         return UnreadableReplyError(
-            "its server could not make JSON of it",
+            "its server could not turn the reply into JSON",
             provider=provider,
             reply=failed_generation(error),
             by_form=True,
@@ -93,8 +93,8 @@ def clear_error(
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
         return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
     if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
-        # the client found no chat completion in the body; it does not ask again by itself
-        return UnreadableReplyError("it was no valid chat completion", provider=provider)
+        # the client found no chat completion in the body and does not retry by itself
+        return UnreadableReplyError("it was not a valid chat completion", provider=provider)
     return ProviderError(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
@@ -103,19 +103,19 @@ def clear_error(
 
 def _by_proxy(endpoint: str) -> str:
     proxy = shown_proxy(endpoint)
-    return "" if proxy is None else f" by the environment's proxy {proxy}"
+    return "" if proxy is None else f" through the environment's proxy {proxy}"
 
 
 def _wrong_setting(
     fault: ProviderFault, fault_text: str, provider: str, endpoint: str, has_answered: bool
 ) -> ConfigurationError | None:
-    """The error for a setting that no call can do with; None if only this call failed."""
+    """The error for a setting that makes every call fail; None if only this call failed."""
     words = f"{fault.words} {fault.code}"
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
     if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        # no QuotaError, which a search has whose chain goes on with the next provider: a run over
-        # many rows has to stop here, and is resumed once there is credit
+        # not a QuotaError, after which a chain of searches would go on: a run over many rows must
+        # stop here, and is resumed when there is credit
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({fault_text})"
         )
@@ -138,8 +138,8 @@ def _wrong_setting(
 
 
 def without_logprobs(provider: str) -> ConfigurationError:
-    """The error for a model that gives no log-probabilities."""
+    """The error for a model that returns no log-probabilities."""
     return ConfigurationError(
-        f"{provider} gives no log-probabilities, which the labeler 'choice' and the form mc2 need;"
-        " use the labeler 'json', or the form mc1"
+        f"{provider} returns no log-probabilities, which the labeler 'choice' and the "
+        "form mc2 need; use the labeler 'json' or the form mc1"
     )

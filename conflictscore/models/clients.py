@@ -1,4 +1,4 @@
-"""How clients of providers differ: in asking for JSON, and in the name of a reply's limit."""
+"""Differences between providers' clients: how they request JSON and limit a reply."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """A reply, parsed or not, that can be stored and counted; ProviderError if it is too long."""
+    """A reply, parsed or not, in a form to store and count; ProviderError if it is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
@@ -28,7 +28,7 @@ def clean_reply(reply: Any) -> Any:
 
 @lru_cache
 def response_format(schema: str) -> dict[str, Any]:
-    """A JSON schema, given as JSON, in the form of OpenAI's strict ``response_format``."""
+    """A JSON schema (as JSON text) in the form of OpenAI's strict ``response_format``."""
     function = convert_to_openai_function(json.loads(schema), strict=True)
     form = {"name": function["name"], "schema": function["parameters"], "strict": True}
     return {"type": "json_schema", "json_schema": form}
@@ -37,10 +37,12 @@ def response_format(schema: str) -> dict[str, Any]:
 def with_max_tokens(
     chat: BaseChatModel, parameters: Mapping[str, Any]
 ) -> tuple[BaseChatModel, dict[str, Any]]:
-    """A chat model and call parameters, with ``max_tokens`` under its client's name for it."""
+    """A chat model and call parameters, with ``max_tokens`` under the client's own name."""
     call_parameters, fields = dict(parameters), type(chat).model_fields
     if "max_tokens" in call_parameters and "max_tokens" not in fields:
-        if "num_predict" in fields:  # Ollama: options of a call would replace all of the model's
+        if (
+            "num_predict" in fields
+        ):  # Ollama: options of a call would replace all options of the model
             return chat.model_copy(
                 update={"num_predict": call_parameters.pop("max_tokens")}
             ), call_parameters
@@ -50,7 +52,7 @@ def with_max_tokens(
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
-    """The keys that a chat model holds, which must not appear in any message."""
+    """The API keys that a chat model holds, which must not appear in any message."""
     return [
         attribute.get_secret_value()
         for attribute in vars(chat).values()

@@ -1,4 +1,4 @@
-"""How a reply ended: normally, cut at a limit of tokens, or stopped by its provider."""
+"""How a reply ended: normally, cut off at a token limit, or stopped by its provider."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ _NORMAL_ENDINGS = frozenset(
         "tool_use",
     )
 )
-"""A reason that is not listed may be anything, so a reply that gives one is not taken as whole."""
+"""Reasons for a normal end. Any other reason means that the reply may be incomplete."""
 _LENGTH_ENDINGS = frozenset(
     (
         "context_window_exceeded",
@@ -55,7 +55,7 @@ _FAILED_ENDINGS = frozenset(
         "unknown",
     )
 )
-"""The server gave up while it wrote, which another attempt may not meet."""
+"""The server gave up while writing, so another attempt may succeed."""
 _ENDING_CHARS = 60
 
 
@@ -68,7 +68,9 @@ def abnormal_ending(message: BaseMessage) -> str | None:
             reason = str(getattr(ending, "name", ending)).rpartition(".")[2]
             if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
                 return reason
-    native = str(metadata.get("native_finish_reason") or "")  # OpenRouter's, beside its own
+    native = str(
+        metadata.get("native_finish_reason") or ""
+    )  # OpenRouter passes it on next to its own
     if native.lower() in _LENGTH_ENDINGS:
         return native
     details = metadata.get("incomplete_details")  # the Responses API
@@ -85,13 +87,13 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 
 
 def was_cut(message: BaseMessage) -> bool:
-    """Whether a reply ended at a limit of tokens."""
+    """Whether a reply was cut off at a token limit."""
     ending = abnormal_ending(message)
     return ending is not None and ending.lower() in _LENGTH_ENDINGS
 
 
 def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
-    """Refuse a reply that did not end normally, by the provider's reason."""
+    """Raise an error for a reply that did not end normally, with the provider's reason."""
     ending, text = abnormal_ending(message), str(message.text)
     if ending is None:
         return
@@ -100,7 +102,7 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
         raise UnreadableReplyError(reason, provider=model, reply=text)
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
-    # a filter is no fault of form that the model could mend; a failure may pass
-    reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
+    # the model cannot fix a content filter by another form; a failure may be temporary
+    reason = f"it did not end normally; the provider's reason is “{ending[:_ENDING_CHARS]}”"
     is_failure = ending.lower() in _FAILED_ENDINGS
     raise UnreadableReplyError(reason, provider=model, again=is_failure)

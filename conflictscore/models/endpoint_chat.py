@@ -1,9 +1,9 @@
-"""LangChain's chat model for an OpenAI-compatible endpoint, with cheaper calls and lenient reading.
+"""A LangChain chat model for OpenAI-compatible endpoints, with cheaper calls and lenient parsing.
 
 A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange: the
-client validates request and reply against types, LangChain reads the reply in a thread, and its
-callbacks are set up anew each time. Here OpenAI's own client posts plain JSON over aiohttp, and
-callbacks are skipped where only this package's meters listen.
+client validates request and reply against types, LangChain reads the reply in a thread, and
+callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp, and
+callbacks are skipped if only this package's meters listen.
 """
 
 import json
@@ -28,15 +28,15 @@ from conflictscore.models.provider_faults import error_in_completion
 from conflictscore.models.usage import UsageMeter, known_tokens
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
-"""Where servers put the reasoning of a reply."""
+"""Fields in which servers put the reasoning of a reply."""
 _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_format"})
 """Parameters that only the client's own method for chat completions understands."""
 
 
 class EndpointChat(ChatOpenAI):
-    """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
+    """``ChatOpenAI`` that tolerates any token report and raises errors sent with a status of 200.
 
-    A reply that a server took for reasoning is in ``additional_kwargs["reasoning_content"]``.
+    If a server mistakes a reply for reasoning, it is in ``additional_kwargs["reasoning_content"]``.
     """
 
     _loop_clients: LoopClients | None = PrivateAttr(default=None)
@@ -48,7 +48,7 @@ class EndpointChat(ChatOpenAI):
             **settings,
             http_client=http.synchronous,
             http_async_client=http.asynchronous,
-            max_retries=0,  # a language model tries again by its own rules
+            max_retries=0,  # LanguageModel retries by its own rules
             stream_usage=True,
             use_responses_api=False,
         )
@@ -66,7 +66,7 @@ class EndpointChat(ChatOpenAI):
     ) -> AIMessage:
         """The reply to messages; see :meth:`ChatOpenAI.ainvoke`.
 
-        Callbacks other than this package's meters get LangChain's whole sequence of events.
+        Callbacks other than this package's meters get all of LangChain's events.
         """
         meters = self._sole_listeners(config or {})
         if meters is None or not self.disable_streaming:
@@ -84,14 +84,14 @@ class EndpointChat(ChatOpenAI):
         for meter in meters:
             meter.on_llm_end(llm_result)
         if not isinstance(message, AIMessage):
-            raise TypeError(f"the reply is a message of type {message.type}")
+            raise TypeError(f"the reply is a message of an unexpected type: {message.type}")
         return message
 
     def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """The meters to tell of a call; None if anybody else listens, or LangChain has more to do.
+        """The meters to notify of a call; None if other listeners need LangChain's own path.
 
-        The manager of a run's config was set up when the run began, with every tracer that the
-        environment names. Without a run nobody has looked for them, so LangChain has to.
+        A run's callback manager was set up at its start, with every tracer named in the
+        environment. Outside a run nobody has looked for tracers, so LangChain has to.
         """
         manager = config.get("callbacks")
         if not isinstance(manager, BaseCallbackManager) or isinstance(
@@ -126,14 +126,14 @@ class EndpointChat(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
     ) -> ChatResult:
-        """The reply in a response, with what LangChain's own reader leaves out.
+        """The reply in a response, including parts that LangChain's own parser drops.
 
-        Responses that differ from OpenAI's form are mended first: choices and tool calls in other
-        shapes, counts of tokens that cannot be true. The reasoning of a reply without text, its
-        refusal and the provider's own name for its ending are kept beside the message.
+        Responses that differ from OpenAI's form are repaired first: choices and tool calls in other
+        shapes, and impossible token counts. The reasoning of a reply without text, its refusal, and
+        the provider's own finish reason are kept with the message.
 
         Raises:
-            openai.APIError: The body has a status of 200, and tells an error.
+            openai.APIError: The body of a response with status 200 reports an error.
         """
         body: Any = response
         if isinstance(response, openai.BaseModel):
@@ -171,27 +171,27 @@ class EndpointChat(ChatOpenAI):
 
 
 def _completion(response: httpx2.Response) -> Any:
-    """The JSON object of a response; the text of one that is of another type, such as a page.
+    """The JSON object of a response, or its text if it is of another type, such as a web page.
 
     Raises:
-        ValueError: It is labelled as JSON, but is no JSON object.
+        ValueError: It is labelled as JSON, but is not a JSON object.
     """
     try:
         body = json.loads(response.content)
     except (ValueError, RecursionError):
         if "json" in response.headers.get("content-type", ""):
-            raise ValueError("it is no JSON") from None
+            raise ValueError("it is not JSON") from None
         return response.text
     if not isinstance(body, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - of what the endpoint sent
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - of what the endpoint sent
     return body
 
 
 def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
-    """The choices of a completion, in the form that LangChain takes.
+    """The choices of a completion, in the form that LangChain expects.
 
     Raises:
-        TypeError: The body is no chat completion.
+        TypeError: The body is not a chat completion.
     """
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices:
@@ -204,12 +204,12 @@ def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
 
 
 def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as an assistant's, its content and the arguments of its calls as LangChain's."""
+    """An assistant message, with content and tool-call arguments in LangChain's form."""
     content, calls = message.get("content"), message.get("tool_calls")
     assistant_message = {
         **message,
         "role": "assistant",
-    }  # LangChain reads no tool call of any other
+    }  # LangChain reads tool calls of no other role
     if isinstance(content, Mapping):
         assistant_message["content"] = [content]
     if isinstance(calls, list):
@@ -218,21 +218,21 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mended_call(call: Any) -> Any:
-    """A tool call whose arguments are a JSON text that is encoded exactly once."""
+    """A tool call with arguments that are JSON, encoded exactly once."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
         return call
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments)
-    elif arguments.lstrip().startswith('"'):  # JSON in JSON
+    elif arguments.lstrip().startswith('"'):  # JSON inside JSON
         with suppress(ValueError):
             arguments = str(json.loads(arguments))
     return {**call, "function": {**function, "arguments": arguments}}
 
 
 def _copy_parsed(response: openai.BaseModel, answer: ChatResult) -> None:
-    """Give messages what OpenAI's client made of replies in a format of the caller's."""
+    """Add to the messages what OpenAI's client parsed by the caller's response format."""
     choices = getattr(response, "choices", None) or ()
     for generation, choice in zip(answer.generations, choices, strict=False):
         if hasattr(choice.message, "parsed"):

@@ -1,4 +1,4 @@
-"""Making documents fit a model's context window, visibly."""
+"""Shortens documents to fit a model's context window, and marks the cuts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 32
-"""Fewer tokens of a document than this say nothing."""
+"""Fewer tokens of a document would not be informative."""
 _MARGIN = 1.15
-"""Chat templates, and tokenizers that differ from the one counted with, take a little more."""
+"""Margin for chat templates and for tokenizers that count differently."""
 _OVERHEAD_TOKENS = 48
 _REPEATED_CHARS = 300
 """The rest begins so far before the end of the part that is shown, so no sentence is halved."""
 
 
 class Excerpt(Protocol):
-    """Parts of a document that are shown in its place."""
+    """Parts of a document that are shown instead of all of it."""
 
     @property
     def text(self) -> str:
@@ -28,7 +28,7 @@ class Excerpt(Protocol):
 
     @property
     def chars(self) -> int:
-        """How many characters of the document they hold."""
+        """How many characters of the document they contain."""
 
     @property
     def rest(self) -> str:
@@ -36,11 +36,11 @@ class Excerpt(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the rest was searched for everything asked about, so it is not skipped."""
+        """Whether the rest was searched for everything that was asked about."""
 
 
 Choose = Callable[[str, int], Excerpt | None]
-"""Chooses the parts of a text that so many tokens have room for; None where there is no room."""
+"""Chooses parts of a text that fit into a number of tokens; None if nothing fits."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut unread, ascending."""
+    """Numbers of the documents that were cut without reading the rest, ascending."""
     excerpted: tuple[int, ...] = ()
     """Numbers of those of which chosen parts are shown, and the rest was searched."""
     rests: Mapping[int, str] = field(default_factory=dict)
@@ -65,20 +65,22 @@ def fit_documents(
     reply_tokens: int,
     choose: Choose | None = None,
 ) -> Fitted:
-    """Shorten the longest documents, so that prompt and reply stay within the context window.
+    """Shorten the longest documents, so that prompt and reply fit the context window.
 
-    Short documents stay whole; the long ones share evenly what is left. Of these ``choose`` names
-    the parts to show; without it a document is cut after its beginning. A shortened document ends
-    with the template ``cut_near`` or ``cut``, so that a reader and the model see it. ``around`` is
-    the rest of the prompt.
+    Short documents stay whole, and the long ones share the remaining room evenly. ``choose``
+    selects the parts of a long document to show; without it only the beginning is kept. A shortened
+    document ends with the template ``cut_near`` or ``cut``, so that readers and the model notice.
+    ``around`` is the rest of the prompt.
 
     Raises:
-        ContextWindowError: The window leaves less than 32 tokens a document.
+        ContextWindowError: The window leaves fewer than 32 tokens per document.
     """
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
-        return Fitted(tuple(documents), ())  # no token is shorter than a byte, so none is counted
+        return Fitted(
+            tuple(documents), ()
+        )  # a token has at least one byte, so there is no need to count
     room -= count_tokens(around)
     empty_documents = [document.model_copy(update={"text": ""}) for document in documents]
     frames = [count_tokens(prompts.documents([d])) for d in empty_documents]
@@ -131,7 +133,7 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give each its size if that is below an even share; the others share the rest."""
+    """Give each document its size if that is below an even share; the others share the rest."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))

@@ -1,4 +1,4 @@
-"""The HTTP clients of an endpoint: its proxy, its certificates, and a bound on every reply."""
+"""The HTTP clients of an endpoint, with its proxy, its certificates, and a limit on every reply."""
 
 import os
 import ssl
@@ -14,25 +14,24 @@ from conflictscore.models.bounds import bound_reply, bound_reply_async
 from conflictscore.models.proxies import is_socks, proxy_for, require_socks
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
-"""A few bytes of a compressed reply could stand for any number, so none is asked for."""
+"""Compression is not requested, since a few compressed bytes can expand to any length."""
 
 
 class HttpClients(NamedTuple):
-    """Clients of one endpoint; each raises ProviderError at a reply that is too long."""
+    """Clients of one endpoint; each raises ProviderError if a reply is too long."""
 
     synchronous: httpx2.Client
     asynchronous: httpx2.AsyncClient
     over_aiohttp: Callable[[], httpx2.AsyncClient] | None
-    """Makes an asynchronous client at a fraction of the processor time of the other one, whose
-    pool asks every idle connection at each request whether it has expired. It belongs to the event
-    loop of its first request. None where aiohttp cannot do it: for a SOCKS proxy, or with a
-    password in the address."""
+    """Makes an asynchronous client that needs a fraction of httpx's processor time, since httpx
+    checks every idle connection at each request. It belongs to the event loop of its first request.
+    None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
 
 
 def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     """The clients of the endpoint at an address.
 
-    ``proxied`` lets them use the environment's proxies.
+    ``proxied`` makes them use the environment's proxies.
 
     Raises:
         ConfigurationError: The endpoint's proxy needs a package that is missing.
@@ -42,10 +41,10 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     settings: dict[str, Any] = {
         "headers": _UNCOMPRESSED,
         "proxy": proxy,
-        "trust_env": False,  # proxy and certificates are read from the environment here
+        "trust_env": False,  # reads proxy and certificates from the environment
         "verify": _certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))),
     }
-    # aiohttp takes no key beside a password in the address
+    # aiohttp accepts no key together with a password in the address
     httpx_only = is_socks(proxy) or "@" in urlsplit(base_url).netloc
     asynchronous = settings | {"event_hooks": {"response": [bound_reply_async]}}
     return HttpClients(
@@ -60,6 +59,6 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     """The certificates that httpx trusts: those of SSL_CERT_FILE and SSL_CERT_DIR, or its own.
 
     Reading them takes tens of milliseconds, so all clients of the process share them. The two
-    variables are arguments so that a changed one is read again.
+    variables are arguments so that a change takes effect.
     """
     return httpx2.create_ssl_context()

@@ -1,7 +1,8 @@
-"""Reading the one JSON object, or the list of texts, in a model's reply.
+"""Reads the one JSON object, or the list of texts, in a model's reply.
 
-A reply that is not plain JSON is mended by json-repair, and taken only if the mended value has
-every field that was written, once: nothing is guessed, and nothing that was cut is completed.
+A reply that is not plain JSON is repaired by json-repair. The repaired value is used only if it has
+every field of the reply exactly once: nothing is guessed, and nothing that was cut off is
+completed.
 """
 
 import json
@@ -18,49 +19,49 @@ from conflictscore.models.replies import reply_text
 from conflictscore.records import encodable
 
 _REPAIRABLE_CHARS = 64_000
-"""A longer reply is no verdict that was damaged, and mending takes time."""
+"""Longer replies are not damaged verdicts, and repairing them takes time."""
 _MOST_UNCLOSED = 50
-"""json-repair takes .1 s of CPU for a thousand brackets that are never closed."""
+"""json-repair takes .1 s of CPU for a thousand unclosed brackets."""
 _RESTARTS = 16
 _DEPTH = 6
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
-"""Fields that may hold an object as text. A text elsewhere may quote a document."""
+"""Fields that may contain an object as text. Text in other fields may quote a document."""
 _BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 _FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
-"""A value that a prompt has where a reply has a label."""
+"""The placeholder in a prompt where a reply has a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
 _ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")
 _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
-_NOT_ONE_OBJECT = "it was not one JSON object of the asked form"
+_NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
 class EmptyReplyError(ValueError):
-    """A reply without a word, as some servers give to every request for a schema."""
+    """An empty reply, which some servers send to every request with a schema."""
 
 
 class _Form(NamedTuple):
-    """The JSON object that is asked for, by its fields."""
+    """The requested JSON object, described by its fields."""
 
     needed: AbstractSet[str]
-    """An object that lacks one of these fields is none of the form."""
+    """Fields without which an object does not have the requested form."""
     listed: str
-    """The field that a bare list of objects is taken for; empty where none is a list."""
+    """The field for which a bare list of objects is taken; empty if no field is a list."""
     aliases: Mapping[str, str]
-    """Needed fields by the other names that models give them."""
+    """Maps other names that models use to the needed fields."""
 
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """An object with the needed fields under their own names; None if it lacks one."""
+        """An object with the needed fields under their own names; None if a field is missing."""
         if self.needed <= fields.keys():
             return fields
         own = {self.aliases.get(name, name): part for name, part in fields.items()}
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
     def within(self, json_value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
-        """The objects of the form that a JSON value is or holds."""
+        """The objects of this form in a JSON value, or the value itself."""
         if not depth:
             return
         if isinstance(json_value, str) and json_value.lstrip()[:1] in {*_BRACKETS, '"'}:
@@ -76,7 +77,7 @@ class _Form(NamedTuple):
         ]
         all_mappings = bool(elements) and all(isinstance(element, Mapping) for element in elements)
         if self.listed and not objects and all_mappings:
-            # the reply has left out the object around its list
+            # the reply lacks the object around its list
             return [{self.listed: elements}]
         return objects
 
@@ -90,7 +91,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """The only object but for the prompt's own template; ValueError for several."""
+        """The only object apart from the prompt's template; ValueError if there are several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -115,16 +116,16 @@ def json_reply(
     list_field: str = "",
     aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The only JSON object of a reply that has the needed fields, their names in small letters.
+    """The only JSON object in a reply with the needed fields; field names become lower case.
 
-    It may be the text or the arguments of a tool call. What surrounds it is passed over, be it
-    words or other JSON. Missing commas and quotes, trailing commas, comments, single or typographic
-    quotes and raw line breaks are mended if that leaves one way to read the text: each field
-    that was written is then in the object, once. ``listed`` is the field that a bare list of
-    objects is the value of; ``aliases`` maps other names of fields to the needed ones.
+    It may be the text or the arguments of a tool call. Surrounding words and other JSON are
+    ignored. Missing commas and quotes, trailing commas, comments, single or typographic quotes and
+    raw line breaks are repaired if only one reading is possible, in which the object has each
+    written field exactly once. ``listed`` is the field for which a bare list of objects is taken.
+    ``aliases`` maps other field names to the needed ones.
 
     Raises:
-        ValueError: There is none, or several that differ.
+        ValueError: There is no such object, or several that differ.
     """
     form = _Form(needed_fields, list_field, aliases or {})
     calls = [call["args"] for call in message.tool_calls]
@@ -138,10 +139,10 @@ def json_reply(
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
             raise EmptyReplyError("it was empty")
-        # vLLM puts a reply there that its grammar holds to JSON
+        # vLLM puts a reply there that its grammar restricts to JSON
         if json_object := form.sole(form.within(loads(reasoning))):
             return json_object
-        raise EmptyReplyError("it was empty but for the model's reasoning")
+        raise EmptyReplyError("it was empty except for the model's reasoning")
     return _object_in(text, form)
 
 
@@ -157,13 +158,13 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
 def _one_of(
     parts: Iterable[str], parse: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The object that one part of a text is or holds, and no other part has fields of."""
+    """The object in one part of a text, if no other part has fields of it."""
     objects: list[dict[str, Any]] = []
     fields_in_parts = Counter[str]()
     for part in parts:
         json_value = parse(part)
         inside = [*form.within(json_value)]
-        # valid JSON without such an object, such as a schema, is no part of one that is broken
+        # valid JSON without such an object, such as a schema, is not part of a broken one
         if inside or (parse is loads and json_value is not None):
             fields_in_parts += _fields_written(part, quoted_only=True)
         objects += inside
@@ -171,7 +172,7 @@ def _one_of(
     everywhere = _fields_written(text, quoted_only=True)
     marks = {*form.needed, *form.aliases}
     if sole and any(everywhere[name] != fields_in_parts[name] for name in marks):
-        raise ValueError(_NOT_ONE_OBJECT)  # the object is a part of one that is broken
+        raise ValueError(_NOT_ONE_OBJECT)  # the object is part of a broken one
     return sole
 
 
@@ -184,7 +185,7 @@ def loads(text: str) -> Any:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with its names in small letters; ValueError if one has two different values."""
+    """An object with lower-case names; ValueError if a name has two different values."""
     fields: dict[str, Any] = {}
     for name, content in pairs:
         plain_name = "_".join(re.findall(r"\w+", name.lower()))
@@ -197,7 +198,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 def _bracketed(text: str) -> Iterator[str]:
     """The parts of a text between outermost brackets.
 
-    A bracket of prose that is never closed hides all that follows it, so a few are passed over.
+    An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
     """
     start = 0
     for _ in range(_RESTARTS):
@@ -209,7 +210,7 @@ def _bracketed(text: str) -> Iterator[str]:
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """The parts between outermost brackets that match, and where one opens that is not closed."""
+    """The parts between matching outermost brackets, and the position of an unclosed bracket."""
     parts: list[str] = []
     closing_signs: list[str] = []
     begins, in_string = start, False
@@ -232,7 +233,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _mended(body: str) -> Any:
-    """Result of json-repair for a text, if it keeps every field that was written."""
+    """The result of json-repair for a text, if it keeps every written field."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
@@ -250,7 +251,7 @@ def _mended(body: str) -> Any:
 
 
 def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
-    """How often each word stands in a text as the name of a field."""
+    """How often each word occurs in a text as a field name."""
     return Counter(
         match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
     )
@@ -270,13 +271,13 @@ def _fields_of(json_value: Any) -> Counter[str]:
 
 
 def json_texts(text: str) -> list[str] | None:
-    """The texts of the JSON list in a reply; None if there is none.
+    """The texts of the JSON list in a reply; None if it has no list.
 
-    An object that holds one list counts as that list, an object in a list as its one text, and
-    several values one after the other too.
+    An object with one list counts as that list, an object inside a list as its one text, and
+    several values in sequence as a list.
 
     Raises:
-        ValueError: The reply looks like JSON, and is no such list.
+        ValueError: The reply looks like JSON, but is not such a list.
     """
     bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(_UNSEEN).strip())
     texts = _bracketed_texts(bare)
@@ -290,7 +291,7 @@ def json_texts(text: str) -> list[str] | None:
         return None
     texts = _repaired_texts(bare, start)
     if texts is None:
-        raise ValueError("it was no JSON list of texts")
+        raise ValueError("it was not a JSON list of texts")
     return texts
 
 
@@ -305,9 +306,10 @@ def _bracketed_texts(bare: str) -> list[str] | None:
 
 
 def _start_of_list(bare: str) -> int | None:
-    """Where a list begins that is no valid JSON; None if the reply is prose.
+    """Where a list begins that is not valid JSON; None if the reply is prose.
 
-    Prose may have brackets too: a list is most of what stands there, and has quotation marks.
+    Prose may contain brackets too, so a list must make up most of the reply and have quotation
+    marks.
     """
     start = min((at for sign in _BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
     if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
@@ -320,8 +322,8 @@ def _start_of_list(bare: str) -> int | None:
 
 
 def _repaired_texts(bare: str, start: int) -> list[str] | None:
-    """The texts of a damaged list, if mending it loses and adds no letter; None otherwise."""
-    # json-repair would complete a list that was cut
+    """The texts of a damaged list if its repair loses and adds no letter; None otherwise."""
+    # json-repair would complete a truncated list
     if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
         return None
     json_value = repair_json(bare[start:], return_objects=True)
@@ -350,10 +352,10 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """The list of claims in an object, or the object that holds it; None if it cannot be told.
+    """The list of claims in an object, or the object that contains it; None if unclear.
 
-    One list or object among the fields is it; of several, the one that is named for claims. An
-    object whose only field is a text counts as a list of that text.
+    It is the only list or object among the fields, or if there are several, the field named for
+    claims. An object whose only field is a text counts as a list of that text.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:
@@ -366,7 +368,7 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """The texts that an element of a list is or holds; None if it has no text of its own."""
+    """The texts in an element of a list; None if it has no text of its own."""
     holds_list = isinstance(element, list) or (
         isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
     )
@@ -377,7 +379,7 @@ def _texts_in_element(element: Any, depth: int) -> list[str] | None:
 
 
 def _only_text(element: Any) -> str | None:
-    """A text, or the text of an object: the one under a known name, or the only one with words."""
+    """A text, or the text of an object: the field with a known name, or the only one with words."""
     if not isinstance(element, Mapping):
         return element if isinstance(element, str) else None
     text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}
@@ -385,7 +387,7 @@ def _only_text(element: Any) -> str | None:
         if name in text_by_name:
             return text_by_name[name]
     texts = [*text_by_name.values()]
-    if len(texts) > 1:  # one word beside a claim is its number, kind or source
+    if len(texts) > 1:  # a single word beside a claim is its number, kind or source
         texts = [text for text in texts if " " in text.strip()]
     return texts[0] if len(texts) == 1 else None
 

@@ -1,7 +1,7 @@
-"""A chat model as the nodes and labelers use it: text, JSON or one letter, asked again once.
+"""A chat model as nodes and labelers use it: asks for text, JSON or a letter, twice if unreadable.
 
-Every call to a model goes through here, so this is where it is scheduled, usage is counted, errors
-become one clear line, and deterministic replies are found again.
+Every call to a model goes through here. Calls are scheduled, usage is counted, errors become one
+clear line, and replies of deterministic models are cached.
 """
 
 import json
@@ -48,63 +48,63 @@ from conflictscore.threads import in_time
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
-"""The most that OpenAI gives; a letter that is not among them has a probability near zero."""
+"""The most that OpenAI returns; a letter that is not among them has a probability near zero."""
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
-"""Room that a reasoning model gets on top of the length of its reply."""
+"""Tokens that a reasoning model gets in addition to the length of its reply."""
 
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A LangChain chat model with what the loop needs to know about it.
+    """A LangChain chat model, with everything that the loop needs to know about it.
 
-    The three ways to ask share one rule: a reply that cannot be read is asked for once more, with
-    the reason (template ``retry``), and then raises :class:`UnreadableReplyError`. All raise
-    :class:`ConfigurationError` for a wrong key or model name and :class:`ProviderError` when the
-    provider fails and trying again is of no use.
+    All three ways to ask follow one rule: an unreadable reply is requested once more, with the
+    reason (template ``retry``), and a second one raises :class:`UnreadableReplyError`. All raise
+    :class:`ConfigurationError` for a wrong key or model name, and :class:`ProviderError` if the
+    provider fails and retrying does not help.
     """
 
     chat: BaseChatModel
     name: str
-    """How records, errors and cache keys call it, such as ``openai:gpt-4.1-mini``."""
+    """Its name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
     endpoint: str
-    """Where it answers; the same for the same model on another day."""
+    """Where it is served; the same for the same model on another day."""
     context_window: int
     """Tokens of prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
-    """The settings that decide what it replies, as plain JSON; None if they are not known, and
-    then nothing of this model is cached."""
+    """The settings that determine its replies, as plain JSON. None if they are unknown; then
+    nothing from this model is cached."""
     deterministic: bool = False
-    """Whether the same prompt is meant to give the same reply, so that a reply may be cached."""
+    """Whether the same prompt should give the same reply, so that replies may be cached."""
     has_grammars: bool = False
-    """Whether its server holds a reply to a grammar, as llama.cpp's does."""
+    """Whether its server can restrict a reply by a grammar, as llama.cpp does."""
     thinking_tokens: int = 0
-    """Room that a reasoning model gets on top of the length of its reply."""
+    """Tokens that a reasoning model gets in addition to the length of its reply."""
     cache: ContentCache | None = None
     retries: Retries | None = None
-    """When a failed call is made again; None leaves that to the client, as it is set up."""
+    """When to retry a failed call; None leaves retries to the client."""
     admit: Callable[[], None] | None = None
-    """Called before each attempt at a call; raises if the budget of a run is used up."""
+    """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
-    """Called with messages, the length of the reply and the stored value when a cache replies."""
+    """Called when a cache replies, with messages, length of the reply and stored value."""
     capabilities: Capabilities | None = None
-    """Capabilities of its endpoint, if the user sets them; None to find out."""
+    """Capabilities of its endpoint, if set by the user; None to detect them."""
 
     def __post_init__(self) -> None:
-        """Turn streaming off: a caller who streams must not see the words of a draft."""
+        """Turn streaming off, since a caller who streams must not see a draft."""
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is the embedded model: small, slow, and free."""
+        """Whether it is the embedded model, which is small, slow and free."""
         return self.endpoint == LOCAL_ENDPOINT
 
     @property
     def identity(self) -> dict[str, Any] | None:
-        """Key of a cached reply or verdict, without the prompt; None forbids caching."""
+        """The cache key of replies or verdicts, without the prompt; None forbids caching."""
         if self.parameters is None:
             return None
         return {"model": self.name, "endpoint": self.endpoint, "parameters": dict(self.parameters)}
@@ -122,9 +122,9 @@ class LanguageModel:
     ) -> T:
         """Ask for text and read it.
 
-        ``read`` turns the reply into a value, or raises ValueError with the reason why not.
-        ``history`` are messages of text that go before the prompt; ``parameters`` are further call
-        parameters, such as stop words, and such a reply is not cached.
+        ``read`` turns the reply into a value, or raises ValueError with the reason. ``history`` has
+        text messages that precede the prompt. ``parameters`` are further call parameters, such as
+        stop words; replies to such calls are not cached.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -134,7 +134,9 @@ class LanguageModel:
         form = RequestForm(max_tokens, parameters or {})
         stored_reply = {} if cache is None else await cache.get_async(key)
         if isinstance(stored_text := stored_reply.get("text"), str):
-            with suppress(ValueError):  # what was readable to another reader is asked for again
+            with suppress(
+                ValueError
+            ):  # cached for another reader, but unreadable for this one: ask again
                 reading = read(without_reasoning(encodable(stored_text)))
                 meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:
@@ -169,11 +171,11 @@ class LanguageModel:
         listed: str = "",
         aliases: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one JSON object, held to a titled schema by the server if it can do that.
+        """Ask for one JSON object of a titled schema, which the server enforces if it can.
 
-        ``read`` checks the object and turns it into a value, or raises ValueError. ``needed`` are
-        the fields without which a reply counts as unreadable, by default the schema's required
-        ones; ``listed`` and ``aliases`` are as for ``json_reply``.
+        ``read`` checks the object and turns it into a value, or raises ValueError. ``needed`` names
+        the fields without which a reply is unreadable (default: the schema's required ones).
+        ``listed`` and ``aliases`` are as for ``json_reply``.
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
@@ -200,12 +202,12 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one of some letters, and read how likely each one was.
+        """Ask for one of several letters, and read how likely each one was.
 
-        ``read`` gets what :func:`~conflictscore.models.logprobs.letter_logprobs` gives.
+        ``read`` gets the result of :func:`~conflictscore.models.logprobs.letter_logprobs`.
 
         Raises:
-            ConfigurationError: The server gives no log-probabilities.
+            ConfigurationError: The server returns no log-probabilities.
         """
         asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if self.has_grammars:
@@ -229,9 +231,9 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """The model's reply to messages that are not a prompt of ours.
+        """The model's reply to messages that are not one of our prompts.
 
-        The call is scheduled as all others are, never cached, and raises what its client raises.
+        The call is scheduled like all others, is never cached, and raises the client's own errors.
         """
         sender, call_parameters = with_max_tokens(self.chat, parameters)
         send = partial(call, sender, [*messages], config, **call_parameters)
@@ -253,7 +255,7 @@ class LanguageModel:
         meter: UsageMeter,
         history: Sequence[BaseMessage] = (),
     ) -> T:
-        """Ask, and once more with the reason if the reply cannot be read."""
+        """Ask, and ask once more with the reason if the reply is unreadable."""
         asked_messages = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()

@@ -1,4 +1,4 @@
-"""Cost of the models of a run, call by call, with their budget."""
+"""Counts the cost of a run's models call by call, and enforces its budget."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,16 +14,16 @@ from conflictscore.models.usage import KEPT_CALLS, UsageMeter
 from conflictscore.records import Usage
 
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
-"""Collector of the calls made here; tasks and threads inherit it from their creator."""
+"""Collects the calls made in this context; tasks and threads inherit it from their creator."""
 
 
 class Ledger:
-    """Adds up what every call to the attached models costs, and refuses calls beyond the budget.
+    """Adds up the cost of every call to the attached models, and refuses calls beyond the budget.
 
-    A call is refused before it is made, by :class:`~conflictscore.errors.BudgetError`, once usage
-    has reached a limit. The tokens of a call are known when it is answered, so a run exceeds a
-    budget of tokens by at most the calls in flight. A budget of calls is never exceeded: calls
-    count as they are sent, even if they fail.
+    Once usage has reached a limit, further calls are refused with
+    :class:`~conflictscore.errors.BudgetError` before they are made. Tokens are known only when a
+    call is answered, so a run can exceed a token budget by the calls in flight. A call budget is
+    never exceeded, since calls count when they are sent, even if they fail.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class Ledger:
         prices: PriceTable | None = None,
         spent: Mapping[str, Usage] | None = None,
     ) -> None:
-        """Open a ledger; a limit is for all models together, and None means no limit.
+        """Open a ledger. Limits apply to all models together; None means no limit.
 
-        ``spent`` is earlier usage of the run, by the model's name, and counts.
+        ``spent`` is earlier usage of the run by model name, which counts towards the limits.
         """
         self._max_calls, self._max_tokens, self._prices = max_calls, max_tokens, prices
         self._spent = dict(spent or {})
@@ -53,17 +53,17 @@ class Ledger:
 
     @property
     def money(self) -> float | None:
-        """US dollars spent so far; None if the cost of a model is not known."""
+        """US dollars spent so far; None if the price of a model is unknown."""
         if self._prices is None:
             return None
         return self._prices.cost(self.spent, endpoints=self._endpoints)[0]
 
     @contextmanager
     def step(self) -> Iterator[dict[str, Usage]]:
-        """Count what the calls made inside cost, by the model's name.
+        """Count the cost of calls made inside, by model name.
 
-        The calls of tasks and threads that are started inside count too, and so do those of steps
-        inside, and with their former cost those that a cache answers.
+        Includes calls from nested tasks, threads and steps; cached replies count at their original
+        cost.
         """
         usage: dict[str, Usage] = {}
         token, kept_calls_token = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
@@ -74,17 +74,17 @@ class Ledger:
             KEPT_CALLS.reset(kept_calls_token)
 
     def admit(self) -> None:
-        """Let a call pass, which is about to be sent.
+        """Admit a call that is about to be sent.
 
         Raises:
             BudgetError: The budget is used up.
-            ConfigurationError: There is a budget of tokens, and a model reports none.
+            ConfigurationError: There is a token budget, but a model does not report its tokens.
         """
         if self._max_tokens is not None:
             if self._silent is not None:
                 raise ConfigurationError(
-                    f"{self._silent} does not report its tokens, so no budget can be kept;"
-                    " run without a budget of tokens, or use another model"
+                    f"{self._silent} does not report its tokens, so a token budget "
+                    "cannot be enforced; run without one, or use another model"
                 )
             tokens = sum(usage.input_tokens + usage.output_tokens for usage in self.spent.values())
             if tokens >= self._max_tokens:
@@ -95,7 +95,7 @@ class Ledger:
             self._sent += 1
 
     def count(self, model: str, usage: Usage) -> None:
-        """Add what a call to a model cost to the totals and to the steps that it is part of."""
+        """Add the cost of a call to the totals and to the steps it belongs to."""
         with self._lock:
             for account in (self._spent, *_STEPS.get()):
                 account[model] = account.get(model, Usage()) + usage
@@ -105,7 +105,8 @@ class Ledger:
     def register(self, model: LanguageModel) -> None:
         """Register a model whose calls will be counted; see :func:`attach`.
 
-        Two models of one name at two endpoints are counted as one, which has no published price.
+        Two models with the same name at two endpoints are counted as one, without a published
+        price.
         """
         endpoint = self._endpoints.setdefault(model.name, model.endpoint)
         if endpoint != model.endpoint:
@@ -113,10 +114,10 @@ class Ledger:
 
 
 def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
-    """The same model, with its calls counted in a ledger and held to its budget.
+    """The same model, with its calls counted in a ledger and limited by its budget.
 
-    Calls that the model's cache answers cost nothing and do not count. A client that tries a failed
-    request again by itself, as a model of one's own may, does so within one attempt.
+    Calls answered from the model's cache cost nothing and do not count. If a client retries failed
+    requests by itself, as a caller's own model may, that counts as one attempt.
     """
     ledger.register(model)
     callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))
@@ -138,5 +139,5 @@ class _Account(UsageMeter):
 
 
 def _unreported(usage: Usage) -> bool:
-    """Whether calls were answered without reporting tokens; every prompt has some."""
+    """Whether calls were answered without reporting tokens, since every prompt has some."""
     return bool(usage.calls) and not usage.input_tokens

@@ -1,4 +1,4 @@
-"""The bound on calls in flight at an endpoint."""
+"""Limits the calls in flight to an endpoint."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from conflictscore.threads import running_loop
 
 @dataclass(eq=False)
 class _Waiter:
-    """A call that waits for a place, which may be given to it from another thread or event loop."""
+    """A call waiting for a slot, which another thread or event loop may grant."""
 
     loop: asyncio.AbstractEventLoop
     place: asyncio.Future[None]
@@ -21,12 +21,12 @@ class _Waiter:
 
 
 class ConcurrencyLimit:
-    """A bound on calls in flight that all graphs, runs, threads and event loops share.
+    """A limit on calls in flight, shared by all graphs, runs, threads and event loops.
 
-    It adapts between 1 and ``calls``: one place more while the endpoint answers, half as many when
-    it refuses a call or does not answer in time. The rule is TCP's (additive increase,
-    multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that one with many calls
-    to make does not keep another's first call waiting; each one's calls go in the order of asking.
+    The limit adapts between 1 and ``calls``: it grows by one while the endpoint answers, and halves
+    when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
+    multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that a caller with many
+    calls does not delay another caller's first one. Calls of the same caller are made in order.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
@@ -36,22 +36,22 @@ class ConcurrencyLimit:
         self._size = float(calls)
         self._shrunk_at, self._resumes_at, self._held = float("-inf"), 0.0, 0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
-        # a coroutine that is collected with its loop gives its place back whatever goes on here
+        # a coroutine that is garbage-collected with its loop may release its slot at any time
         self._lock = threading.RLock()
 
     @classmethod
     def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
-        """The process-wide limit of an endpoint."""
+        """The limit of an endpoint, shared by the process."""
         return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property
     def allowed(self) -> int:
-        """The calls that may be in flight now, 1 to ``calls``."""
+        """The number of calls that may be in flight now, from 1 to ``calls``."""
         return int(self._size)
 
     @asynccontextmanager
     async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
-        """Wait for a place, and until the endpoint may be asked again; then hold the place."""
+        """Wait for a slot and for the end of any pause of the endpoint, then hold the slot."""
         await self._acquire(caller)
         try:
             while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a known time
@@ -61,18 +61,18 @@ class ConcurrencyLimit:
             self._release()
 
     def answered(self) -> None:
-        """A call was answered just now."""
+        """Report that a call was answered just now."""
         with self._lock:
             self._size = min(self.calls, self._size + 1 / self._size)
 
     def refused(self, began: float) -> None:
-        """A call that began then, by the monotonic clock, was refused or not answered in time."""
+        """Report that a call that began then (monotonic clock) was refused or timed out."""
         with self._lock:
-            if began > self._shrunk_at:  # calls sent before the last decrease say nothing new
+            if began > self._shrunk_at:  # calls sent before the last decrease tell nothing new
                 self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()
 
     def pause(self, seconds: float) -> None:
-        """Send nothing more for so long; what is in flight goes on."""
+        """Send nothing for this long; calls in flight continue."""
         with self._lock:
             self._resumes_at = max(self._resumes_at, time.monotonic() + seconds)
 
@@ -113,11 +113,11 @@ class ConcurrencyLimit:
 
 
 def _hand_place_to(waiter: _Waiter) -> bool:
-    """Whether it will learn that it has a place, which it then has to give back."""
-    if waiter.loop is running_loop():  # waking the loop by its pipe would cost a system call
+    """Whether it will be notified of its slot, and so must release it."""
+    if waiter.loop is running_loop():  # waking the loop through its pipe would cost a system call
         _settle(waiter)
         return True
-    with suppress(RuntimeError):  # its loop is closed, and nobody waits there any more
+    with suppress(RuntimeError):  # its loop is closed, so nobody is waiting there any more
         waiter.loop.call_soon_threadsafe(_settle, waiter)
         return True
     return False

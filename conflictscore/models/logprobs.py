@@ -1,4 +1,4 @@
-"""The probabilities of single letters, as a reply's log-probabilities tell them."""
+"""Probabilities of single letters, from the log-probabilities of a reply."""
 
 from collections.abc import Sequence
 from math import exp, fsum, inf, log
@@ -8,16 +8,16 @@ from langchain_core.messages import BaseMessage
 
 _LEAST_PROBABILITY = 1e-9
 _ROUNDED = 0.01
-"""Rounding of servers above a log-probability of 0."""
+"""Tolerance for servers that round a log-probability above 0."""
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
-    """The natural log-probability of each letter as the first token; None if none were given.
+    """The natural log-probability of each letter as the first token; None if the reply has none.
 
     All are finite: a letter too improbable to be reported gets an upper bound.
 
     Raises:
-        ValueError: What was given cannot be read, or the reply is none of the letters.
+        ValueError: The log-probabilities are unreadable, or the reply is not one of the letters.
     """
     logprobs = message.response_metadata.get("logprobs")
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
@@ -27,8 +27,8 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
     if not top:
         raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):
-        raise ValueError(f"it was none of {', '.join(letters)}")
-    # a letter that is not reported has at most what the reported tokens leave over
+        raise ValueError(f"it was not one of {', '.join(letters)}")
+    # an unreported letter has at most the probability that the reported tokens leave over
     rest = max(_LEAST_PROBABILITY, 1 - fsum(exp(logprob) for logprob in top.values()))
     floor = min(log(rest), *top.values())
     return {letter: top.get(letter, floor) for letter in letters}
@@ -38,7 +38,7 @@ def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
     """The reported log-probabilities of the first token, by its text; empty if unreadable."""
     try:
         likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
-        # from the least likely: "A" and " A" are one letter, of which the likelier token counts
+        # from the least likely on, so that of "A" and " A" the likelier token counts
         pairs = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
         are_logprobs = all(
             type(logprob) in (int, float) and logprob <= _ROUNDED for _, logprob in pairs

@@ -1,4 +1,4 @@
-"""OpenAI's client over aiohttp, one for each event loop: a session belongs to the loop it is in."""
+"""OpenAI's client over aiohttp, one per event loop, since a session belongs to its loop."""
 
 import asyncio
 import threading
@@ -15,12 +15,12 @@ _Clients = dict[asyncio.AbstractEventLoop, openai.AsyncOpenAI]
 
 
 class LoopClients:
-    """Gives each event loop a client of its own, and closes it when nobody needs it any more."""
+    """Gives each event loop its own client, and closes it when it is no longer needed."""
 
     def __init__(
         self, settings: openai.AsyncOpenAI, new_http_client: Callable[[], httpx2.AsyncClient]
     ) -> None:
-        """``settings`` is a client with the key, address and timeouts of all of them."""
+        """``settings`` is a client whose key, address and timeouts all clients use."""
         self._settings, self._new_http_client = settings, new_http_client
         self._clients: _Clients = {}
         self._lock = threading.Lock()
@@ -40,10 +40,10 @@ class LoopClients:
 
 
 def _close_all(clients: _Clients) -> None:
-    """Close clients whose loops may run, rest or be closed; aiohttp complains of an open one."""
+    """Close clients, whether their loops run, rest or are closed; aiohttp warns about open ones."""
     here = running_loop()
     for loop, client in clients.items():
-        with suppress(RuntimeError):  # the loop was closed just now
+        with suppress(RuntimeError):  # the loop has just been closed
             if loop.is_running() and loop is not here:
                 loop.call_soon_threadsafe(_close_now, client)
             elif loop.is_closed() or here is not None:

@@ -1,8 +1,8 @@
-"""Prices of tokens, as the package genai-prices publishes them.
+"""Token prices from the package genai-prices.
 
-It brings its table with it and is never told to fetch another, so nothing here touches the network.
-The cost uses its standard prices of today. If a provider asks more for prompts beyond some 100,000
-tokens, or for what it writes to its cache, its bill is higher than the cost here.
+The package includes its table and is never asked to update it, so nothing here uses the network.
+Costs use today's standard prices. If a provider charges more for prompts beyond some 100,000
+tokens, or for writing to its cache, its bill is higher than the cost computed here.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ _LOCAL = "local:"
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a model, in US dollars per million tokens, with its source."""
+    """The price of a model in US dollars per million tokens, with its source."""
 
     input: float
     output: float
     source: str
     cached_input: float | None = None
-    """For input that the provider found in its prompt cache; None if it costs as any other."""
+    """For input found in the provider's prompt cache; None if it costs the same as other input."""
 
     def of(self, usage: Usage) -> float | None:
         """US dollars; None if calls were answered without reporting tokens."""
@@ -50,7 +50,7 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model, ``own`` before published ones; an unknown price is unknown, never 0."""
+    """Prices by model: ``own`` prices, then published ones; unknown prices are never 0."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
@@ -100,9 +100,9 @@ class PriceTable:
 
 @cache
 def _published(model: str, endpoint: str | None) -> Price | None:
-    """The price in genai-prices for an endpoint, by default OpenAI's own; None if it has none.
+    """The price in genai-prices for an endpoint (default: OpenAI's own); None if there is none.
 
-    A model that costs something a request too has none, since tokens alone do not give its cost.
+    Models that also charge per request have none, since tokens do not determine their cost.
     """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price

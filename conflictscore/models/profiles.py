@@ -1,4 +1,4 @@
-"""Profile of a model: known by its name, or set by the user in its spec."""
+"""The profile of a model: known from its name, or set by the user in its spec."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from conflictscore.models.capabilities import LENGTHS, Capabilities, JsonForm, R
 from conflictscore.models.language_model import THINKING_TOKENS, LanguageModel
 
 ReasoningEffort = Literal["low", "medium", "high"]
-"""How much a model that reasons is to reason before it replies."""
+"""How much a reasoning model should reason before it replies."""
 
 _EFFORT = "reasoning_effort"
-"""How LangChain's chat models call it."""
+"""Names of this setting in LangChain's chat models."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "temperature": ("none", "a number from 0 to 2"),
@@ -31,8 +31,8 @@ _MOST_TEMPERATURE = 2.0
 def known_profile(name: str) -> ModelProfile:
     """LangChain's profile of an OpenAI model; empty if there is none.
 
-    It is looked up without a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) or an
-    addition at either end, as in the names of deployments (``prod-gpt-5-mini``).
+    The lookup ignores a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) and additions
+    at either end, as in names of deployments (``prod-gpt-5-mini``).
     """
     bare = re.split(r"[:@]", name.lower().rpartition("/")[2])[0]
     for candidate in (name, bare, _DATED.sub("", bare)):
@@ -43,14 +43,14 @@ def known_profile(name: str) -> ModelProfile:
 
 
 def _names(bare: str, known_name: str) -> bool:
-    """Whether a name is that of a known model with additions."""
+    """Whether a name is the name of a known model with additions."""
     if known_name.startswith("gpt-"):
         return re.search(rf"(?<![a-z0-9]){re.escape(known_name)}(?![a-z0-9.])", bare) is not None
-    return bare.startswith(f"{known_name}-")  # o3 within a longer name may be anything
+    return bare.startswith(f"{known_name}-")  # o3 inside a longer name may mean anything
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """A model's spec without its options, and these: ``NAME?temperature=none&json=prompt``.
+    """A model's spec without options, and the options, as in ``NAME?temperature=none&json=prompt``.
 
     Raises:
         ConfigurationError: An option or its value is unknown.
@@ -64,13 +64,13 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
                 f"{name}: {', '.join(choices)}" for name, choices in _OPTIONS.items()
             )
             raise ConfigurationError(
-                f"unknown option {key}={setting} of a model; there are {options_help}"
+                f"unknown option {key}={setting} for a model; the options are {options_help}"
             )
     return name, options
 
 
 def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageModel:
-    """The model as a user says that it is; what its endpoint can do is then not found out."""
+    """The model as described by the user, instead of detecting what its endpoint can do."""
     style, update = RequestStyle(), dict[str, Any]()
     parameters = dict(model.parameters or {})
     if (temperature_text := options.get("temperature")) is not None:
@@ -98,7 +98,7 @@ def _number(text: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The setting of a chat model; empty if it is known to have none such."""
+    """The reasoning setting of a chat model; empty if it is known to have none."""
     profile: Mapping[str, Any] = chat.profile or {}
     efforts = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
@@ -106,7 +106,7 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 
 
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
-    """The tokens of room for reasoning that a reply gets, by the model's profile and setting."""
+    """Extra tokens for reasoning in a reply, from the model's profile and setting."""
     if (chat.profile or {}).get("reasoning_output"):
         return THINKING_TOKENS
     return min(THINKING_TOKENS, window // 2) if effort_setting else 0

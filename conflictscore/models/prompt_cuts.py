@@ -1,4 +1,4 @@
-"""Whether a server cut the prompt, as some do silently if their context is short."""
+"""Detects that a server cut the prompt, as some do silently if their context is short."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,29 +11,29 @@ from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
-"""Shorter prompts fit every server, and their counts differ most."""
+"""Shorter prompts fit every server, and token counts differ most for them."""
 _CHARS_PER_TOKEN = 5
-"""Text of any script has fewer, emoji included, so a server that reports more has read it all: our
-count of such text may be ten times that of a model whose tokenizer knows it."""
+"""No script has more characters per token, so a server that reports this many tokens read
+everything. Our own count may be ten times too high for scripts that a tokenizer knows well."""
 _LEAST_WINDOW = 256
 """No server has a shorter context window."""
 _LONGER = 2
-"""A prompt that was read this many times as long shows that the window is not the cause."""
+"""If a prompt this many times longer was read, the window is not the cause."""
 _SHARE = 0.5
-"""Tokenizers' counts of Latin text, which is what remains, differ by less than this."""
+"""Tokenizers' counts differ by less than this for Latin text, the remaining case."""
 
 
 def require_whole_prompt(
     reply: Any, messages: Sequence[BaseMessage], model: str, capabilities: Capabilities
 ) -> None:
-    """Refuse a reply whose server reports far fewer prompt tokens than were sent.
+    """Raise an error if the server reports far fewer prompt tokens than were sent.
 
-    Some servers, such as Ollama, leave out the tokens that they found in their prompt cache. So a
-    low count is no cut where it is below any context window, or where the same server has reported
-    to read much longer prompts.
+    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
+    does not mean a cut if it is below any context window, or if the same server has reported
+    reading much longer prompts.
 
     Raises:
-        ProviderError: It cut the prompt; says how to give it a longer context.
+        ProviderError: The server cut the prompt; the message says how to give it a longer context.
     """
     tokens_read = cost_of(reply).input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)

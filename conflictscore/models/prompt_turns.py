@@ -1,4 +1,4 @@
-"""Conversations for chat templates that want user and assistant by turns, and nothing else."""
+"""Conversations for chat templates that accept only alternating user and assistant turns."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ ABOUT_TURNS = re.compile(
     r"(?i)roles? must|must alternate|system (?:role|message|prompt)|first message|user role"
     r"|non.?empty|(?:not|cannot|can't) be empty|empty (?:content|message|string|text)"
 )
-"""Refusals of chat templates and providers for the order, the roles or an empty turn."""
+"""Error messages about the order of turns, their roles, or an empty turn."""
 
 
 def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessage]:
     """The same conversation as turns of user and assistant, the user's first.
 
-    Empty turns are left out, and neighbouring turns of one side become one. System messages go to
-    the top of the user's first turn, since some templates take one at most, and others none.
-    ``opening`` is the user's turn before a greeting of the assistant.
+    Empty turns are dropped, and adjacent turns of the same side are merged. System messages move to
+    the top of the user's first turn, since some templates accept at most one and others none.
+    ``opening`` is a user turn to put before a greeting by the assistant.
     """
     system = [m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip()]
     turns = _joined_turns(messages)
@@ -29,7 +29,7 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """Turns without those of the system: whether they are the assistant's, and their texts."""
+    """Turns without system messages, as (whether by the assistant, text)."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

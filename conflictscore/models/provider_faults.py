@@ -1,4 +1,4 @@
-"""The error that a provider sent: status, code and message, wherever its reply holds them."""
+"""Finds the error that a provider sent: status, code and message, anywhere in its reply."""
 
 import json
 import re
@@ -17,7 +17,7 @@ import openai
 _DEPTH = 6
 """Objects within each other that are looked into: two services, each with an object in a list."""
 _MOST_WORDS = 3
-"""The most different messages of one error that are shown."""
+"""How many different messages of one error are shown."""
 _BODY_CHARS = 20_000
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
@@ -34,51 +34,51 @@ _WORD_FIELDS = (
     "status_msg",
 )
 _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
-"""Where a service that passes a model on has the model's own words, beside a message that tells
-little, such as "Provider returned error"."""
+"""Fields in which a service that forwards a model puts the model's own words, next to a message
+that says little, such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
-"""Looked at if no field before has words; those of a model that is passed on, always."""
+"""Read if no earlier field has text; the fields of a forwarded model are always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 """Words that OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes of an account without credit."""
+"""Error codes for an account without credit."""
 UNMADE_JSON = "json_validate_failed"
-"""Groq's code for a reply that its server could not make JSON of: asking again may help."""
+"""Groq's code for a reply that its server could not turn into JSON; a retry may help."""
 OVERLOADED = 529
-"""Anthropic's own status for too many calls."""
+"""Anthropic's own status code for an overloaded server."""
 
 
 class ProviderFault(NamedTuple):
-    """A provider's error."""
+    """An error sent by a provider."""
 
     status: int | None
-    """The HTTP status, that of the body if the response itself was a 200, if one has any."""
+    """The HTTP status, or the status in the body if the response was a 200; None if unknown."""
     code: str = ""
-    """The provider's word for programs, in small letters; may be empty."""
+    """The provider's error code in lower case; may be empty."""
     words: str = ""
-    """Its message on one line; untrusted, and may quote a key."""
+    """Its message on one line, which is untrusted and may quote a key."""
     headers: Mapping[str, str] = {}
-    """Those of the response, by lower-case name."""
+    """The response's headers by lower-case name."""
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:
-    """The provider's error in a client's exception; None if there was no reply."""
+    """The provider's error inside a client's exception; None if there was no reply."""
     fault = _fault(error)
-    cause = error.__cause__  # clients wrap the errors of others
+    cause = error.__cause__  # clients wrap errors of other libraries
     return fault_of(cause) if fault is None and cause is not None else fault
 
 
 def failed_generation(error: BaseException) -> str:
-    """The reply that a provider could not make JSON of; empty if it does not send it."""
+    """The reply that a provider could not turn into JSON; empty if not included in the error."""
     body = getattr(error, "body", None)
     reply = body.get("failed_generation") if isinstance(body, Mapping) else None
     return reply if isinstance(reply, str) else ""
 
 
 def timed_out(error: BaseException) -> bool:
-    """Whether a client's exception says that there was no answer in time.
+    """Whether a client's exception means that there was no answer in time.
 
     The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
     with aiohttp's own exception as the cause.
@@ -102,7 +102,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
     request = httpx2.Request("POST", url)
-    if isinstance(body, str) and body.strip():  # a page of whatever answers there
+    if isinstance(body, str) and body.strip():  # a web page from some other server
         return openai.APIError(_ErrorWords(body).words, request, body=body)
     if not isinstance(body, Mapping):
         return None
@@ -117,9 +117,9 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 
 
 def _error_field_of(body: Mapping[str, Any]) -> Any:
-    """The part of a body that an error may stand in; of a whole completion, that of a choice.
+    """The part of a body that may hold an error; in a completion, the part of a choice.
 
-    A completion may have fields named as an error's are, so they count only without choices.
+    A completion may have fields with the names of an error's, so they count only without choices.
     """
     choices = body.get("choices")
     if body.get("error") or not choices:
@@ -147,12 +147,12 @@ def _fault(error: BaseException) -> ProviderFault | None:
 
 
 def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:
-    """Where clients keep what the provider sent."""
+    """The places where clients keep the provider's response."""
     yield getattr(error, "body", None)
     yield getattr(error, "details", None)  # Google
     if status is not None:
         yield getattr(error, "error", None)  # Ollama
-        with suppress(Exception):  # a stream that was not read
+        with suppress(Exception):  # an unread stream
             yield response.text
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
     yield from [
@@ -166,9 +166,9 @@ def _is_status(number: object) -> bool:
 
 
 class _ErrorWords:
-    """Status, code and messages in an error's body, wherever they stand in it.
+    """Status, code and messages, wherever they are in the body of an error.
 
-    Of several, the first status and the first code count: those of outer objects.
+    If there are several, the first status and code count, which are those of outer objects.
     """
 
     def __init__(self, body: Any) -> None:
@@ -193,7 +193,7 @@ class _ErrorWords:
             self._read_fields({str(name).lower(): field for name, field in part.items()}, depth)
 
     def _read_text(self, text: str, depth: int) -> None:
-        """Read a message, which may be JSON or HTML of another server."""
+        """Read a message, which may be JSON or HTML from another server."""
         if text[:1] in {"{", "["}:
             with suppress(ValueError, RecursionError):
                 return self._read(json.loads(text), depth - 1)

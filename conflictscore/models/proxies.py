@@ -1,4 +1,4 @@
-"""Which proxy of the environment carries the calls to an endpoint."""
+"""Finds the environment's proxy for calls to an endpoint."""
 
 from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
@@ -8,24 +8,24 @@ from conflictscore.errors import ConfigurationError, install_hint
 
 
 def proxy_for(url: str) -> str | None:
-    """The address of the proxy for a URL, by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+    """The proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    Proxies are looked up for the one endpoint that a client calls: a proxy that the endpoint does
-    not use must not stop it, such as a SOCKS proxy whose package is missing.
+    Proxies are looked up only for the endpoint that a client calls. A proxy that the endpoint does
+    not use, such as a SOCKS proxy whose package is missing, must not cause an error.
     """
     address = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
     if not proxy or not address.hostname:
         return None
-    names = (address.hostname, address.netloc.rpartition("@")[2])  # without its port, and with it
+    names = (address.hostname, address.netloc.rpartition("@")[2])  # without and with its port
     if any(map(proxy_bypass, names)):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def shown_proxy(url: str) -> str | None:
-    """The proxy for a URL without user and password, for messages; None if there is none."""
+    """The proxy for a URL, without user and password, for messages; None without a proxy."""
     proxy = proxy_for(url)
     if proxy is None:
         return None
@@ -34,12 +34,12 @@ def shown_proxy(url: str) -> str | None:
 
 
 def is_socks(proxy: str | None) -> bool:
-    """Whether a proxy speaks SOCKS, which only the client over httpx does."""
+    """Whether a proxy uses SOCKS, which only the httpx client supports."""
     return proxy is not None and urlsplit(proxy).scheme.startswith("socks")
 
 
 def require_socks(proxy: str | None) -> None:
-    """Raise ConfigurationError if a SOCKS proxy is set whose package is missing."""
+    """Raise ConfigurationError if a SOCKS proxy is set but its package is missing."""
     # httpx imports the package only at its first call
     if is_socks(proxy) and find_spec("socksio") is None:
         raise ConfigurationError(

@@ -1,8 +1,8 @@
-"""The text of a reply, without the reasoning and the chat template's tokens in it.
+"""The text of a reply, without reasoning and chat-template tokens.
 
-Every step reads replies through here and :mod:`~conflictscore.models.json_replies`. Only
-damage that loses nothing is undone. A reply that could be read in two ways is refused with a
-ValueError, whose message can be given back to the model.
+Every step reads replies through this module and :mod:`~conflictscore.models.json_replies`. Only
+damage without loss is repaired. An ambiguous reply raises a ValueError, whose message can be sent
+back to the model.
 """
 
 import re
@@ -16,9 +16,9 @@ INTERRUPTED_REASONING = "it was cut off while the model was still reasoning"
 _REASONING = re.compile(
     r"think|thought|reason|reflect|scratch|analy[sz]|(?<![a-z])(?:cot|plan|draft)|思"
 )
-"""Names that templates and models give to a block of reasoning, or parts of them."""
+"""Names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""A block of any other name is reasoning only at the start of a reply, and if it is closed."""
+"""A block of another name is reasoning only if it opens a reply and is closed."""
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"
@@ -27,9 +27,9 @@ _TAG = re.compile(
 )
 _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
-"""Prefixes of closing tags without a slash, such as ``<|END_THINKING|>``."""
+"""Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
-"""A closing tag behind one of these is spoken of, not used."""
+"""A closing tag after one of these is mentioned, not used."""
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
@@ -37,7 +37,7 @@ _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
 _BARE_HARMONY = re.compile(r"analysis(?=[A-Z])|(?i:assistant)?(?i:analysis|commentary)(?=\S)")
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(r"assistantfinal", re.IGNORECASE)
-"""The header of the last channel without its tokens, which some servers leave in the text."""
+"""The header of the last channel, stripped of its tokens, which some servers leave in the text."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -57,7 +57,7 @@ _ENDS = (
     "<|call|>",
     "<|end_of_solution|>",
 )
-"""Tokens of chat templates that servers leave in a reply."""
+"""Chat-template tokens that servers leave in a reply."""
 _MOST_ENDS = 4
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"
@@ -73,9 +73,9 @@ _TAGGED = re.compile(
 
 
 def reply_text(message: BaseMessage) -> str:
-    """Text of a model's reply without its reasoning; ValueError if it ended within that."""
+    """Text of a model's reply without its reasoning; ValueError if it ended while reasoning."""
     content: Any = message.content
-    if isinstance(content, list):  # the client's own reader knows no type but "text"
+    if isinstance(content, list):  # the client's own parser knows only the type "text"
         parts = [part for part in content if isinstance(part, Mapping)]
         texts = [part for part in parts if part.get("type", "text") in {"text", "output_text"}]
         if len(parts) == len(content):
@@ -84,11 +84,12 @@ def reply_text(message: BaseMessage) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """A text without the reasoning blocks and tokens of chat templates that a server left in it.
+    """A text without reasoning blocks and chat-template tokens that a server left in it.
 
-    A block has a tag such as ``<think>`` at the start of a line, and a closing one. Everything
-    before a closing tag that stands alone is reasoning too: some chat templates put the opening tag
-    into the prompt. Of OpenAI's Harmony format, the last channel that is no analysis is the reply.
+    A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
+    tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
+    the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last channel other
+    than analysis.
 
     Raises:
         ValueError: A block is not closed.
@@ -99,7 +100,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _after_bare_header(text: str) -> str:
-    """The reply behind channel headers that lost their tokens: ``analysis…assistantfinal…``."""
+    """The reply after channel headers that lost their tokens: ``analysis…assistantfinal…``."""
     bare = text.lstrip()
     if header := _FINAL_HEADER.match(bare):
         return bare[header.end() :].lstrip()
@@ -114,10 +115,10 @@ def _after_bare_header(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """A text without its blocks of reasoning; one that is left open is a ValueError.
+    """A text without its blocks of reasoning; ValueError if a block is left open.
 
-    Some chat templates put the opening tag into the prompt, so a closing tag that stands alone
-    ends a block too, unless it stands in quotation marks: then it is spoken of.
+    Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
+    block, unless it is in quotation marks and so only mentioned.
     """
     parts: list[str] = []
     start, open_name = 0, ""
@@ -142,13 +143,13 @@ def _without_blocks(text: str) -> str:
 
 
 def _start_of_words(text: str) -> int:
-    """Where a text begins, behind blanks and the first line of a fence."""
+    """Where a text begins after blanks and the first line of a code fence."""
     fence = _FIRST_FENCE.match(text)
     return fence.end() if fence else len(text) - len(text.lstrip())
 
 
 def _starts_block(tag: re.Match[str], begins: int, *, certain: bool) -> bool:
-    """Whether an opening tag starts a line; one of an uncertain name, the first of the text."""
+    """Whether an opening tag starts a line, or the whole text if its name is uncertain."""
     return tag["line"] is not None and (certain or tag.start() <= begins)
 
 
@@ -173,13 +174,13 @@ def _without_tokens(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """A text without the tags that all of it stands in, such as ``<answer>…</answer>``."""
+    """A text without tags that enclose all of it, such as ``<answer>…</answer>``."""
     match = _WRAPPER.fullmatch(text.strip())
     return match["inside"].strip() if match else text
 
 
 def unfenced(text: str) -> str:
-    """A text without a byte-order mark, and without the code fence that all of it stands in."""
+    """A text without a byte-order mark and without a code fence around all of it."""
     bare = text.lstrip("\ufeff").strip()
     first, _, rest = bare.partition("\n")
     for fence in ("```", "~~~"):
@@ -189,7 +190,7 @@ def unfenced(text: str) -> str:
 
 
 def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
-    """The values of lines ``NAME: value`` or tags ``<name>value</name>``; names in small letters.
+    """The values of lines ``NAME: value`` or tags ``<name>value</name>``, by lower-case name.
 
     Bullets, bold print and quotation marks around names and values make no difference.
 

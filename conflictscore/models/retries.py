@@ -1,4 +1,4 @@
-"""Which failures of a provider may pass, and how long to wait before the next attempt."""
+"""Which provider failures are worth a retry, and how long to wait before it."""
 
 import math
 import random
@@ -22,7 +22,7 @@ from conflictscore.models.provider_faults import (
 )
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
-"""Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
+"""Servers such as llama.cpp return a 500 if they cannot compile a schema."""
 _LOADING = re.compile(r"(?i)\bloading\b")
 """llama.cpp answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
@@ -32,21 +32,22 @@ _DOUBLINGS = 4
 
 
 class TransientError(NamedTuple):
-    """A failure of a provider that may not happen again."""
+    """A temporary failure of a provider."""
 
     kind: Literal["refused", "late", "failed"]
-    """``refused``: too many calls for it now. ``late``: no answer in time. ``failed``: the rest."""
+    """``refused``: too many calls for now; ``late``: no answer in time; ``failed``: anything
+    else."""
     again: bool
-    """Whether the provider leaves it to us to ask again."""
+    """Whether a retry is left to the caller."""
     after: float | None = None
-    """Seconds that it asks to wait; None if it does not say."""
+    """Seconds that the provider asks to wait; None if it does not say."""
 
 
 def transient_error(error: Exception) -> TransientError | None:
-    """Error of the endpoint in a client's exception.
+    """The temporary failure in a client's exception, if it is one.
 
-    None for what the same request would meet again: a refused key, an unknown model, a bad request,
-    an account without credit, a body that is no completion.
+    None for failures that the same request would meet again: a refused key, an unknown model, a bad
+    request, an account without credit, a body that is not a completion.
     """
     if timed_out(error):
         return TransientError("late", again=True)
@@ -57,7 +58,7 @@ def transient_error(error: Exception) -> TransientError | None:
         return None
     again = fault.headers.get("x-should-retry") != "false"
     after = _asked_wait(fault.headers)
-    # a 503 without a time to wait is a server that fails, not one that is full
+    # a 503 without a time to wait means a failing server, not a full one
     for_now = fault.status == HTTPStatus.SERVICE_UNAVAILABLE and (
         after or _LOADING.search(fault.words)
     )
@@ -72,10 +73,10 @@ def transient_error(error: Exception) -> TransientError | None:
 
 
 def _is_lasting(fault: ProviderFault, status: int) -> bool:
-    """Whether a failure whose status is one that passes is of a kind that does not.
+    """Whether a failure is permanent although its status suggests a temporary one.
 
-    An account without credit is refused with a 429. A server that cannot compile the schema, or
-    whose chat template takes no such turns, fails with a 500.
+    An account without credit gets a 429. A server that cannot compile the schema, or whose chat
+    template rejects the turns, returns a 500.
     """
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return fault.code in NO_CREDIT
@@ -86,10 +87,10 @@ def _is_lasting(fault: ProviderFault, status: int) -> bool:
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """Seconds from now, of a header in milliseconds, in seconds or as a date; at least .1.
+    """Seconds to wait by a header in milliseconds, in seconds or as a date; at least .1.
 
-    None if the provider names no time, or none that is to come: a wait of 0 would make a loop of a
-    refusal that lasts.
+    None if the provider names no time, or a time in the past, since a wait of 0 would turn a
+    lasting refusal into a busy loop.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
@@ -106,7 +107,7 @@ def _seconds(text: str) -> float:
         return float(text)
     except ValueError:
         date = parsedate_to_datetime(text)
-    if date.tzinfo is None:  # RFC 9110 knows no other time
+    if date.tzinfo is None:  # RFC 9110 allows no other time zone
         date = date.replace(tzinfo=UTC)
     return (date - datetime.now(UTC)).total_seconds()
 
@@ -115,18 +116,17 @@ def _seconds(text: str) -> float:
 class Retries:
     """The waits between the attempts at one call: doubled each time, with jitter.
 
-    A failed or timed-out call is attempted at most ``attempts`` times. One that the provider
-    refuses for now (429) is made again for as long as the patience lasts, however often that is, so
-    that a minute of refusals loses nothing: refusals are cheap, and the endpoint's window keeps
-    them few. Nothing waits for a provider that asks for more than the patience.
+    A failed or timed-out call is attempted at most ``attempts`` times. A call that is refused for
+    now (429) is retried for as long as ``patience`` lasts, with any number of attempts, so that a
+    minute of refusals loses nothing: refusals are cheap, and the endpoint's limit keeps them few.
+    If a provider asks to wait for longer than ``patience``, the call fails at once.
     """
 
     attempts: int = 5
-    """The most attempts at a call that fails or is not answered, and the least at one that is
-    refused, which may have stood in line for long between them."""
+    """Most attempts at a call that fails or times out, and least attempts at a refused call, which
+    may have been queued for long between attempts."""
     patience: float = 180.0
-    """Seconds after the first attempt at which a refused call, or one that got no answer in time,
-    is not made again."""
+    """Seconds after the first attempt from which a refused or timed-out call is not retried."""
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Seconds before the next attempt; None to give up.

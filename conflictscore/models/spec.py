@@ -1,4 +1,4 @@
-"""From a spec string such as ``openai:gpt-4.1-mini`` or ``local`` to a :class:`LanguageModel`."""
+"""Opens a :class:`LanguageModel` from a spec such as ``openai:gpt-4.1-mini`` or ``local``."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ _REMOTE_CALLS = 16
 
 
 def default_spec() -> str:
-    """The model used if none is named: OpenAI's if its key is set, otherwise the local one."""
+    """The default model: OpenAI's if its key is set, otherwise the local one."""
     return f"openai:{OPENAI_DEFAULT}" if os.environ.get("OPENAI_API_KEY") else "local"
 
 
@@ -60,18 +60,18 @@ def open_model(
             other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
             provider's package); ``local`` for the embedded model, ``local:NAME`` for one of
             ``conflictscore model list``, ``local:/path/to/any.gguf`` for your own file. The
-            embedded model is fetched on first use. Options after a question mark override what is
-            known of the model: ``temperature=none`` or a number, ``json=`` one of ``json_schema``,
-            ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
+            embedded model is downloaded on first use. Options after a question mark override what
+            is known about the model: ``temperature=none`` or a number, ``json=`` one of
+            ``json_schema``, ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
             ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
         base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
             ``OPENAI_API_KEY``.
         context_window: Tokens of prompt and reply together; by default the model's own, or 8192.
-        cache: Stores replies.
-        max_calls: The most calls in flight at an endpoint; by default 16, and always 1 for the
-            embedded model.
-        reasoning_effort: Ignored for models known to have no such setting. None leaves it to the
-            provider.
+        cache: Where replies are stored.
+        max_calls: Most calls in flight to an endpoint; by default 16, and always 1 for the embedded
+            model.
+        reasoning_effort: How much to reason; ignored for models known to have no such setting. None
+            leaves it to the provider.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -86,7 +86,7 @@ def open_model(
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
-            raise ConfigurationError("base_url needs a model of that endpoint; local has none")
+            raise ConfigurationError("base_url needs a model at that endpoint; local is not one")
         model = _open_local(name, context_window)
     elif provider == "openai" or not name or url:
         name = name if provider == "openai" else qualified_name
@@ -100,7 +100,7 @@ def open_model(
 
 
 class _Settings(TypedDict):
-    """The settings of :func:`open_model` that :func:`from_chat_model` takes as they are."""
+    """The settings of :func:`open_model` that :func:`from_chat_model` passes through."""
 
     context_window: int | None
     max_calls: int | None
@@ -108,7 +108,7 @@ class _Settings(TypedDict):
 
 
 def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
-    """A model of any provider that LangChain knows, at temperature 0 if it has one."""
+    """A model of any provider that LangChain knows, at temperature 0 if it accepts one."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
         raise ConfigurationError(_unknown(spec))
@@ -128,12 +128,12 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
     except Exception as error:  # noqa: BLE001 - each provider raises its own
         if str(error).startswith("Unsupported provider"):
             raise ConfigurationError(_unknown(spec)) from None
-        # a client's own words may hold a key
+        # the client's own message may contain a key
         raise ConfigurationError(
             f"{spec} cannot be set up ({type(error).__name__}); is the provider's key set, such as"
             f" {provider.upper()}_API_KEY?"
         ) from None
-    if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
+    if "num_ctx" in type(chat).model_fields:  # Ollama silently cuts longer prompts
         window = settings["context_window"] or _known_window(chat)
         chat = chat.model_copy(update={"num_ctx": window})
     return from_chat_model(chat, **settings)
@@ -142,8 +142,8 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
 def _unknown(spec: str) -> str:
     return (
         f"unknown model {spec!r}; write openai:NAME, local, local:NAME, local:/path/to/file.gguf,"
-        " PROVIDER:NAME of a provider that LangChain has a package for, or NAME with base_url for"
-        " an OpenAI-compatible endpoint"
+        " PROVIDER:NAME for a provider with a LangChain package, or NAME with "
+        "base_url for an OpenAI-compatible endpoint"
     )
 
 
@@ -155,22 +155,24 @@ def from_chat_model(
     max_calls: int | None = None,
     reasoning_effort: ReasoningEffort | None = None,
 ) -> LanguageModel:
-    """Take any LangChain chat model as it is; the settings are those of :func:`open_model`.
+    """Wrap any LangChain chat model; the settings are those of :func:`open_model`.
 
-    Its calls are scheduled like all others, but for the retries, which stay its client's own. Its
-    verdicts are cached only if its settings are plain JSON: nothing else tells two models apart.
+    Its calls are scheduled like all others, but retries are left to its client. Its verdicts are
+    cached only if its settings are plain JSON, since nothing else distinguishes two models.
     """
     effort_setting = told_effort(chat, reasoning_effort)
     if effort_setting:
         chat = chat.model_copy(update=effort_setting)
     settings = {**chat._identifying_params, **effort_setting}
-    # Ollama's client has its name in a field alone
+    # Ollama's client keeps its name only in a field
     names = [settings.get("model"), settings.get("model_name"), getattr(chat, "model", None)]
     name = next(
         (candidate for candidate in names if candidate and isinstance(candidate, str)),
         chat._llm_type,
     )
-    client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
+    client = getattr(
+        chat, "root_async_client", None
+    )  # this attribute has the address; the settings do not
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
         chat=chat,
@@ -185,26 +187,26 @@ def from_chat_model(
 
 
 def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> None:
-    """Raise ConfigurationError if none of the models takes the reasoning effort."""
+    """Raise ConfigurationError if none of the models accepts the reasoning effort."""
     if effort and not any(getattr(m.chat, "reasoning_effort", None) == effort for m in models):
         names = " and ".join(dict.fromkeys(model.name for model in models))
         raise ConfigurationError(
-            f"no reasoning effort {effort!r} can be set for {names}; leave reasoning_effort out, or"
-            " name a model that takes it"
+            f"no reasoning effort {effort!r} can be set for {names}; omit "
+            "reasoning_effort, or use a model that accepts it"
         )
 
 
 def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
-    """A model of OpenAI or of the compatible endpoint at an address.
+    """A model of OpenAI, or of a compatible endpoint at an address.
 
-    It is asked at temperature 0, and counts as deterministic then, unless its profile says that it
-    takes no temperature, or none while it reasons. A model of another endpoint keeps its bare name,
-    since ``openai:`` would promise OpenAI's own.
+    It is called at temperature 0 and then counts as deterministic, unless its profile says that it
+    accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
+    name, since ``openai:`` would suggest OpenAI's own model.
     """
     url = base_url or _OPENAI_URL
     key = _endpoint_key(name, base_url)
     chat = EndpointChat.over(
-        # clients of its own: those that LangChain shares outlive the event loop they are bound to
+        # its own clients, since the clients that LangChain shares outlive their event loop
         http_clients(url),
         model=name,
         api_key=SecretStr(key or "none"),
@@ -214,7 +216,7 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
     )
     profile: Mapping[str, Any] = chat.profile or {}
     effort_setting = told_effort(chat, settings["reasoning_effort"])
-    # what takes a temperature while it does not reason takes none while it does
+    # such a model accepts a temperature only while it does not reason
     steady = bool(profile.get("temperature", True)) and not (effort_setting and profile)
     chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
     return replace(
@@ -228,10 +230,10 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
 
 
 def _endpoint_key(name: str, base_url: str | None) -> str:
-    """The key for an endpoint, which may be empty for one of your own; checks the address too.
+    """The key for an endpoint, which may be empty for private endpoints; checks the address too.
 
     Raises:
-        ConfigurationError: The key or the address cannot be one, or OpenAI's key is missing.
+        ConfigurationError: The key or the address is invalid, or OpenAI's key is missing.
     """
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -243,7 +245,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use the model local"
         )
     if base_url and not re.match(r"https?://[^/\s\[\]?#]", base_url):
-        # the address is not shown: there may be a password in it
+        # the address is not shown, since it may contain a password
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
@@ -251,10 +253,11 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    """The embedded model, or a ``.gguf`` file, on a server of this process; fetched if need be.
+    """The embedded model or a ``.gguf`` file, on a server of this process; downloaded if missing.
 
-    The digest of its weights is part of its identity, so that verdicts are cached by the weights
-    and not by a name or path. It has one place: more calls at once are no faster on a few cores.
+    The digest of its weights is part of its identity, so that verdicts are cached by weights rather
+    than by name or path. It takes one call at a time, since parallel calls are not faster on a few
+    cores.
     """
     from conflictscore.models.local import resolve
     from conflictscore.models.local.server import CONTEXT_WINDOW, shared_server
@@ -269,7 +272,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         path, digest = fetched(weights) or fetch_with_bar(weights), weights.sha256
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     chat = EndpointChat.over(
-        # a proxy from the environment must not see calls to this very process
+        # a proxy from the environment must not see calls to this process
         http_clients(server.base_url, use_proxy=False),
         model=server.model,
         api_key=SecretStr(server.api_key),

@@ -1,4 +1,4 @@
-"""Costs of model calls: of one step, and of the replies that are stored."""
+"""Costs of model calls: of a step, and of stored replies."""
 
 import logging
 import threading
@@ -18,25 +18,25 @@ _log = logging.getLogger(__name__)
 KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
-"""Called for each call that a cache answered here, with the model and what it had cost."""
+"""Called for each cached reply in this context, with the model and the original cost."""
 _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", default=None)
 """The cost of this task's calls since the last value was stored."""
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
-"""A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
+"""A larger number is not a valid count: JSON readers lose digits, and databases cannot sum it."""
 
 
 def whole_tokens(count: Any) -> int:
-    """A count of tokens that a provider reports; 0, as if it were not told, if it is no count."""
+    """A token count reported by a provider; 0, as if missing, if it is not a count."""
     is_count = isinstance(count, int) and not isinstance(count, bool)
     return int(count) if is_count and 0 <= count <= _MOST else 0
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """Tokens that a provider reports, in OpenAI's or LangChain's form, as far as they can be true.
+    """Plausible token counts reported by a provider, in OpenAI's or LangChain's form.
 
-    A value that is no whole number from 0 is unknown, which the log says once for each model. None
-    if the tokens of the prompt or of the reply are unknown.
+    A value that is not a non-negative integer counts as unknown, which is logged once per model.
+    None if the tokens of the prompt or of the reply are unknown.
     """
     if usage is None:
         return None
@@ -68,24 +68,24 @@ def _count(number: object) -> int | None:
 @cache
 def _warn_once(model: str) -> None:
     _log.warning(
-        "%s reports token counts that are not whole numbers from 0; they count as unknown", model
+        "%s reports token counts that are not non-negative integers; they count as unknown", model
     )
 
 
 class UsageMeter(BaseCallbackHandler):
-    """Adds up the calls it is passed to, with their tokens as the provider reports them."""
+    """A callback that counts calls and adds up the tokens that the provider reports."""
 
     run_inline = True
-    """LangChain hands everything else to a worker thread, dozens of times a call."""
+    """Without this LangChain would use a worker thread, dozens of times per call."""
 
     def __init__(self) -> None:
         self.usage = Usage()
-        self._lock = threading.Lock()  # LangChain calls back from several threads at once
+        self._lock = threading.Lock()  # LangChain invokes callbacks from several threads at once
 
     def cached(self, cost: Usage | None, model: str = "") -> None:
-        """Count a call that a cache answered, with what it had cost, if that is known.
+        """Count a call answered from a cache, with its original cost if known.
 
-        ``model`` had answered; it is empty where none was called.
+        ``model`` is the model that had answered; empty if none was called.
         """
         usage = Usage(cached_calls=1) if cost is None else cost.kept()
         self.count(usage)
@@ -93,19 +93,19 @@ class UsageMeter(BaseCallbackHandler):
             count_call(model, usage)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count a call that was answered."""
+        """Count an answered call."""
         generation = response.generations[0][0] if response.generations[0] else None
         message = generation.message if isinstance(generation, ChatGeneration) else None
         self.count(cost_of(message))
 
     def count(self, usage: Usage) -> None:
-        """Count what a call cost."""
+        """Add the cost of a call."""
         with self._lock:
             self.usage += usage
 
 
 def cost_of(message: Any) -> Usage:
-    """Usage of the call that this message answered; it may be the ``raw`` part of a result."""
+    """The usage of the call behind this message, which may be the ``raw`` part of a result."""
     message = message["raw"] if isinstance(message, Mapping) else message
     usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
     tokens: Mapping[str, Any] = usage_metadata or {}
@@ -124,10 +124,10 @@ def cost_of(message: Any) -> Usage:
 
 
 def served_by(reply: Any) -> dict[str, Any]:
-    """The field to store with a reply: the model that the provider says has answered.
+    """The field to store with a reply: the model that answered, according to the provider.
 
-    ``fingerprint`` tells builds of one model apart, where the provider gives one. Empty where it
-    says neither.
+    ``fingerprint`` distinguishes builds of a model, if the provider sends one. Empty if it sends
+    neither.
     """
     about = reply.response_metadata if isinstance(reply, AIMessage) else {}
     reported_fields = {
@@ -139,19 +139,19 @@ def served_by(reply: Any) -> dict[str, Any]:
 
 
 def begin_cost() -> None:
-    """Leave out the calls so far, which may be of whoever started this task."""
+    """Ignore calls so far, which may belong to the task's creator."""
     _UNSTORED.set(None)
 
 
 def add_cost(reply: Any) -> None:
-    """Add the cost of the call that gave a reply."""
+    """Add the cost of the call that produced a reply."""
     _UNSTORED.set((_UNSTORED.get() or Usage()) + cost_of(reply))
 
 
 def take_cost() -> dict[str, Any]:
-    """The field to store with a value: the cost of the calls since the last one was stored.
+    """The field to store with a value: the cost of calls since the last value was stored.
 
-    If one call gave several values, the first carries its whole cost.
+    If one call produced several values, the first carries its whole cost.
     """
     cost = _UNSTORED.get()
     if cost is None:
@@ -161,7 +161,7 @@ def take_cost() -> dict[str, Any]:
 
 
 def stored_cost(stored_reply: dict[str, Any]) -> Usage | None:
-    """Take the cost out of a stored value; None where an earlier version stored it without."""
+    """Take the cost out of a stored value; None if an earlier version stored it without cost."""
     try:
         return Usage.model_validate(stored_reply.pop("cost", None))
     except ValidationError:

@@ -1,7 +1,7 @@
-"""The nouns: documents, claims, labels, reports, answers, attempts, changes and runs.
+"""Records: documents, claims, labels, reports, answers, attempts, changes and runs.
 
-Everything here is immutable, typed and turns into plain JSON and back without loss
-(``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
+All records are immutable and typed, convert to plain JSON and back without loss
+(``model_dump(mode="json")`` / ``model_validate``), and do no I/O.
 """
 
 from conflictscore.choices import CONFLICT as CONFLICT

@@ -13,71 +13,75 @@ _Document = Annotated[int, Field(ge=1)]
 
 
 class Ground(StrEnum):
-    """Why one side of a dispute is right, other than that more documents say so."""
+    """Why one side of a dispute is right, apart from having more documents."""
 
-    PRIMARY = "primary"  # its documents are primary records, or the authority on the matter
-    NEWER = "newer"  # its documents are newer, and the question asks for what is current
-    EXPLAINS = "explains"  # one of its documents explains how the other side's statement came about
+    PRIMARY = "primary"  # its documents are primary records or the authority on the matter
+    NEWER = "newer"  # its documents are newer, and the question asks for the current state
+    EXPLAINS = "explains"  # one of its documents explains how the other side's statement arose
     SUPERSEDES = "supersedes"  # one of its documents says that it corrects or replaces the other
-    SPECIFIC = "specific"  # its documents give the particulars, and the others speak loosely
+    SPECIFIC = "specific"  # its documents are specific, and the others are vague
 
 
 class Relation(StrEnum):
-    """How the answer of a document is related to a claim of an answer."""
+    """How the answer of a document relates to a claim."""
 
-    SAME = "same"  # the answer says it already, in these words or others
-    RIVAL = "rival"  # another answer to the claim's own question about the claim's own thing
-    ANOTHER_THING = "another thing"  # entity, time, version, place, event or predicate: no rival
-    NOTHING = "nothing"  # it does not bear on the claim, or nobody can tell
+    SAME = "same"  # the answer already says this, in the same or other words
+    RIVAL = "rival"  # a different answer to the claim's question about the same thing
+    ANOTHER_THING = (
+        "another thing"  # about another entity, time, version, place, event or predicate
+    )
+    NOTHING = "nothing"  # it has no bearing on the claim, or that is unclear
 
 
 class LookOutcome(StrEnum):
     """How a second look ended."""
 
-    VOTE = "vote"  # the documents' vote settled it
-    WEIGHED = "weighed"  # a ground settled it
-    DATE = "date"  # the documents' dates settled it
-    TOLD = "told"  # nothing settles it, and the passage tells both sides
-    UNSETTLED = "unsettled"  # nothing settles it, and the passage stays
-    DISSENTER = "dissenter"  # a single document disagrees
-    EXPLAINED = "explained"  # other things of this name are told apart in the passage
-    ANOTHER_THING = "another thing"  # all that seems to contradict it speaks of another thing
-    TOLD_ALREADY = "told already"  # the answer itself says all that seems to contradict it
-    NO_RIVAL = "no rival"  # no document gives another answer that it supports
-    REFUTED = "refuted"  # documents contradict it, and none says what is so instead
-    NO_QUESTION = "no question"  # the question that it answers could not be told, so none was asked
-    ASSERTS_NOTHING = "asserts nothing"  # it declines, greets or asks, and claims nothing
+    VOTE = "vote"  # settled by the documents' vote
+    WEIGHED = "weighed"  # settled by a ground
+    DATE = "date"  # settled by the documents' dates
+    TOLD = "told"  # unsettled: the passage gives both sides
+    UNSETTLED = "unsettled"  # unsettled: the passage stays as it is
+    DISSENTER = "dissenter"  # only one document disagrees
+    EXPLAINED = "explained"  # the passage distinguishes several things of this name
+    ANOTHER_THING = "another thing"  # everything that seems to contradict it is about another thing
+    TOLD_ALREADY = (
+        "told already"  # the answer itself already says everything that seems to contradict it
+    )
+    NO_RIVAL = "no rival"  # no document supports another answer that it gives
+    REFUTED = "refuted"  # documents contradict it, but none gives another answer
+    NO_QUESTION = "no question"  # its question could not be determined, so no document was asked
+    ASSERTS_NOTHING = "asserts nothing"  # it declines, greets or asks, without claiming anything
 
 
 class RelatedAnswer(Record):
-    """An answer of documents, asked alone, that is no rival of the claim."""
+    """An answer that documents gave when asked alone and that is not a rival of the claim."""
 
     statement: str
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """Words of one of these documents for the other thing; empty where none tell it apart."""
+    """How one of these documents calls the other thing; empty if nothing distinguishes it."""
     evidence: ClaimEvidence | None = None
-    """Its labels, where the passage names it."""
+    """Its labels, if the passage mentions it."""
 
 
 class Candidate(Record):
-    """One of the statements that compete for a passage; the first is the answer's own claim."""
+    """A statement that competes for a passage; the first is the answer's own claim."""
 
     evidence: ClaimEvidence
     """The statement with its labels against every document."""
     given_by: tuple[_Document, ...] = ()
-    """Documents that gave it when each was asked alone; for the opposite of a yes or no those that
-    contradict the claim; none for the answer's own claim."""
+    """Documents that gave it when asked alone. For the negation of a yes-or-no claim, the documents
+    that contradict the claim. Empty for the answer's own claim."""
     votes: tuple[_Document, ...] = ()
-    """Documents that support it and none of the others."""
+    """Documents that support it and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
-    """Independent documents among the votes: near-copies and, where they count once, the documents
-    of a domain are one."""
+    """Number of independent documents among the votes: near-copies count once and, if so
+    configured, so do documents of a domain."""
     worth: Annotated[float, Field(ge=0)] = 0.0
-    """The sum of the witnesses' weights; equal to ``witnesses`` where all count alike."""
+    """The sum of the witnesses' weights; equals ``witnesses`` if all count alike."""
     against: Annotated[float, Field(ge=0)] = 0.0
-    """The same for the documents that contradict it."""
+    """The sum of weights of independent documents that contradict it."""
 
     @property
     def statement(self) -> str:
@@ -86,7 +90,7 @@ class Candidate(Record):
 
 
 class DroppedReply(Record):
-    """A reply of a document asked alone that became no candidate."""
+    """A document's reply that did not become a candidate."""
 
     document: _Document
     reply: str = ""
@@ -94,24 +98,24 @@ class DroppedReply(Record):
 
 
 class Ruling(Record):
-    """The judge's verdict on two sides, shown in one order."""
+    """The judge's verdict on two sides shown in a particular order."""
 
     shown: tuple[_Index, _Index]  # the candidates, in the order in which the judge saw them
-    chosen: _Index | None = None  # the candidate it chose; None where it chose neither
+    chosen: _Index | None = None  # the candidate that it chose; None if it chose neither
     ground: Ground | None = None
-    """None where it named none, number alone, or one that does not apply to the question."""
+    """None if it named none, ``number`` alone, or a ground that does not apply to the question."""
     reason: str | None = None
-    error: str | None = None  # why there is no verdict
+    error: str | None = None  # why there is no verdict, if so
 
 
 class Weighing(Record):
-    """Two sides that counting leaves open, compared by what their evidence is."""
+    """Two sides that the count leaves open, compared by the quality of their evidence."""
 
     sides: tuple[_Index, _Index]
-    rulings: tuple[Ruling, ...] = ()  # one for each order; none where the documents' dates decided
-    by_date: bool = False  # whether the dates of the documents decided alone
+    rulings: tuple[Ruling, ...] = ()  # one for each order; empty if the documents' dates decided
+    by_date: bool = False  # whether the documents' dates alone decided
     chosen: _Index | None = None
-    """The candidate that both orders chose on a ground; None where nothing decides."""
+    """The candidate that both orders chose on a ground; None if undecided."""
     ground: Ground | None = None
 
 
@@ -119,27 +123,29 @@ class SecondLook(Record):
     """A second look at one disputed claim."""
 
     question: str
-    """Question that the documents were asked."""
+    """The question that the documents were asked."""
     candidates: tuple[Candidate, ...]
     """The answer's own claim, then its rivals."""
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Answers of documents that are no rivals: the same, of another thing, or not to the point."""
+    """Answers of documents that are not rivals: the same answer, about another thing, or beside the
+    point."""
     thing: str = ""
-    """Words of a document or the answer for the claim's own thing, where others have its name."""
+    """How a document or the answer calls the claim's own thing, if other things have the same
+    name."""
     outcome: LookOutcome | None = None
-    """None in runs of versions that did not record it."""
+    """None in runs of older versions, which did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date"] | None = None
-    """Ground of the decision; None where nothing decided."""
+    """The ground of the decision; None if undecided."""
     rival: Annotated[int, Field(ge=1)] | None = None
-    """The candidate that the claim was finally compared with; None if no rival counted."""
+    """The candidate with which the claim was finally compared; None if no rival counted."""
     why: str = ""
     """The decision in one sentence."""
 
     def told(self) -> tuple[str, ...]:
-        """The story of the look, a line each: who stands for what, what was weighed, and why."""
+        """A line-by-line account of the look: who supports what, what was weighed, and why."""
         lines = []
         for place, candidate in enumerate(self.candidates):
             whose = "the answer" if place == 0 else _documents(candidate.given_by, "asked alone")
@@ -148,8 +154,8 @@ class SecondLook(Record):
             lines.append(f"“{candidate.statement}” (from {whose}): {votes}")
         lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
         lines += [
-            f"document {dropped_reply.document}, asked alone, does not count: {dropped_reply.why}"
-            + (f" (“{dropped_reply.reply}”)" if dropped_reply.reply else "")
+            f"document {dropped_reply.document}, asked alone, does not count: "
+            f"{dropped_reply.why}" + (f" (“{dropped_reply.reply}”)" if dropped_reply.reply else "")
             for dropped_reply in self.dropped
         ]
         lines += map(_related, self.related)
@@ -162,12 +168,12 @@ class SecondLook(Record):
 
     @property
     def tells_several(self) -> bool:
-        """Whether the passage tells several answers: a dispute, or several things of one name."""
+        """Whether the passage gives several answers: a dispute, or several things of one name."""
         return self.decision in ("hedge", "explain")
 
     @property
     def sides(self) -> tuple[ClaimEvidence, ...]:
-        """The answers that a passage tells in a hedge or an explanation, the claim's own first."""
+        """The answers that a passage gives in a hedge or an explanation, the claim's own first."""
         own = self.candidates[0].evidence
         if self.decision == "explain":
             return (
@@ -209,75 +215,76 @@ class RevisionAction(StrEnum):
 
     KEEP = "keep"
     REPLACE = "replace"
-    HEDGE = "hedge"  # the passage says that the sources disagree, and who says what
-    EXPLAIN = "explain"  # the passage tells apart several things of one name
+    HEDGE = "hedge"  # the passage says that sources disagree, and which source says what
+    EXPLAIN = "explain"  # the passage distinguishes several things of one name
     REMOVE = "remove"
 
 
 class Change(Record):
-    """A second look at one passage of an answer, or at the whole of it.
+    """A second look at a passage of an answer, or at the whole answer.
 
-    ``Run.changes`` has one for every passage that was looked at, whether it was written in place or
-    anew as in the paper, and whether the change was accepted, refused, or never made (``keep``).
+    ``Run.changes`` has one for every passage that got a second look, whether it was edited in place
+    or the answer was rewritten as in the paper, and whether the change was accepted, refused, or
+    not made (``keep``).
     """
 
     round: Annotated[int, Field(ge=1)]
-    """The round of correction, from 1. It begins with the answer of the round before."""
+    """The round of correction, from 1; it starts from the answer of the previous round."""
     start: Annotated[int, Field(ge=0)]
     """Offset of the passage's first character in the answer before this round."""
     end: Annotated[int, Field(ge=0)]
     """Offset after its last character."""
     before: str
     after: str
-    """The text in its place, as it was proposed; empty for ``remove``."""
+    """The proposed replacement; empty for ``remove``."""
     action: RevisionAction
     whole: bool = False
     """Whether the passage is the whole answer."""
     claims: tuple[ClaimEvidence, ...] = ()
-    """The disputed claims that it is about, with the evidence that was shown."""
+    """The disputed claims in the passage, with the evidence that was shown."""
     looks: tuple[SecondLook, ...] = ()
-    """The second look at each of these claims: its rivals, their votes, and what was weighed; none
-    where the answer was written anew."""
+    """The second look at each of these claims: its rivals, their votes, and what was weighed; empty
+    if the whole answer was rewritten."""
     new_claims: tuple[str, ...] = ()
-    """Claims of the new passage; empty where the whole answer was taken apart instead."""
+    """Claims of the new passage; empty if the whole answer was decomposed instead."""
     reason: str | None = None
-    """The model's reason; None where it gave none."""
+    """The model's reason; None if it gave none."""
     accepted: bool = True
-    """Whether it holds. A change that was refused left the passage as it was."""
+    """Whether the change was accepted; a refused change left the passage unchanged."""
     note: str | None = None
-    """Why it was refused, or why there is none."""
+    """Why the change was refused, or why there is none."""
     balance_before: tuple[float, ...] | None = None
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
-    None where no guard compared."""
+    None if there was no guard."""
     balance_after: tuple[float, ...] | None = None
 
     @classmethod
     def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **fields: Any) -> Self:
-        """A look that leaves a passage as it is."""
+        """A second look that leaves a passage unchanged."""
         fields |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
         return cls(start=start, end=start + len(passage), claims=tuple(claims), **fields)
 
     @property
     def differs(self) -> bool:
-        """Whether the new text says another thing than the passage."""
+        """Whether the new text differs from the passage."""
         return differs(self.before, self.after)
 
     @property
     def applied(self) -> bool:
-        """Whether it changed the answer."""
+        """Whether it changed the answer's text."""
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:
-        """The story of its second looks, a line each, and why it was refused, if it was."""
+        """A line-by-line account of its second looks, and why it was refused, if so."""
         lines = [line for look in self.looks for line in look.told()]
         refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
         return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the passage makes a claim of the answer before this round."""
+        """Whether the passage contains a claim of the answer before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end
 
 
 def differs(before: str, after: str) -> bool:
-    """Whether two answers differ by more than white space and case."""
+    """Whether two texts differ by more than white space and case."""
     return before != after and before.casefold().split() != after.casefold().split()

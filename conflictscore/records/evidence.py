@@ -17,10 +17,10 @@ _TEXTLESS = frozenset({int, float, bool, type(None)})
 
 
 def encodable(value: Any) -> Any:
-    """Plain JSON that UTF-8 can hold: each lone surrogate in its texts becomes U+FFFD.
+    """Plain JSON that UTF-8 can encode: each lone surrogate becomes U+FFFD.
 
-    JSON can spell half of a surrogate pair, and models and pages do. No file, database or terminal
-    accepts one.
+    JSON can escape half of a surrogate pair, and models and pages do so. No file, database or
+    terminal accepts that.
     """
     if type(value) in _TEXTLESS:
         return value
@@ -40,7 +40,7 @@ def encodable(value: Any) -> Any:
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
-    """The first invalid field, dotted, and why; the input itself is left out.
+    """The first invalid field as a dotted path, and the reason, without quoting the input.
 
     The field is empty if the data as a whole is invalid.
     """
@@ -62,7 +62,7 @@ class Record(BaseModel):
                 fields[name] = encodable(field)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for graph state, caches and logs."""
+        """The record as plain data for graph state, caches and logs."""
         return self.model_dump(mode="json")
 
 
@@ -74,10 +74,10 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class Label(StrEnum):
     """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
 
-    SUPPORTS = "SUPPORTS"  # the document supports the claim, or one part of a hedged one
+    SUPPORTS = "SUPPORTS"  # the document supports the claim, or one part of a hedged claim
     CONTRADICTS = "CONTRADICTS"  # the document says something incompatible with the claim
     IRRELEVANT = "IRRELEVANT"  # the document neither supports nor contradicts the claim
-    UNLABELLED = "UNLABELLED"  # there is no verdict; the pair counts in no score
+    UNLABELLED = "UNLABELLED"  # there is no verdict; the pair enters no score
 
 
 class Document(Record):
@@ -91,11 +91,11 @@ class Document(Record):
     metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """Further facts from the retriever, such as a publication date."""
     duplicate_of: _Number | None = None
-    """Number of the first document with nearly this text; None where that is this one."""
+    """Number of the first document with nearly the same text; None if it is this document."""
 
     @property
     def site(self) -> str:
-        """Where it came from, in short: the host without ``www.``, or a file's path as it is."""
+        """The source in short: the host without ``www.``, or the path of a file."""
         try:
             parts = urlsplit(self.url)
             host = parts.hostname if parts.scheme in ("http", "https") else None
@@ -110,8 +110,7 @@ class Claim(Record):
     number: _Number
     text: str
     passage: tuple[int, int] | None = None
-    """Offsets in the answer of the first character that makes the claim, and after the last; None
-    where it was not looked for, or not found."""
+    """Start and end offset of the claim in the answer; None if not searched for or not found."""
 
 
 class EvidenceLabel(Record):
@@ -121,41 +120,41 @@ class EvidenceLabel(Record):
     document: _Number
     label: Label
     snippet: str | None = None
-    """The passage that decided, quoted by the judge; None where the judge quotes nothing."""
+    """The decisive passage as quoted by the judge; None if the judge does not quote."""
     snippet_found: bool | None = None
-    """Whether the document contains the snippet, white space and case folded; of a snippet that
-    leaves something out, all its parts in order."""
+    """Whether the document contains the snippet, ignoring white space and case. For a snippet with
+    omissions, all its parts must occur in order."""
     passage: str | None = None
-    """Passage of the document to show as its evidence, in its own words: the snippet if the
-    document contains it, else the sentences nearest to the claim."""
+    """Passage of the document to show as evidence: the snippet if the document contains it,
+    otherwise the sentences nearest to the claim."""
     reasoning: str | None = None
     score: _Share | None = None
-    """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
+    """Probability in [0, 1] that the judge gives its label; None if it gives none."""
     probabilities: Annotated[
         dict[Label, _Share] | None, Field(exclude_if=lambda shares: shares is None)
     ] = None
-    """Probability in [0, 1] of each label, where the judge gives them."""
+    """Probability in [0, 1] of each label, if the judge gives them."""
     error: str | None = None
-    """Why there is no label, for people; set exactly when ``label`` is UNLABELLED."""
+    """Why there is no label, in words; set exactly if ``label`` is UNLABELLED."""
     failure: FailureKind | None = None
-    """The kind of ``error``, for code; set with it, by default ``failed``."""
+    """The kind of ``error``, for code; set together with it, by default ``failed``."""
     document_cut: bool = False
     """Whether the judge saw only parts of the document, those nearest to the claim, for want of
     room."""
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None
-    """Which stage of a cascade decided: a labeler's name; None without a cascade."""
+    """The stage of a cascade that decided, as a labeler's name; None without a cascade."""
 
     @property
     def p_supports(self) -> float | None:
-        """Probability in [0, 1] of SUPPORTS; None where the judge gives none."""
+        """Probability in [0, 1] of SUPPORTS; None if the judge gives none."""
         return None if self.probabilities is None else self.probabilities.get(Label.SUPPORTS, 0.0)
 
     @model_validator(mode="before")
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
-        """Give an error its kind where it has none: a labeler's own, or one of an older run."""
+        """Give an error a kind if it has none, as from custom labelers and older runs."""
         if not isinstance(fields, Mapping) or fields.get("error") is None:
             return fields
         if fields.get("failure") is not None:
@@ -166,12 +165,12 @@ class EvidenceLabel(Record):
     def _error_goes_with_unlabelled(self) -> "EvidenceLabel":
         has_no_label = self.label is Label.UNLABELLED
         if (self.error is not None) != has_no_label or (self.failure is not None) != has_no_label:
-            raise ValueError("an error goes with the label UNLABELLED, and with no other")
+            raise ValueError("an error is allowed only with the label UNLABELLED")
         return self
 
 
 def _kind_by_words(error: str) -> FailureKind:
-    """The kind of an error that a version without kinds stored."""
+    """The kind of an error stored by a version without kinds."""
     beginnings = {
         "unreadable reply from ": FailureKind.UNREADABLE,
         "left out: ": FailureKind.LEFT_OUT,
@@ -185,14 +184,14 @@ class ClaimEvidence(Record):
 
     claim: Claim
     labels: tuple[EvidenceLabel, ...] = ()
-    """One label a document, by ascending document number."""
+    """One label per document, by ascending document number."""
 
     def documents(self, label: Label) -> tuple[int, ...]:
         """Numbers of the documents with this label, ascending."""
         return tuple(pair.document for pair in self.labels if pair.label is label)
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
-        """How many documents have this label; ``duplicates`` maps a copy to its group's first."""
+        """How many documents have this label; ``duplicates`` maps copies to originals."""
         return len({duplicates.get(number, number) for number in self.documents(label)})
 
     @property
@@ -229,9 +228,9 @@ class ClaimEvidence(Record):
         return self.model_copy(update={"labels": trusted_labels})
 
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
-        """Why the claim is disputed; None where documents only support it, or none was labelled.
+        """Why the claim is disputed; None if documents only support it, or none was labelled.
 
-        Copies never make a claim refuted.
+        Copies alone never make a claim refuted.
         """
         if self.conflicting:
             return "conflict"
@@ -242,54 +241,54 @@ class ClaimEvidence(Record):
 
 
 class WeightedScores(Record):
-    """The scores where documents count by how far they are trusted."""
+    """The scores with documents weighted by trust."""
 
     by: str
-    """``table``, the user's."""
+    """``table``: the user's own weights."""
     cs_c: _Share | None
-    """CS-C in [0, 1] where the weaker side of a claim counts as far as it is trusted; None where
-    nothing was labelled against a document that has a weight."""
+    """CS-C in [0, 1], where a claim counts by the weight of its weaker side; None if nothing was
+    labelled against a document with a weight above 0."""
     cs_r: _Share | None
-    """CS-R in [0, 1] with weights in place of counts; None as for ``cs_c``."""
+    """CS-R in [0, 1] with weights instead of counts; None as for ``cs_c``."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]
-    """By document; only how they compare matters, and one with 0 is left out."""
+    """By document; only their ratios matter, and documents with 0 are left out."""
 
 
 class ConflictReport(Record):
-    """ConflictScore of one answer, with every label it was computed from."""
+    """The ConflictScore of one answer, with every label that it was computed from."""
 
     cs_c: _Share | None
-    """ConflictScore-Count in [0, 1], lower is better; None where nothing was labelled."""
+    """ConflictScore-Count in [0, 1], lower is better; None if nothing was labelled."""
     cs_r: _Share | None
-    """ConflictScore-Ratio in [0, 1], lower is better; None where nothing was labelled."""
+    """ConflictScore-Ratio in [0, 1], lower is better; None if nothing was labelled."""
     coverage: _Share | None
-    """Labelled pairs / pairs, in [0, 1]; None where there is no pair."""
+    """Labelled pairs / pairs, in [0, 1]; None if there are no pairs."""
     claims: tuple[ClaimEvidence, ...] = ()
     uncovered: tuple[int, ...] = ()
     """Numbers of the claims with a label but neither D+ nor D-; each adds 0 to CS-R."""
     disputed: tuple[int, ...] = ()
-    """Numbers of the claims that the run's policy disputes, those with most at stake first."""
+    """Numbers of the claims that the run's policy disputes, most important first."""
     reconsider: int | None = None
-    """Number of the claim to reconsider where one is put back; None where none is disputed."""
+    """Number of the claim to reconsider in the paper's way; None if no claim is disputed."""
     duplicates: dict[_Number, _Number] = Field(default_factory=dict)
-    """For each near-duplicate document the number of the first document of its group. Where a
-    domain has one vote, its documents are a group."""
+    """Maps each near-duplicate to the first document of its group. If a domain has one vote, its
+    documents are a group."""
     duplicates_vote: bool = True
-    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False where
-    a group counted once on each side."""
+    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False if a
+    group counted once on each side."""
     error: str | None = None
-    """Why there is no score: decomposition failed, or too little of the labels could be read."""
+    """Why there is no score: decomposition failed, or too few labels could be read."""
     weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
-    """The scores with weights beside those without, where the run weighs its documents; then
-    ``disputed`` and ``reconsider`` go by the weights."""
+    """The scores with weights, if the run weights its documents; ``disputed`` and ``reconsider``
+    then follow the weights."""
 
     @property
     def weights(self) -> Mapping[int, float]:
-        """By document; empty where all count alike."""
+        """Weights by document; empty if all count alike."""
         return self.weighted.weights if self.weighted else {}
 
     def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
-        """Why a claim is disputed, as the run counts its documents; None where it is not."""
+        """Why a claim is disputed, as the run counts its documents; None if it is not."""
         return claim.excluding_zero_weight(self.weights).disputed_by(self.duplicates)
 
     @property
@@ -306,11 +305,11 @@ class ConflictReport(Record):
         return len({self.duplicates.get(number, number) for number in document_numbers})
 
     def evidence(self, claim: int) -> ClaimEvidence:
-        """The claim with this number; KeyError if there is no such claim."""
+        """The claim with this number; KeyError if there is none."""
         return {evidence.claim.number: evidence for evidence in self.claims}[claim]
 
     def summary(self) -> dict[str, Any]:
-        """The scores with every claim's sides, documents by number, as plain JSON for readers."""
+        """The scores and each claim's sides, with document numbers, as plain JSON for display."""
         copies = self.duplicates
         return {
             **self.model_dump(mode="json", exclude={"claims", "duplicates"}),

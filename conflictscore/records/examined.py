@@ -1,7 +1,7 @@
-"""The ledger of what was examined: of the answer by which claims, of the evidence by whom.
+"""The ledger of what was examined: which claims cover the answer, and who read the evidence.
 
-Whether an answer was checked follows from it, and from nothing else: :attr:`Examined.checked`.
-(*Coverage* is another figure: the share of the pairs of claim and document that have a label.)
+It alone determines whether an answer was checked: :attr:`Examined.checked`. (*Coverage* is a
+different figure: the share of pairs of claim and document that have a label.)
 """
 
 from enum import StrEnum
@@ -12,32 +12,32 @@ from pydantic import Field
 from conflictscore.records.evidence import Record
 
 Checked = Literal["fully", "partly", "no"]
-"""Whether an answer was checked: everything in it and all of its evidence was examined; enough was;
-or too little was, or nothing in it can be checked."""
+"""How far an answer was checked. ``fully``: everything in it and all evidence was examined.
+``partly``: enough was. ``no``: too little was, or it contains nothing that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
-_SENTENCE_CHARS = 160  # of a passage that a sentence quotes
+_SENTENCE_CHARS = 160  # characters of a quoted passage
 
 
 class GapKind(StrEnum):
-    """Kinds of what was not examined, for code; :attr:`Gap.note` says it for people."""
+    """Kinds of gaps, for code; :attr:`Gap.note` describes a gap for people."""
 
     EMPTY_ANSWER = "empty_answer"  # there is no text
     STATES_NOTHING = "states_nothing"  # a greeting, a refusal or a question back
-    NO_CLAIMS = "no_claims"  # it states something, and no claim of it is known
-    NO_DOCUMENTS = "no_documents"  # nothing was there to hold it against
-    NOT_ANSWERED = "not_answered"  # a message of the host in place of an answer in words
-    NOT_CHECKABLE = "not_checkable"  # it was asked for in a form that cannot be checked
+    NO_CLAIMS = "no_claims"  # it states something, but its claims are unknown
+    NO_DOCUMENTS = "no_documents"  # there was nothing to check it against
+    NOT_ANSWERED = "not_answered"  # a message of the host in place of a text answer
+    NOT_CHECKABLE = "not_checkable"  # it was requested in a form that cannot be checked
     CHECK_FAILED = "check_failed"  # the check ended with an error
-    TOO_FEW_LABELS = "too_few_labels"  # of its pairs fewer than the run's least have a label
-    UNCLAIMED = "unclaimed"  # a part of the answer stands in no claim
-    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # a claim says what the answer does not
+    TOO_FEW_LABELS = "too_few_labels"  # fewer of its pairs have a label than the run requires
+    UNCLAIMED = "unclaimed"  # a part of the answer is covered by no claim
+    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # a claim says something that the answer does not
     UNLABELLED = "unlabelled"  # some pairs have no label
-    ONE_DOCUMENT = "one_document"  # it was checked against one document and its copies
-    DOCUMENT_CUT = "document_cut"  # a document was not read to its end
-    EVIDENCE_LEFT_OUT = "evidence_left_out"  # the model saw evidence that was not read
-    UNFINISHED_ANSWER = "unfinished_answer"  # the answer was cut, or its stream had no end
-    EDITED = "edited"  # a person wrote the text that stands
+    ONE_DOCUMENT = "one_document"  # it was checked only against one document and its copies
+    DOCUMENT_CUT = "document_cut"  # a document was not read completely
+    EVIDENCE_LEFT_OUT = "evidence_left_out"  # the model saw evidence that the check did not read
+    UNFINISHED_ANSWER = "unfinished_answer"  # the answer was cut off, or its stream did not end
+    EDITED = "edited"  # a person wrote the final text
 
 
 _IN_SHORT = {
@@ -45,20 +45,21 @@ _IN_SHORT = {
     GapKind.STATES_NOTHING: "the answer states nothing that could be checked",
     GapKind.NO_CLAIMS: "no claims were read from the answer",
     GapKind.NO_DOCUMENTS: "there were no documents to check it against",
-    GapKind.NOT_ANSWERED: "it is no answer of the model in words",
-    GapKind.NOT_CHECKABLE: "it was asked for in a form that cannot be checked",
+    GapKind.NOT_ANSWERED: "it is not a text answer by the model",
+    GapKind.NOT_CHECKABLE: "it was requested in a form that cannot be checked",
     GapKind.CHECK_FAILED: "the check failed",
     GapKind.TOO_FEW_LABELS: "too few pairs of claim and document have a label",
-    GapKind.UNCLAIMED: "a part of the answer stands in no claim",
-    GapKind.CLAIM_BEYOND_ANSWER: "a claim says what the answer does not",
+    GapKind.UNCLAIMED: "a part of the answer is covered by no claim",
+    GapKind.CLAIM_BEYOND_ANSWER: "a claim says something that the answer does not",
     GapKind.UNLABELLED: "some pairs of claim and document have no label",
-    GapKind.ONE_DOCUMENT: "it was checked against one document alone",
-    GapKind.DOCUMENT_CUT: "a document was not read to its end",
-    GapKind.EVIDENCE_LEFT_OUT: "the model saw evidence that was not read",
-    GapKind.UNFINISHED_ANSWER: "the answer may not be whole",
-    GapKind.EDITED: "a person wrote the text that stands",
+    GapKind.ONE_DOCUMENT: "it was checked against a single document",
+    GapKind.DOCUMENT_CUT: "a document was not read completely",
+    GapKind.EVIDENCE_LEFT_OUT: "the model saw evidence that the check did not read",
+    GapKind.UNFINISHED_ANSWER: "the answer may be incomplete",
+    GapKind.EDITED: "a person wrote the final text",
 }
-"""Without a word of the answer or its documents, so that it may go where they may not."""
+"""Descriptions quote neither the answer nor its documents, so they can be shown where those
+cannot."""
 _DECIDE_NO = frozenset(
     {
         GapKind.EMPTY_ANSWER,
@@ -75,19 +76,19 @@ _DECIDE_NO = frozenset(
 
 
 class Gap(Record):
-    """Something that was not examined."""
+    """A gap: something that was not examined."""
 
     kind: GapKind
     note: str
-    """The same in words, for a reader of the answer."""
+    """A description for readers of the answer."""
     passage: tuple[int, int] | None = None
-    """Where it stands in the answer, as start and end; None where it is none of the answer's."""
+    """Start and end in the answer; None if the gap is not in the answer."""
     documents: tuple[_Number, ...] = ()
-    """Numbers of the documents that it concerns."""
+    """Numbers of the documents concerned."""
 
     @property
     def in_short(self) -> str:
-        """Its kind in a few words, without a word of the answer or of its evidence."""
+        """Its kind in a few words, without quoting the answer or its evidence."""
         return _IN_SHORT[self.kind]
 
 
@@ -100,43 +101,44 @@ class ClaimedSpan(Record):
 
 
 class ReadDocument(Record):
-    """A document, and how far it was read."""
+    """A document, and how much of it was read."""
 
     document: _Number
     read_by: tuple[str, ...] = ()
-    """Names of the labelers that gave a label to one of its pairs; none where none did."""
+    """Names of the labelers that labelled any of its pairs; empty if none did."""
     to_its_end: bool = True
-    """Whether all of it was read, or searched for the parts near each claim."""
+    """Whether it was read completely, or searched for the parts near each claim."""
 
 
 class Examined(Record):
-    """The ledger of an answer and its evidence: which parts were examined, and which were not."""
+    """The ledger of an answer and its evidence: which parts were examined and which were not."""
 
     answer: tuple[ClaimedSpan, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """Parts that were not examined; the gap that says most about :attr:`checked` is first."""
+    """Parts that were not examined, beginning with the gap that matters most for
+    :attr:`checked`."""
 
     @property
     def checked(self) -> Checked:
-        """``fully`` without a gap, ``no`` with one that leaves nothing checked, else ``partly``."""
+        """``fully`` without gaps, ``no`` if a gap leaves nothing checked, otherwise ``partly``."""
         if not self.gaps:
             return "fully"
         return "no" if any(gap.kind in _DECIDE_NO for gap in self.gaps) else "partly"
 
     @property
     def main_gap(self) -> Gap | None:
-        """The gap that decides :attr:`checked`; None if the check has no gap."""
+        """The gap that decides :attr:`checked`; None if there is no gap."""
         deciding = [gap for gap in self.gaps if gap.kind in _DECIDE_NO]
         return next(iter([*deciding, *self.gaps]), None)
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The same ledger with further gaps, each once."""
+        """The ledger with further gaps added, each once."""
         new = tuple(gap for gap in dict.fromkeys(gaps) if gap not in self.gaps)
         return self.model_copy(update={"gaps": (*self.gaps, *new)}) if new else self
 
 
 def quoted(text: str) -> str:
-    """A passage of an answer as a gap's sentence quotes it: in one line, and cut."""
+    """A passage of an answer for quoting in a gap's description: one line, cut to length."""
     line = " ".join(text.split())
     return f"“{line[:_SENTENCE_CHARS]}{'…' if len(line) > _SENTENCE_CHARS else ''}”"

@@ -14,22 +14,24 @@ from conflictscore.records.examined import Checked, Examined, Gap, GapKind
 class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
-    RAG = "rag"  # answer from the documents, with no word about conflicts
-    CONTROL_RAG = "control-rag"  # answer once, told to watch for conflicts, without ConflictScore
-    REGENERATED_RAG = "regenerated-rag"  # as `rag`; score, and correct where a claim is disputed
+    RAG = "rag"  # answer from the documents, without mentioning conflicts
+    CONTROL_RAG = "control-rag"  # answer once with a warning about conflicts, without ConflictScore
+    REGENERATED_RAG = (
+        "regenerated-rag"  # like `rag`, then score, and correct if a claim is disputed
+    )
 
 
 class Answer(Record):
-    """An answer of the model."""
+    """An answer by the model."""
 
     text: str
     """The answer; in multiple choice the full text of the chosen option."""
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
-    """Probability of each option, if the model was asked for them; they sum to 1."""
+    """Probability of each option, summing to 1, if the model was asked for them."""
     justification: str | None = None
-    """The model's reason for this answer, where it was asked for one."""
+    """The model's reason for this answer, if it was asked for one."""
     cited: tuple[int, ...] = ()
     """Numbers of the documents that the justification cites."""
 
@@ -41,27 +43,27 @@ class Attempt(Record):
     """0 for the first answer; each correction adds 1."""
     answer: Answer
     report: ConflictReport | None = None
-    """None where the answer was not scored, or not yet."""
+    """None if the answer was not scored, or not yet."""
     unclaimed: str | None = None
-    """The part of the answer that stands in no claim, and so was not checked, in words; None if
+    """Describes the part of the answer that no claim covers, so that it was not checked; None if
     nothing is known to be missing."""
     gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
-    """The same by kind and place, and claims that say what the answer does not."""
+    """The same by kind and position, plus claims that say something that the answer does not."""
 
 
 class FurtherSearch(Record):
-    """One more search, for a doubtful claim."""
+    """A further search, for a doubtful claim."""
 
-    round: Annotated[int, Field(ge=0)]  # round of the answer that makes the claim
+    round: Annotated[int, Field(ge=0)]  # round of the answer that contains the claim
     claim: str
     supports: tuple[int, ...] = ()  # D+ of that claim before the search
     contradicts: tuple[int, ...] = ()  # D- of that claim before the search
-    query: str = ""  # the query; empty where nothing was searched for
+    query: str = ""  # the query; empty if there was no search
     found: tuple[int, ...] = ()  # numbers of the documents that the search added
     known: tuple[int, ...] = ()  # numbers of found documents that the run already had, ascending
     left_out: tuple[str, ...] = ()  # titles or addresses of found documents that were not used
     note: str | None = None
-    """Why nothing was searched or found, or why found documents were not used."""
+    """Why there was no search, nothing was found, or found documents were not used."""
 
 
 _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
@@ -74,19 +76,19 @@ class Usage(Record):
     cached_calls: Annotated[int, Field(ge=0)] = 0  # model calls answered from a cache
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
-    """Input tokens that the provider found in its prompt cache. They may exceed ``input_tokens``:
-    usages are subtracted field by field, and each difference is cut off at 0."""
+    """Input tokens found in the provider's prompt cache. They may exceed ``input_tokens``, since
+    usages are subtracted field by field and differences are cut off at 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
     counted_calls: _Kept = 0
-    """Those of ``cached_calls`` of which the cache knows the tokens, which the next three add up;
-    one of an earlier version does not."""
+    """How many of ``cached_calls`` have known tokens, summed in the next three fields; entries
+    cached by older versions have none."""
     kept_input_tokens: _Kept = 0
     kept_cache_read_tokens: _Kept = 0
     kept_output_tokens: _Kept = 0
 
     @property
     def cold(self) -> "Usage | None":
-        """The usage had no reply come from a cache; None where a cache does not know its tokens."""
+        """The usage without a cache; None if the tokens of a cached reply are unknown."""
         if self.counted_calls < self.cached_calls:
             return None
         return Usage(
@@ -97,7 +99,7 @@ class Usage(Record):
         )
 
     def kept(self) -> "Usage":
-        """This usage of one reply, as it counts where a cache gives that reply again."""
+        """This usage of one reply, as counted when a cache returns that reply again."""
         return Usage(
             cached_calls=1,
             counted_calls=1,
@@ -118,18 +120,18 @@ class Usage(Record):
 class RunStatus(StrEnum):
     """Outcome of a run.
 
-    ``observed`` and ``dropped``, which services set formerly, are read too, so that stored
-    runs are shown under the name that they have; no run gets them any more.
+    ``observed`` and ``dropped``, which services used to set, can still be read from stored runs,
+    but are no longer set.
     """
 
     SCORED = "scored"  # no claim of the first answer is disputed
-    PARTLY_SCORED = "partly-scored"  # no claim is disputed as far as there are labels
+    PARTLY_SCORED = "partly-scored"  # no claim is disputed as far as labels are available
     CORRECTED = "corrected"  # the answer was changed
-    KEPT = "kept"  # a claim is disputed, and the answer was not changed
-    ANNOTATED = "annotated"  # the answer carries a note that says where its sources disagree
-    PASSED_THROUGH = "passed-through"  # the answer was passed on as it was given, unchecked
+    KEPT = "kept"  # a claim is disputed, but the answer was not changed
+    ANNOTATED = "annotated"  # the answer has a note that says where its sources disagree
+    PASSED_THROUGH = "passed-through"  # the answer was passed on unchanged and unchecked
     FAILED = "failed"  # the answer could not be checked, or there is none
-    UNFINISHED = "unfinished"  # the run was stopped before its end
+    UNFINISHED = "unfinished"  # the run was stopped early
 
     @classmethod
     def _missing_(cls, value: object) -> "RunStatus | None":
@@ -141,7 +143,7 @@ _FORMER_STATUSES = ("observed", "dropped")
 
 @cache
 def _former_status(name: str) -> RunStatus:
-    """A status that is no member, so that nothing lists it or sets it."""
+    """A status that is not a member, so that it is neither listed nor set."""
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
     return status
@@ -178,38 +180,38 @@ _SHOWN_OF_A_SCORE = (
 
 
 class Run(Record):
-    """A finished or interrupted run, whether or not its answer could be scored."""
+    """A finished or interrupted run, scored or not."""
 
     question: str | None = None
-    """The question, as it stands alone; None where an answer was scored without one."""
+    """The standalone question; None if an answer was scored without one."""
     asked: str | None = None
-    """The question as the user asked it, in its conversation."""
+    """The question as the user asked it in the conversation."""
     options: tuple[str, ...] = ()
-    """The options of a multiple-choice question; none in free form."""
+    """The options of a multiple-choice question; empty in free form."""
     method: Method | None = None
-    """How the answer was produced; None where the loop never began."""
+    """How the answer was produced; None if the loop never began."""
     answer: str | None = None
     """The final answer; None if the run has no answer."""
     first_answer: str | None = None
     justification: str | None = None
-    """Why the answer was changed or confirmed, where the model gave a reason."""
+    """Why the answer was changed or confirmed, if the model gave a reason."""
     changes: tuple[Change, ...] = ()
-    """Every passage that was looked at again, by round and in the order of the answer: the change
-    that was proposed, its evidence, and whether it was accepted."""
+    """Every passage that got a second look, by round and in the order of the answer: the proposed
+    change, its evidence, and whether it was accepted."""
     checked: Checked | None = None
-    """Whether the final answer was checked; None where the run did not finish."""
+    """How far the final answer was checked; None if the run did not finish."""
     examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
-    """The ledger of the final answer and its evidence; ``checked`` follows from it. None
-    where the run did not finish."""
+    """The ledger of the final answer and its evidence, which determines ``checked``. None if the
+    run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()
-    """Searches after the first one, where the run looks further."""
+    """Searches after the first one, if the run looks further."""
     attempts: tuple[Attempt, ...] = ()
-    """Every answer, first to last; one that is not checked has no report."""
+    """Every answer from first to last; unchecked answers have no report."""
     reason: str | None = None
     """Why the loop ended."""
     notes: tuple[str, ...] = ()
-    """Notes for the reader of the answer, such as documents that were cut."""
+    """Notes for readers of the answer, for example on documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
     """Seconds by step, over all rounds."""
@@ -223,27 +225,27 @@ class Run(Record):
 
     @property
     def applied_changes(self) -> tuple[Change, ...]:
-        """The changes that were made to the answer."""
+        """The changes that were actually made to the answer."""
         return tuple(change for change in self.changes if change.applied)
 
     @property
     def report(self) -> ConflictReport | None:
-        """The first answer's scores; None where it was not scored."""
+        """The first answer's scores; None if it was not scored."""
         return self.attempts[0].report if self.attempts else None
 
     @property
     def final_report(self) -> ConflictReport | None:
-        """The final answer's scores, where a correction was scored; None elsewhere."""
+        """The final answer's scores, if a correction was scored; otherwise None."""
         last = self.attempts[-1] if self.attempts else None
         return last.report if last and last.round and last.answer.text == self.answer else None
 
     @property
     def is_partial(self) -> bool:
-        """Whether claims or labels of the final answer are missing."""
+        """Whether some claims or labels of the final answer are missing."""
         report = self.final_report or self.report
         if self.attempts:
             last = self.attempts[-1]
-            # an answer that states nothing, such as a greeting, has no claim to miss
+            # an answer that states nothing, such as a greeting, has no claims to miss
             if any(gap.kind is not GapKind.STATES_NOTHING for gap in last.gaps):
                 return True
             if last.unclaimed and not last.gaps:
@@ -251,7 +253,7 @@ class Run(Record):
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The same run with more gaps in what was examined; each adds a note."""
+        """The run with further gaps added; each adds a note."""
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         before = self.examined or Examined()
         ledger = before.with_gaps(*gaps)
@@ -260,23 +262,23 @@ class Run(Record):
         return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
-        """The same run with an answer that was passed on unchecked, and the reason."""
+        """The run with its answer marked as passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
         ledger = Examined(gaps=(Gap(kind=kind, note=reason),))
-        if ledger.checked != "no":  # the gap alone would leave some of it checked
+        if ledger.checked != "no":  # the gap alone would still count as partly checked
             ledger = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *ledger.gaps))
         update |= {"examined": ledger, "checked": ledger.checked}
         return self.model_copy(update=update)
 
     def verdict(self) -> dict[str, Any]:
-        """Whether the answer was checked, in at most 600 bytes of JSON, to travel with a message.
+        """How far the answer was checked, in at most 600 bytes of JSON, to attach to a message.
 
-        It holds ``checked``, ``reason`` (why it is not ``fully``, for people; None where it is),
-        ``kind`` (the same for code, a :class:`GapKind`), ``cs_c`` and ``cs_r`` in [0, 1] of the
-        answer that stands or None, ``flipped``, ``status`` and ``run_id``. No word of the answer
-        or of its evidence is in it, so that it may go where they may not.
+        It has ``checked``, ``reason`` (why it is not ``fully``, for people, or None), ``kind`` (the
+        same for code, a :class:`GapKind`), ``cs_c`` and ``cs_r`` of the final answer in [0, 1] or
+        None, ``flipped``, ``status`` and ``run_id``. It quotes neither the answer nor its evidence,
+        so it can be shown where those cannot.
         """
         report = self.final_report or self.report
         gap = self.examined.main_gap if self.examined else None
@@ -292,7 +294,7 @@ class Run(Record):
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
-        """The run as plain JSON for readers, with further fields of ``RUN_DETAILS``.
+        """The run as plain JSON for display, with further fields of ``RUN_DETAILS``.
 
         Without ``texts``, documents have neither text nor metadata.
         """
@@ -312,4 +314,4 @@ class Run(Record):
 
 
 RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, "status"})
-"""Fields of a run that its summary shows only on request."""
+"""Fields of a run that its summary includes only on request."""

@@ -77,7 +77,7 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     seeds = (*free, "--out", "runs/study", "--seeds", "2", "--temperature", "0")
     study = bench(server, *seeds, "--json")
     assert study.exit_code == 0, study.stderr
-    assert "measures only how much the endpoint itself varies" in study.stderr
+    assert "measures only how much the endpoint varies" in study.stderr
     assert json.loads(Path("runs/study/figures.json").read_text()) == json.loads(study.stdout)[0]
     [told] = json.loads(study.stdout)
     assert (told["runs"], told["in_all"]) == (["seed-0", "seed-1"], 3)
@@ -204,7 +204,7 @@ def test_a_spent_budget_ends_with_its_own_exit_code_and_is_that_of_all_seeds(
     study = ("--out", "runs/study", "--seeds", "2", "--no-cache")
     results = [bench(server, *spent), bench(server, *spent, *study)]
     assert [result.exit_code for result in results] == [3, 3]
-    assert "not paid for again" in results[0].stderr
+    assert "not paid for twice" in results[0].stderr
     assert not Path("runs/study/seed-1").exists()
     assert bench(server).exit_code == 0
 

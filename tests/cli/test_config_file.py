@@ -55,12 +55,12 @@ def test_a_commands_table_wins_over_what_is_set_for_all() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("topk = 3", "topk is neither an option nor a command; did you mean top-k?"),
-        ("[serch]\ntop-k = 3", "serch is neither an option nor a command; did you mean search?"),
-        ("[search]\nguard = true", "search.guard is neither an option nor a command"),
+        ("topk = 3", "topk is not an option or a command; did you mean top-k?"),
+        ("[serch]\ntop-k = 3", "serch is not an option or a command; did you mean search?"),
+        ("[search]\nguard = true", "search.guard is not an option or a command"),
         (
             "[ask]\nmax_rounds = 2",
-            "ask.max_rounds is neither an option nor a command; did you mean",
+            "ask.max_rounds is not an option or a command; did you mean",
         ),
         ("top-k = true", "top-k: 'true' is not a valid integer"),
         ("top-k = 2.5", "top-k: '2.5' is not a valid integer"),
@@ -70,8 +70,8 @@ def test_a_commands_table_wins_over_what_is_set_for_all() -> None:
         ("top-k = ", "it is not a TOML file: Invalid value (at"),
         ("a = " + "[" * 100_000, "it is not a TOML file: it "),
         ("# " + "x" * 1_000_001, "it is not a TOML file: it "),
-        ('openai_api_key = "x"', "openai_api_key is neither an option nor a command"),
-        ('key = "sk-abcdefghijkl"', "key is a secret, which belongs in the environment"),
+        ('openai_api_key = "x"', "openai_api_key is not an option or a command"),
+        ('key = "sk-abcdefghijkl"', "key is a secret; set it in the environment"),
         ('[ask]\nmodel = "sk-abcdefghijkl"', "ask.model is a secret"),
         ('base-url = "http://me:pass@host/v1"', "base-url is a secret"),
     ],
@@ -131,4 +131,6 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(
     [line] = refused.stderr.splitlines()
     assert line.startswith("conflictscore: conflictscore.toml: sets ")
     assert "--config conflictscore.toml" in line
-    assert "may not do" not in ask("--config", "conflictscore.toml").stderr, "named, so trusted"
+    assert "cannot set this" not in ask("--config", "conflictscore.toml").stderr, (
+        "named, so trusted"
+    )

@@ -169,7 +169,10 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
     [
         (["--data", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--data", "lamps_groups.jsonl", "--sample", "1"], "1 is not in the range x>=2"),
-        (["--data", "lamps_groups.jsonl", "--write-claims", "x"], "have no question to be written"),
+        (
+            ["--data", "lamps_groups.jsonl", "--write-claims", "x"],
+            "these files already contain claims",
+        ),
         (["--data", "lamps_groups.jsonl", "--paper-counts"], "'lamps' is none of ConflictBench's"),
         (
             ["--data", "lamps_groups.jsonl", "--paper-counts", "--sample", "2"],

@@ -102,13 +102,13 @@ def test_failed_questions_are_named_and_asked_by_the_same_command() -> None:
     assert done.exit_code == 1
     assert done.stdout.splitlines() == [
         "r.jsonl: 3 of 4 questions recorded, 3 of them now, 1 left",
-        "nothing was found for 1 of the questions recorded now",
+        "no results for 1 of the questions recorded now",
     ]
     assert "failed: Which lamp is number 0?: " in done.stderr
     assert "\x1b" not in done.stderr
     counts = "questions that failed: 1; questions left: 1"
     assert line_of(done) == (
-        f"conflictscore: {counts}; run the same command to resume, if need be tomorrow"
+        f"conflictscore: {counts}; run the same command to resume (after the quota resets)"
     )
 
 

@@ -43,7 +43,7 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
 
     assert result.exit_code == 0
     assert result.stdout == (
-        "out.jsonl: 8 rows, 8 of them scored now; 0 failed, 0 with a pair without a verdict;"
+        "out.jsonl: 8 rows, 8 of them scored now; 0 failed, 0 lack a verdict for some pair;"
         f" 32 calls, 0 from the cache, {tokens(result)}\n"
     )
     assert [(row["id"], len(row["documents"])) for row in lines(Path("out.jsonl"))] == [
@@ -99,7 +99,7 @@ def test_how_fast_a_run_goes_may_change() -> None:
         ),
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
-        (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: has no rows"),
+        (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: no rows"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(args: list[str], line: str) -> None:

@@ -142,5 +142,5 @@ def test_the_claims_that_the_documents_say_most_of_are_labelled(
     assert cats["unlabelled"] == dogs["unlabelled"] == [1, 2, 3]
     assert state["report"]["cs_c"] == 1
     assert state["report"]["coverage"] == pytest.approx(1 / 3)
-    assert any("more claims than are to be labelled" in note for note in state["notes"])
+    assert any("more claims than max_claims" in note for note in state["notes"])
     assert world.asked["batch"] == 3

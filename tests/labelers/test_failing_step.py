@@ -25,7 +25,7 @@ async def labelled(server: OpenAIServer) -> list[ClaimEvidence]:
 @pytest.mark.parametrize(
     ("outcome", "reason"),
     [
-        (Reply("I am not able to say."), "not one JSON object"),
+        (Reply("I am not able to say."), "not a single JSON object"),
         (Reply(verdict("MAYBE")), "its label was none of"),
         (Reply(verdict(), finish_reason="content_filter"), "“content_filter”"),
         (Fault(402, message="no credit left"), "no credit left"),

@@ -317,7 +317,7 @@ class Clerk:
 async def test_a_pair_that_it_says_nothing_of_is_unlabelled() -> None:
     rows = await table(Clerk(silent=[(1, 2)]), documents=TWO)
     assert [[pair.error for pair in row] for row in rows] == [
-        [None, "the labeler gave no label"],
+        [None, "the labeler returned no label"],
         [None, None],
     ]
 

@@ -109,7 +109,7 @@ def test_without_documents_and_retriever_an_answer_is_left_with_a_note(
 
     assert agent_world.asked == {"generate": 1}
     [note] = state["conflict"]["notes"]
-    assert "no tool brought documents" in note
+    assert "no tool returned documents" in note
     assert state["conflict"]["report"] is None
     verdict = state["messages"][-1].response_metadata["conflictscore"]
     assert (verdict["checked"], verdict["kind"]) == ("no", "no_documents")

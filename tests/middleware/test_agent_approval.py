@@ -130,7 +130,7 @@ def test_a_decision_that_is_none_is_refused_with_those_there_are(
     invoke(agent, QUESTION, THREAD)
 
     for _ in range(2):
-        with pytest.raises(InputError, match="is no decision; resume with 'approve', 'reject'"):
+        with pytest.raises(InputError, match="is not a decision; resume with 'approve', 'reject'"):
             invoke(agent, Command(resume=wrong), THREAD)
     state = invoke(agent, Command(resume="approve"), THREAD)
 

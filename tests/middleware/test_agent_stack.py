@@ -85,7 +85,7 @@ def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew
     ("step", "said", "note", "checks"),
     [
         ("generate", "Model call failed", "its model failed", 0),
-        ("regenerate", "It was lit in 1871.", "not an answer in words", 1),
+        ("regenerate", "It was lit in 1871.", "not a text answer", 1),
     ],
 )
 def test_an_error_in_the_place_of_an_answer_is_not_scored_and_replaces_none(
@@ -258,7 +258,7 @@ def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(
     state = invoke(agent_of(agent_model, tools=[], retriever=quoting_its_key), QUESTION)
 
     [note] = state["conflict"]["notes"]
-    assert note.endswith("the check of it failed: ConnectionError")
+    assert note.endswith("its check failed: ConnectionError")
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert "hush-hush-key" not in str(state) + caplog.text
     raising = agent_of(agent_model, tools=[], retriever=quoting_its_key, on_failure="raise")
@@ -276,7 +276,7 @@ def test_a_wrong_setting_is_an_error_also_where_failures_pass(
         invoke(agent_of(agent_model, max_rounds=-1), QUESTION)
     with pytest.raises(InputError, match="on_failure is 'ignore'"):
         ConflictScoreMiddleware(on_failure="ignore")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="sources is 'search'; give a list of names of tools"):
+    with pytest.raises(InputError, match="sources is 'search'; give a list of tool names"):
         ConflictScoreMiddleware(sources="search")
     with pytest.raises(ConfigurationError, match="labeler is 'none'; give one of json"):
         invoke(agent_of(agent_model, labeler="none"), QUESTION)

@@ -338,10 +338,14 @@ def test_an_agent_takes_it_for_its_model(world: Talk) -> None:
 @pytest.mark.parametrize(
     ("messages", "said", "note"),
     [
-        ([HumanMessage(QUESTION)], FIRST, "no tool has brought documents since the question"),
-        (_searched(" "), FIRST, "no tool has brought documents since the question"),
-        (_searched("no such host", status="error"), FIRST, "no tool has brought documents"),
-        ([SystemMessage("Greet."), AIMessage("Hello.")], FIRST, "no human message asks anything"),
+        ([HumanMessage(QUESTION)], FIRST, "no tool has returned documents since the question"),
+        (_searched(" "), FIRST, "no tool has returned documents since the question"),
+        (_searched("no such host", status="error"), FIRST, "no tool has returned documents"),
+        (
+            [SystemMessage("Greet."), AIMessage("Hello.")],
+            FIRST,
+            "there is no question in a human message",
+        ),
         (_searched("Lit in 1871."), "", "the reply has no text"),
     ],
 )
@@ -386,7 +390,7 @@ async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
         sent = server.requests[-1].messages[0]["content"]
         assert (sent if messages[0] is told else sent[1]) in ("Hello.", image)
         assert reply.text == FIRST
-        assert run_of(reply)["notes"] == ["not scored: the conversation holds more than text"]
+        assert run_of(reply)["notes"] == ["not scored: the conversation contains more than text"]
     assert len(server.requests) == 3
     assert shelf.queries == []
 

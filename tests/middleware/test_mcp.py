@@ -220,10 +220,10 @@ async def test_errors_tell_of_no_key_no_path_and_no_bug(
     assert all(error.is_error for error in errors)
     told = [error.content[0].text.removeprefix("Error executing tool ask: ") for error in errors]
     assert told == [
-        "the upstream rejected this service's key; its operator must fix that",
-        "a setting of this service is wrong; its log says which",
-        "the service failed; its log says where",
-        "this server has no search of its own: give documents",
+        "the upstream rejected this service's key; the operator must fix this",
+        "a setting of this service is wrong; see its log",
+        "the service failed; see its log",
+        "this server has no search; give documents",
     ]
     assert "/path/to/prompts" in caplog.text
     assert "sk-" not in caplog.text
@@ -301,7 +301,7 @@ async def test_a_client_starts_the_command_and_calls_it(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--transport", "http", "--host", "0.0.0.0"], "give --key-file FILE, or say --no-auth"),
+        (["--transport", "http", "--host", "0.0.0.0"], "give --key-file FILE, or --no-auth"),
         (["--port", "9000"], "--port needs --transport http"),
     ],
 )

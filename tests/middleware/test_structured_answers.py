@@ -209,7 +209,7 @@ def test_a_reply_that_is_not_the_json_asked_for_passes_through_unchecked() -> No
 
     assert body["choices"][0]["message"]["content"] == '{"lit": 18'
     assert body["conflictscore"]["checked"] == "no"
-    assert "the reply is not the JSON that was asked for" in body["conflictscore"]["notes"]
+    assert "the reply is not the requested JSON" in body["conflictscore"]["notes"]
 
 
 class CallingWorld(JsonWorld):

@@ -61,7 +61,7 @@ class TestServerFailure:
         with OpenAIServer(then(Fault.raw(body))) as server:
             error = await failure(calling(server), question)
         assert isinstance(error, UnreadableReplyError)
-        assert str(error) == "unreadable reply from test-model: it was no valid chat completion"
+        assert str(error) == "unreadable reply from test-model: it was not a valid chat completion"
         assert len(server.requests) == 2
 
 

@@ -202,9 +202,9 @@ class TestJson:
         ("reply", "reason"),
         [
             (Reply('{"year": "unknown"}'), "year: must be a whole number"),
-            (Reply("{}"), "it was not one JSON object of the asked form"),
-            (Reply("It was in 1871."), "it was not one JSON object of the asked form"),
-            (Reply("[1871]"), "it was not one JSON object of the asked form"),
+            (Reply("{}"), "it was not a single JSON object of the requested form"),
+            (Reply("It was in 1871."), "it was not a single JSON object of the requested form"),
+            (Reply("[1871]"), "it was not a single JSON object of the requested form"),
             (Reply(refusal="I will not."), "it was a refusal"),
             (Reply('{"year": 18', finish_reason="length"), "it was cut off after 20 tokens"),
             (Reply('{"year": 1871}', finish_reason="length"), "it was cut off after 20 tokens"),
@@ -292,14 +292,14 @@ class TestLetter:
             assert (await ask_letter(calling(server)))["B"] == -0.1
         assert conversation(server.requests[1])[1:] == [
             ("assistant", "The"),
-            ("user", PROMPTS.render("retry", reason="it was none of A, B, C")),
+            ("user", PROMPTS.render("retry", reason="it was not one of A, B, C")),
         ]
 
     async def test_a_server_without_logprobs_is_named_with_what_to_do(self) -> None:
         with (
             OpenAIServer(then("A")) as server,
             pytest.raises(
-                ConfigurationError, match=r"test-model gives no log-prob.*labeler 'json'"
+                ConfigurationError, match=r"test-model returns no log-prob.*labeler 'json'"
             ),
         ):
             await ask_letter(calling(server))

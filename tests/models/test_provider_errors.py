@@ -114,7 +114,7 @@ async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for() -> 
         model = open_model("test-model", base_url=server.base_url)
         with deadline(1, 1):
             error = await failure(model)
-    assert "may take 1 s; it waited to try again, since test-model failed with HTTP 429" in str(
+    assert "may take 1 s; it was waiting to retry, since test-model failed with HTTP 429" in str(
         error
     )
     assert "too many requests a minute" in str(error)

@@ -152,7 +152,7 @@ async def test_an_answer_that_was_held_against_one_document_alone_says_so(
     state = await recorded(attempt(report), min_coverage=least, documents=documents)
 
     assert state["checked"] == checked
-    assert ("one document alone" in str(state["notes"])) == (checked == "partly")
+    assert ("a single document" in str(state["notes"])) == (checked == "partly")
 
 
 # What came of a run, by its state

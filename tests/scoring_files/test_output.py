@@ -86,4 +86,4 @@ def test_workers_belong_to_ray_alone(tmp_path: Path) -> None:
         main, ["score-file", str(source), *more], env={"OPENAI_API_KEY": "sk-none"}
     )
     assert result.exit_code == 2
-    assert "--workers is for --engine ray" in result.stderr
+    assert "--workers needs --engine ray" in result.stderr

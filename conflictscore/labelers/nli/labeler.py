@@ -1,4 +1,4 @@
-"""The NLI labeler: a claim against every window of a document; the strongest window decides."""
+"""The NLI labeler: compares a claim with each window of a document; the strongest decides."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,33 +21,33 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.threads import in_thread
 
 CALIBRATION_FILE = "calibration.json"
-"""In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
+"""File with a ``FittedCalibration`` in the folder of a calibrated model."""
 
 _READING = 6
-"""Goes up when documents are cut or put before the model in another way, another window decides,
-or a verdict holds more, as since 3 the probabilities and since 4 the doubts; since 5 of a denial
-what it denies is read; since 6 the date and what leads into a window are shown."""
+"""Increased whenever documents are cut or presented differently, the choice of the deciding window
+changes, or verdicts hold more: 3 added probabilities, 4 doubts, 5 the handling of denials, 6 dates
+and the context of windows."""
 MOST_DOUBTED = 0.5
-"""The most that ``score`` is where the passage is a known trap: half of these are right, whatever
-the model's own score (``docs/findings/labelers.md``). No threshold of a cascade is as low."""
+"""Highest ``score`` if the passage is a known trap: half of such labels are right, whatever the
+model's own score (``docs/findings/labelers.md``). All cascade thresholds are higher."""
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _WINDOWS_A_THREAD = 4
-"""Windows that a thread reads between two looks at whether the time is used up."""
+"""Windows that a thread reads between two checks of the remaining time."""
 
 
 @dataclass
 class _Reading:
-    """A pair on its way through the model: the windows to read, and what was read so far."""
+    """A pair being processed: the windows to read, and the results so far."""
 
     claim: Claim
-    """The statement that is read: of a denial, the one that it denies."""
+    """The statement to compare: for a denial, the denied statement."""
     is_denial: bool
     document: Document
     premises: Premises
     token_pairs: list[TokenPair]
-    """One for each window, as the model reads it."""
+    """One premise for each window, as the model reads it."""
     logprobs: list[dict[Label, float]] = field(default_factory=list)
-    """The model's log-probabilities for each window that it has read."""
+    """The model's log-probabilities for each window read so far."""
     error: str | None = None
 
 
@@ -63,14 +63,14 @@ class NliLabeler:
     windows those nearest to the claim are read, or the first ones where it shares no word with any,
     and ``document_cut`` says so.
 
-    The model runs in this process. That is no call of a language model, and a meter counts none.
+    The model runs in this process, which does not count as a language model call.
     """
 
     embedded = True
-    """Whether it is a small judge of this package, which misses some sides that documents take."""
+    """Whether it is one of this package's small judges, which miss some sides."""
 
     def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
-        """Make the judge; the calibration is by default that in the model's folder, or none."""
+        """Make the judge; the default calibration is the one in the model's folder, if any."""
         self._model = model
         self._at_once = model.threads * _WINDOWS_A_THREAD
         file = model.folder / CALIBRATION_FILE
@@ -95,12 +95,12 @@ class NliLabeler:
         *,
         calibration: Calibration | None = None,
     ) -> "NliLabeler":
-        """Open the judge on a model that this process loads once.
+        """Open the judge; its model is loaded once per process.
 
         Args:
-            model: ``nli-mpnet``, the larger model, once it was fetched; or a folder with
-                ``model.onnx``, ``tokenizer.json`` and ``config.json``. By default the bundled one.
-            calibration: As for the constructor.
+            model: ``nli-mpnet``, the larger model, if downloaded; or a folder with ``model.onnx``,
+                ``tokenizer.json`` and ``config.json``. By default the bundled model.
+            calibration: See the constructor.
 
         Raises:
             ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
@@ -138,7 +138,7 @@ class NliLabeler:
         return reading
 
     async def _read(self, pairs: Sequence[Pair]) -> AsyncIterator[_Reading]:
-        """Run the model; each pair is given back as soon as all its windows were read."""
+        """Run the model; each pair is yielded when all its windows have been read."""
         groups = self._groups(pairs)
         while group := await in_thread(partial(next, groups, None)):
             windows = [pair for reading in group for pair in reading.token_pairs]
@@ -153,7 +153,7 @@ class NliLabeler:
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
-        """Pairs in their order, as many at a time as keep all threads busy."""
+        """Pairs in order, in groups that keep all threads busy."""
         cut: dict[tuple[int, str, str], CutDocument] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
@@ -189,7 +189,7 @@ class NliLabeler:
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
-        # A calibration is fitted on the window that decides without one, so that is the one here.
+        # the window is chosen before calibration, as it was when the calibration was fitted
         place = deciding_window([UNCALIBRATED.probabilities(window) for window in reading.logprobs])
         probabilities = self.calibration.probabilities(reading.logprobs[place])
         label, score = verdict_on(probabilities), 1.0
@@ -215,7 +215,7 @@ def _exchanged(logprobs: Mapping[Label, float]) -> dict[Label, float]:
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:
-    """The label of one window: a side if it is more likely than IRRELEVANT."""
+    """The label of a window: a side if it is more likely than IRRELEVANT."""
     side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
     return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
 
@@ -223,10 +223,10 @@ def verdict_on(window: Mapping[Label, float]) -> Label:
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
     """The index of the window whose label is the document's.
 
-    A window speaks where a side is its label. Of those that speak it is the one that gives its side
-    the highest probability, the earlier on a tie. So a document that says both is on the side it
-    speaks for most strongly, and one is IRRELEVANT only where no window speaks; then the
-    window that came nearest to speaking stands for it.
+    Among windows whose label is a side, it is the window with the highest probability for its side,
+    the earlier on a tie. So a document that says both takes the side that it states most strongly.
+    A document is IRRELEVANT only if no window takes a side; then the window that came nearest to a
+    side represents it.
     """
 
     def strength(place: int) -> tuple[bool, float]:

@@ -1,9 +1,9 @@
 """An NLI model, loaded once per process.
 
-Each pair goes through by itself, on one thread, and as many at a time as there are cores. On a CPU
-that is as fast as batches from about 50 tokens on, and nothing is padded. Above all a pair's
-numbers are its own: a model that was quantised dynamically scales a whole batch alike, and gives
-other numbers beside other pairs.
+Each pair is processed by itself on one thread, with as many in parallel as there are cores. On a
+CPU this is as fast as batches from about 50 tokens on, without padding. More importantly, results
+do not depend on other pairs: a dynamically quantised model scales a whole batch together, so its
+numbers depend on the rest of the batch.
 """
 
 import hashlib
@@ -37,12 +37,12 @@ _NAMES = {
 _CHUNK = 1 << 20
 
 LEAST_TOKENS = 96
-"""The fewest tokens of a pair that have room for a claim and a premise."""
+"""Minimum tokens of a pair for a claim and a premise to fit."""
 MOST_TOKENS = 512
-"""More tokens of a pair are never used, whatever the model could read."""
+"""Maximum tokens of a pair, even if the model could read more."""
 _PAIR_TOKENS = 128
-"""Tokens of a pair where the tokenizer was set up for no length: three sentences or so, which as
-evidence can be shown whole."""
+"""Tokens of a pair if the tokenizer has no set length: about three sentences, which can be shown as
+evidence in full."""
 _MOST_THREADS = 16
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -56,7 +56,7 @@ def resolve(model: str | Path | None) -> Path:
         if folder := larger.fetched():
             return folder
         raise ConfigurationError(
-            f"{larger.name} was not fetched yet; run: conflictscore model fetch {larger.name}"
+            f"{larger.name} is not downloaded yet; run: conflictscore model fetch {larger.name}"
         )
     path = Path(model).expanduser()
     if not path.is_dir():
@@ -68,7 +68,7 @@ def resolve(model: str | Path | None) -> Path:
 
 
 def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
-    """The label of each output, in order, and the most tokens of a claim and a premise together.
+    """The label of each output, in order, and the maximum tokens of claim and premise together.
 
     Labels are never guessed, since models differ in their order.
     """
@@ -79,19 +79,19 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
         labels = tuple(_NAMES[names[str(place)].strip().lower()] for place in range(len(names)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
-            f"cannot read {source}: {type(error).__name__}: {error}; id2label has to name the three"
-            " outputs entailment, contradiction and neutral"
+            f"cannot read {source}: {type(error).__name__}: {error}; id2label must "
+            "name the three outputs entailment, contradiction and neutral"
         ) from error
     if sorted(labels) != sorted(set(_NAMES.values())):
         raise ConfigurationError(
-            f"{source}: id2label has to name the three outputs 0, 1 and 2 entailment, contradiction"
-            " and neutral, in the model's own order"
+            f"{source}: id2label must name the outputs 0, 1 and 2 entailment, "
+            "contradiction and neutral, in the model's own order"
         )
     return labels, positions
 
 
 def _digest(path: Path) -> str:
-    """Digest of the weights, also where they lie beside the graph, and of what reads text."""
+    """Digest of the weights, including a separate weights file, and of the tokenizer."""
     digest = hashlib.sha256()
     for file in sorted({*path.glob("model.onnx*"), *(path / name for name in _FILES)}):
         digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
@@ -102,7 +102,7 @@ def _digest(path: Path) -> str:
 
 
 class TokenPair(NamedTuple):
-    """A premise and a claim with the model's marks, as token numbers, and which side each is of."""
+    """A premise and a claim as token ids with special tokens, and the segment of each token."""
 
     ids: list[int]
     sides: list[int]
@@ -111,9 +111,9 @@ class TokenPair(NamedTuple):
 class PairTokenizer:
     """Turns texts into tokens. Thread-safe.
 
-    What looks like one of the model's marks in a text is read as plain words: a document cannot
-    end its premise and write a claim of its own. ``marks`` are the tokens that a pair has beside
-    its texts'; ``truncation`` is the length of a pair that the tokenizer was set up for, if any.
+    Special tokens inside a text are read as plain words, so a document cannot end its premise and
+    add its own claim. ``marks`` is the number of special tokens in a pair. ``truncation`` is the
+    pair length that the tokenizer was set up for, if any.
     """
 
     def __init__(self, source: Path) -> None:
@@ -121,7 +121,7 @@ class PairTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
-        except Exception as error:  # the library raises a plain Exception
+        except Exception as error:  # the library raises plain Exception
             raise ConfigurationError(f"cannot read {source}: {error}") from error
         truncation = self._tokenizer.truncation
         self.truncation: int | None = truncation["max_length"] if truncation else None
@@ -132,7 +132,7 @@ class PairTokenizer:
         self.marks: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
 
     def count(self, text: str) -> int:
-        """Tokens of a text by itself, without marks."""
+        """Tokens of a text by itself, without special tokens."""
         return len(self._starts(text))
 
     def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
@@ -150,9 +150,9 @@ class PairTokenizer:
 class NliModel:
     """A three-way cross-encoder and its tokenizer. Thread-safe.
 
-    ``most_tokens`` is the most that it reads of a pair, with its marks; ``pair_tokens`` the length
-    that it is best at: what its tokenizer was set up for, otherwise 128. It reads ``threads`` pairs
-    at a time.
+    ``most_tokens`` is the maximum length of a pair including special tokens. ``pair_tokens`` is the
+    length that works best: the one that its tokenizer was set up for, otherwise 128. It reads
+    ``threads`` pairs in parallel.
     """
 
     def __init__(self, path: Path) -> None:
@@ -165,7 +165,7 @@ class NliModel:
             ) from error
         for name in _FILES:
             if not (path / name).is_file():
-                raise ConfigurationError(f"{path} is not an NLI model: it has no {name}")
+                raise ConfigurationError(f"{path} is not an NLI model: {name} is missing")
         self.folder = path
         self.sha256 = _digest(path)
         self._labels, positions = _read_config(path)
@@ -175,10 +175,10 @@ class NliModel:
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        self._turns = Semaphore(self.threads)  # what the pool has begun outlasts Ctrl-C
+        self._turns = Semaphore(self.threads)  # running work of the pool outlasts Ctrl-C
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """The model's outputs for each pair, before any calibration; blocks."""
+        """The model's outputs for each pair, before calibration; blocking."""
         with self._turns:
             return list(self._pool.map(self._run, pairs))
 
@@ -190,7 +190,7 @@ class NliModel:
         name = self.folder.name
         try:
             logits = np.asarray(self._session.run(None, feed)[0], np.float32)
-        except Exception as error:  # the library's errors have no base of their own
+        except Exception as error:  # the library's errors have no common base
             raise ProviderError(
                 f"the NLI model {name} failed: {_first_line(error)}", provider="nli"
             ) from error
@@ -213,13 +213,13 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised
+    options.log_severity_level = 4  # errors are raised
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # the library's errors have no base of their own
+    except Exception as error:  # the library's errors have no common base
         raise ConfigurationError(f"cannot load {path}: {_first_line(error)}") from error
     types = {
         node.name: np.int32 if "32" in node.type else np.int64 for node in session.get_inputs()
@@ -232,8 +232,8 @@ def _first_line(error: Exception) -> str:
 
 
 def shared_model(model: str | Path | None) -> NliModel:
-    """The one model of this process for a folder."""
-    with _loading:  # a cache alone would load one for each thread that comes first
+    """This process's model for a folder."""
+    with _loading:  # without the lock, several threads might load it at once
         return _loaded(resolve(model))
 
 

@@ -1,9 +1,9 @@
-"""Traps of language: pairs on which an NLI model is wrong however sure it is.
+"""Linguistic traps: pairs on which an NLI model is wrong, however sure it is.
 
-A small model sees whether a passage has the words of a claim, and little of what the passage does
-with them: it asks or plans them, denies them twice, has them in another order or the number in
-another unit. The tests below find such passages in the sentences nearest to the claim, by cue words
-of seven languages (``pitfalls.toml``) and by form in all that write words apart.
+A small model notices whether a passage contains the words of a claim, but hardly how they are used:
+in a question or plan, in a double negation, in another order, or with a number in another unit. The
+tests below find such passages in the sentences nearest to the claim, by cue words of seven
+languages (``pitfalls.toml``) and by form in all languages that separate words.
 """
 
 import re
@@ -19,12 +19,12 @@ from conflictscore.scripts import fold
 from conflictscore.sentences import sentence_starts
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
-"""Characters of a passage (a window of an NLI model has some 400) and of a claim, which is
-compared with each of its sentences."""
+"""Maximum characters of a passage (an NLI window has some 400) and of a claim, which is compared
+with each of its sentences."""
 _STEM, _SHORTEST = 4, 3
 """Letters."""
 _ALL_BUT = 0.75
-"""Share from which a sentence has the claim's words, if in another order."""
+"""Share of the claim's words from which a sentence may be the claim in another order."""
 
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
@@ -39,7 +39,7 @@ _INEXACT = re.compile(
 )
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
-"""In a line that is a row of a table."""
+"""Marks a line as a row of a table."""
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _MONTH = re.compile(
@@ -47,19 +47,19 @@ _MONTH = re.compile(
     "|ago|sep|set|oct|okt|ott|outu|nov|dec|dez|dic"
 )
 _IN_WORDS = 20
-"""Numbers up to this are often written as words."""
+"""Numbers up to this one are often written as words."""
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms that the traps are looked for in; each is made once."""
+    """A sentence in the forms needed to look for traps; each is computed once."""
 
     text: str
     spoken: str
-    """Its words in lower case between blanks, to look for phrases in."""
+    """Its lower-case words between blanks, for finding phrases."""
     names_and_nouns: tuple[str, ...]
-    """Its words without function words and numbers, as they stand."""
+    """Its words without function words and numbers, unchanged."""
     stems: tuple[str, ...]
-    """The same, folded and cut, with the numbers, in order."""
+    """The same words folded and stemmed, with numbers, in order."""
     numbers: frozenset[str]
     """Without separators of thousands."""
 
@@ -75,7 +75,7 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-# Read with the module: the first reading to need them may be on an event loop.
+# Loaded with the module, since the first use may be on an event loop.
 _TABLE: dict[str, dict[str, list[str]]] = {
     kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
     for kind, rows in tomllib.loads(
@@ -106,10 +106,10 @@ def _read(text: str) -> _Sentence:
 
 
 def pitfall(claim: str, passage: str, label: Label) -> str | None:
-    """Why a side that an NLI model says a passage takes is doubtful; None where nothing shows.
+    """Why the side that an NLI model found in a passage is doubtful; None if there is no sign.
 
-    IRRELEVANT is not doubted: on what only asks, plans or alleges it is right, and no trap was
-    found that makes these models miss a side.
+    IRRELEVANT is not doubted: it is right for passages that only ask, plan or allege, and no trap
+    was found that makes these models miss a side.
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
@@ -134,9 +134,9 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
 
 
 def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Why a sentence is doubtful ground for a side; None where nothing shows.
+    """Why a sentence is doubtful evidence for a side; None if there is no sign.
 
-    Of several reasons the first is named: one that no reading of the sentence takes away stands
+    If there are several reasons, the first is returned: reasons that no reading can remove come
     before those that a better reader may settle.
     """
     return (
@@ -147,7 +147,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """A question, plan, condition and the like, unless the claim is one too."""
+    """Whether it is a question, plan, condition or the like, unless the claim is one too."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -159,7 +159,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Numbers that may be equal although they look different, or the reverse."""
+    """Numbers that may be equal although they look different, or vice versa."""
     if not (claim.numbers and sentence.numbers):
         return None
     if _other_unit(claim, sentence):
@@ -171,10 +171,10 @@ def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Words of the claim that stand in other roles, or with another name, in the sentence."""
+    """Words of the claim that have other roles, or another name, in the sentence."""
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
-    # A name alone that differs may be what contradicts; with a number it is another thing's.
+    # a different name alone may be the contradiction; with a number it belongs to another thing
     exact = claim.numbers <= sentence.numbers
     if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
         return "another name"
@@ -196,7 +196,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether a quantity of the claim stands in the sentence in another unit of its kind."""
+    """Whether the sentence gives a quantity of the claim in another unit."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
@@ -218,10 +218,10 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 
 
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether a sentence has the claim's words with two of them in each other's place.
+    """Whether a sentence has the claim's words with two of them swapped.
 
-    A passive voice that only one of them has turns roles too, so that both together are harmless.
-    Words that only moved to the front ("In the final, …") change no role.
+    A passive voice in only one of them swaps roles too, so both together are harmless. Words that
+    only moved to the front ("In the final, …") do not change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
@@ -236,7 +236,7 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
-    """Whether "by" stands in it before one of the words that both have."""
+    """Whether "by" precedes one of the shared words."""
     words = sentence.spoken.split()
     return any(
         f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared_stems for w in after)
@@ -245,7 +245,7 @@ def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
 
 
 def _exchanged(order: Sequence[int]) -> bool:
-    """Whether two exchange places around a third, or all but two keep theirs."""
+    """Whether two words swap places around a third, or all but two keep their places."""
     reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
     out_of_place = [
         place
@@ -270,11 +270,11 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """A number of a claim in whose place a document has another; None where there is none.
+    """A number of a claim for which a document has another one; None if there is none.
 
-    That is a year where the document has only other years, a day of a month where it has only other
-    days, or a number of things of which it has only other numbers. Round numbers, ranges and other
-    units are passed over: they may well come to the same.
+    It is a year if the document has only other years, a day of a month if it has only other days,
+    or a count of things if it has only other counts. Round numbers, ranges and other units are
+    ignored, since they may be equivalent.
     """
     claim_sentence, document_sentence = _read(claim), _read(document)
     ours, theirs = _counted(claim_sentence), _counted(document_sentence)
@@ -291,7 +291,7 @@ def number_replaced(claim: str, document: str) -> str | None:
 
 
 def _counted(text: _Sentence) -> dict[str, set[str]]:
-    """Numbers by what they count: years, days, or the word after (or, without one, before) them."""
+    """Numbers by what they count: years, days, or the word after (otherwise before) them."""
     numbers_by_kind: dict[str, set[str]] = {}
     words = ["", *text.stems, ""]
     for before, number, after in zip(words, words[1:], words[2:], strict=False):

@@ -1,8 +1,8 @@
-"""How an NLI model is shown a document: window by window, each with what it takes to read it alone.
+"""Prepares a document for an NLI model: windows, each with the context needed to read it alone.
 
-What is said in one place of a page often holds in another: the title names the thing, the date says
-when "from tomorrow" is, the first row of a table what the cells of the tenth are. So the title and
-the date stand before each window, and before all but the first window also what leads into it.
+One part of a page often explains another: the title names the subject, the date says when "from
+tomorrow" is, and the first row of a table says what the cells of the tenth mean. So title and date
+precede each window, and all windows but the first also get their context.
 """
 
 import re
@@ -25,33 +25,33 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""The most windows that are read of a document: of a longer one those nearest to the claim."""
+"""Most windows read of a document; of a longer one, those nearest to the claim."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
-"""Characters of an ISO date without its time; only the day is shown."""
+"""Characters of an ISO date without time; only the day is shown."""
 _LONGEST_DATE = 40
-"""Characters of a date in another form; a longer one is no date."""
+"""Characters of a date in another form; longer values are not dates."""
 _CLAIM_TOKENS = 40
-"""Room for most claims, so that a document's windows are the same for all of them."""
+"""Tokens reserved for the claim, so that a document's windows are the same for most claims."""
 _PREMISE_TOKENS = 48
-"""No window is smaller, however long the claim."""
+"""Minimum size of a window, however long the claim."""
 _LEAD_TOKENS = 40
-"""The most tokens of what leads into a window, half of them for the heading above it."""
+"""Most tokens of a window's context, half of them for the heading above it."""
 _LEAD_SHARE = 4
-"""A window gives up a quarter of its room for that at most."""
+"""The context takes at most a quarter of a window."""
 _OVERLAP = 4
-"""A window repeats up to a quarter of the one before it, so that two sentences in a row stand
-together in one of them."""
+"""A window repeats up to a quarter of the previous one, so that two successive sentences are
+together in some window."""
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _LONGEST_HEADING = 80
 _MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
 _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
-"""The line of a Markdown table between its head and its rows."""
+"""The line of a Markdown table between header and rows."""
 _FEWEST_SEPARATORS = 2
-"""The fewest separators that make a line comma-separated values, if a neighbouring line has as
+"""Minimum separators for a line to count as comma-separated values, if a neighbouring line has as
 many."""
 _SEPARATORS = (",", ";")
 
@@ -71,15 +71,15 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """The most tokens of a premise beside a claim."""
+    """Most tokens of a premise that fit with a claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
 class CutDocument:
-    """The windows of a document, of which a claim is shown all, or the nearest of very many."""
+    """The windows of a document; a claim is compared with all, or with the nearest of very many."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
-        """Cut the document; arguments as of :func:`premises`."""
+        """Cut the document; arguments as for :func:`premises`."""
         self._text, self._vocabulary = document.text, vocabulary
         self._heading = _heading(document, vocabulary)
         room = size - vocabulary.count(self._heading)
@@ -109,12 +109,12 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """All windows, or those of very many that share most words with the claim."""
+        """All windows, or if there are too many, those that share most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)
         if not scores.max() > 0:
-            return self._whole  # nothing tells which are near
+            return self._whole  # no sign of which ones are near
         nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
         return self._shown([self._windows[n] for n in sorted(nearest)], cut=True)
 
@@ -131,23 +131,23 @@ class CutDocument:
 
 
 def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str = "") -> Premises:
-    """Cut a document into windows that can each be read alone.
+    """Cut a document into windows that can be read by themselves.
 
-    A document that fits is one window. The windows of a longer one overlap by a quarter, and before
-    each but the first stands what leads into it: the heading above it, and the head of the table
-    that it begins in or else the sentence before it.
+    A document that fits is one window. Windows of a longer one overlap by a quarter, and each but
+    the first is preceded by its context: the heading above it, and the header of the table that it
+    begins in or else the previous sentence.
 
     Args:
-        document: Its text, its title and the ``date`` of its metadata are shown.
-        size: The most tokens of a premise.
+        document: The document; its text, title and metadata ``date`` are used.
+        size: Most tokens of a premise.
         vocabulary: Counts tokens as the model does.
-        claim: The claim; of very many windows those nearest to it are read.
+        claim: The claim; if there are very many windows, the nearest ones are read.
     """
     return CutDocument(document, size, vocabulary).near(claim)
 
 
 def _heading(document: Document, vocabulary: Vocabulary) -> str:
-    """The title, where the text does not begin with it, and the date, each as a sentence."""
+    """The title, unless the text begins with it, and the date, each as a sentence."""
     title = " ".join(document.title.split())
     if document.text.lstrip().startswith(title):
         title = ""
@@ -169,10 +169,10 @@ def _as_sentence(text: str) -> str:
 
 
 class _Outline:
-    """Where a text's lines and sentences begin, and which lines are headings and rows of tables."""
+    """Where lines and sentences begin, and which lines are headings or table rows."""
 
     def __init__(self, text: str) -> None:
-        """Find them, in time linear in the length of the text."""
+        """Analyse the text, in linear time."""
         self._text = text
         self._sentences = [0, *sentence_starts(text)[1:]]
         lines = text.split("\n")
@@ -184,11 +184,11 @@ class _Outline:
         self._lines = lines
 
     def before(self, start: int) -> tuple[str, ...]:
-        """The lines that lead into a window from its place; none for the first window.
+        """The context lines of a window at an offset; empty for the first window.
 
         Returns:
-            The heading above the place, then the head of its table, or the sentence before it, or
-            the beginning of the sentence that the place is in.
+            The heading above, then the header of the table, or the previous sentence, or the
+            beginning of the sentence that the offset is in.
         """
         if not start:
             return ()
@@ -207,7 +207,7 @@ class _Outline:
 
 
 def _last_headings(lines: Sequence[str]) -> list[int | None]:
-    """For each line the number of the nearest heading above it."""
+    """For each line, the number of the nearest heading above it."""
     latest: int | None = None
     headings: list[int | None] = []
     for number, line in enumerate(lines):
@@ -218,14 +218,14 @@ def _last_headings(lines: Sequence[str]) -> list[int | None]:
 
 
 def _is_heading(line: str) -> bool:
-    """Whether a line is marked as a heading, is in capitals, or announces what follows it."""
+    """Whether a line is marked as a heading, is in capitals, or introduces the next lines."""
     if not line or len(line) > _LONGEST_HEADING or _ROW.search(line):
         return False
     return bool(_MARKED_HEADING.match(line)) or line.isupper() or line.endswith(":")
 
 
 def _table_heads(lines: Sequence[str]) -> list[int | None]:
-    """For each line that is in a table the number of the table's first line."""
+    """For each line in a table, the number of the table's first line."""
     counts = [tuple(line.count(separator) for separator in _SEPARATORS) for line in lines]
     alike = [
         max((n for n, second in zip(first_counts, two, strict=True) if n == second), default=0)
@@ -246,7 +246,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
-    """The beginnings of the lines that lead into a window, at most this many tokens together."""
+    """The beginnings of a window's context lines, at most this many tokens together."""
     lead = ""
     for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
         room = (most - vocabulary.count(lead)) // parts_left - 1

@@ -22,11 +22,12 @@ _UPLOAD_SECONDS = 30.0
 
 
 class Access:
-    """Authenticates callers by their key, or, without keys, as being on this machine.
+    """Authenticates callers by key or, without keys, by being on this machine.
 
     A web page can make a browser call a service on the same machine under another host name (DNS
     rebinding), and a proxy on the machine forwards requests from elsewhere. So a service without
-    keys answers only to the machine's own names, to its own pages, and to no proxy.
+    keys accepts only requests to the machine's own names, from its own pages, and not through a
+    proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -41,8 +42,8 @@ class Access:
             if self._local_only and (why := _not_from_here(request, self._origins)):
                 raise RefusedError(
                     403,
-                    f"without keys this service answers only to localhost, and {why}; give it a"
-                    " key file",
+                    f"without keys this service answers only to localhost, and {why}; "
+                    "start it with a key file",
                     code="host_not_allowed",
                 )
             return NOBODY
@@ -51,12 +52,14 @@ class Access:
         # compare with every key, so that the time reveals nothing about a match
         holders = [holder for holder in self.holders if hmac.compare_digest(digest, holder.digest)]
         if scheme.casefold() != "bearer" or not holders:
-            raise RefusedError(401, "no valid key is given as bearer token", code="invalid_api_key")
+            raise RefusedError(
+                401, "the request has no valid key as bearer token", code="invalid_api_key"
+            )
         return holders[0]
 
 
 class AdmissionGate:
-    """Admits a number of requests at once; as many again wait, and any more are refused."""
+    """Admits a number of requests at once; the same number may wait, the rest are refused."""
 
     def __init__(self, at_once: int) -> None:
         self._most_waiting, self._waiting = at_once, 0
@@ -64,7 +67,7 @@ class AdmissionGate:
 
     @asynccontextmanager
     async def admit(self, deadline: float) -> AsyncIterator[None]:
-        """Admit one request for the length of the block, or refuse it (429) where too many wait."""
+        """Admit one request for the duration of the block; refuse it (429) if too many wait."""
         busy = _too_many("too many requests are being served and waiting")
         if self._free.locked() and self._waiting >= self._most_waiting:
             raise busy
@@ -83,7 +86,7 @@ class AdmissionGate:
 
 
 class Uploads:
-    """Limits the bytes of all bodies being received at once; one caller may have half of them."""
+    """Limits the bytes of all bodies being received at once; one caller may use half of them."""
 
     def __init__(self, most: int) -> None:
         self._most, self._held = most, 0
@@ -91,7 +94,7 @@ class Uploads:
 
     @contextmanager
     def of(self, owner: str) -> Iterator[Callable[[int], None]]:
-        """Count the bytes of one body while it is received; too many are refused (429)."""
+        """Count the bytes of a body while it is received; refuse it (429) if there are too many."""
         size = 0
 
         def count(more: int) -> None:
@@ -110,9 +113,9 @@ class Uploads:
 
 
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
-    """Read the body of a request, which must be JSON: a form on another site cannot send that.
+    """Read the body of a request; it must be JSON, which a form on another site cannot send.
 
-    Refused is one that is too large (413), too slow (408) or of another type (415).
+    A body that is too large (413), too slow (408) or of another type (415) is refused.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
     if kind != "application/json":
@@ -135,9 +138,9 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
 
 
 def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
-    """Why a request may come from elsewhere; None where it can only come from this machine.
+    """Why a request may come from elsewhere; None if it can only come from this machine.
 
-    A page of one of ``allowed_origins`` counts as being from here.
+    Pages of ``allowed_origins`` count as local.
 
     Reads the raw headers, since URL parsers disagree about malformed ones.
     """
@@ -148,7 +151,7 @@ def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | 
 
     hosts, origins = map(request.headers.getlist, ("host", "origin"))
     if len(hosts) != 1 or not local(hosts[0]):
-        return "the Host of this request is another"
+        return "the Host header of this request names another host"
     if not all(o in allowed_origins or local(o.partition("://")[2]) for o in origins):
         return "this request comes from a page of another site"
     if any(name in request.headers for name in _OF_PROXIES):
@@ -159,7 +162,7 @@ def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | 
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or an address can only mean the machine that it is used on."""
+    """Whether a name or address can only mean this machine."""
     if host == "localhost":
         return True
     try:

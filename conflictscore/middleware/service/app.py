@@ -51,11 +51,11 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app = create_app(context, ServiceSettings(mode="annotate", keys=(my_key,)))
     ```
 
-    The context's answering model is the upstream, and must be an OpenAI-compatible endpoint or the
+    The context's answering model is the upstream. It must be an OpenAI-compatible endpoint or the
     local model.
 
     Raises:
-        ConfigurationError: The model is not such an endpoint, or the file of runs cannot be used.
+        ConfigurationError: The model is not such an endpoint, or the runs file cannot be used.
     """
     service = Service(context, settings or ServiceSettings())
 
@@ -72,11 +72,13 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
         refusal = RefusedError(error.status_code, f"{path}: {error.detail}", code="no_such_route")
         return JsonResponse(refusal.body(), refusal.status, error.headers)
 
-    # a redirect to the path with or without a slash would repeat the request's own Host
+    # redirects to add or remove a slash would echo the request's Host header
     app = FastAPI(lifespan=lifespan, docs_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.add_middleware(_Metered, service=service)
-    if service.settings.cors_origins:  # outermost, since a browser asks first, without a key
+    if (
+        service.settings.cors_origins
+    ):  # outermost, since browsers send a preflight request without a key
         app.add_middleware(
             CORSMiddleware,
             allow_origins=service.settings.cors_origins,
@@ -102,7 +104,7 @@ async def _index() -> FileResponse:
 
 
 class _PageFiles(StaticFiles):
-    """Files of the pages, with the headers that bind what a page may load."""
+    """Static files of the pages, with headers that restrict what a page may load."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -111,16 +113,16 @@ class _PageFiles(StaticFiles):
 
 
 class _Metered:
-    """Counts and times each request, and answers it where the app has a bug."""
+    """Counts and times each request, and sends an error response if the app has a bug."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the app; a bug's answer is sent where the app has sent none."""
+        """Have the app answer a request; on a bug send an error if nothing was sent yet."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        if scope["path"].endswith("\n"):  # which a route's pattern would overlook at its end
+        if scope["path"].endswith("\n"):  # which route patterns ignore at the end
             refusal = RefusedError(404, "there is no such path", code="no_such_route")
             return await JsonResponse(refusal.body(), refusal.status)(scope, receive, send)
         metrics, start, status = self._service.metrics, time.perf_counter(), 0
@@ -132,7 +134,7 @@ class _Metered:
                 message = {**message, "headers": [*message.get("headers", ()), _NO_SNIFFING]}
             await send(message)
 
-        in_flight = int(scope["path"] != "/metrics")  # who counts them is none of them
+        in_flight = int(scope["path"] != "/metrics")  # the counter does not count itself
         metrics.in_flight.inc(in_flight)
         try:
             await self._app(scope, receive, sending)

@@ -1,8 +1,8 @@
-"""From a chat request to a checked completion: the modes, and what follows from a failure.
+"""Turns a chat request into a checked completion: the modes, and the handling of failures.
 
 The note under an answer says where its sources disagree, or that it could not be checked. It is
-part of the answer's text, which many clients render as Markdown. So texts of documents and models
-are stripped of everything that could become a link, an image or markup.
+part of the answer's text, which many clients render as Markdown. So anything in texts of documents
+and models that could become a link, an image or markup is removed.
 """
 
 import asyncio
@@ -53,11 +53,12 @@ _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
-"""Why an answer could not be checked, by the step that failed; else the check itself failed."""
+"""Why an answer could not be checked, by the step that failed; for other steps, the check itself
+failed."""
 
 
 class CheckedAnswer:
-    """The work on one request where answers are checked, which closes its record."""
+    """The work on one request whose answer is checked; closes the request's record."""
 
     def __init__(self, service: Service, request: ChatRequest, record: RequestRecord) -> None:
         self._service, self._request, self._record = service, request, record
@@ -65,7 +66,7 @@ class CheckedAnswer:
         self._loop: LoopRun | None = None
         self._refused_run: Run | None = None
         self._call: Completion | None = None
-        """The upstream's reply, where its answer is the call of a tool that it had to call."""
+        """The upstream's reply, if its answer is a forced tool call."""
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
@@ -78,7 +79,7 @@ class CheckedAnswer:
                 return await self._out_of_time()
 
     async def _in_time(self) -> Completion:
-        """The completion, for which the upstream may be asked before or within the loop."""
+        """The completion; the upstream may be called before or within the loop."""
         service, request = self._service, self._request
         if (
             request.unchecked
@@ -101,13 +102,13 @@ class CheckedAnswer:
             return self._finished(*self._settled())
         stage, reason, error = failure
         if error is not None and stage in ("search", "answer") and upstream_fault(error):
-            # the upstream cannot answer, and so not the unchanged request either
+            # the upstream cannot answer, so the unchanged request would fail too
             service.failed("upstream", self._record, error)
             raise refusal_of(error, service.context.generator) from error
         return await self._unchecked(stage, reason)
 
     def _run_context(self) -> RunContext:
-        """The service's context for this request; without a draft the loop asks the upstream."""
+        """The service's context for this request; without a draft the loop calls the upstream."""
         service, request = self._service, self._request
         model = service.context.generator
         always = getattr(model.chat, "extra_body", None) or {}
@@ -126,7 +127,7 @@ class CheckedAnswer:
         """The upstream's answer to the request with documents; ``_known`` counts the call."""
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
-        # the run's, since the upstream was sent more than the caller's request
+        # the run's count, since the upstream got more than the caller's request
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
         return text_of(draft), ending_of(draft)
@@ -146,10 +147,10 @@ class CheckedAnswer:
         return draft, self._out_of_form(draft)
 
     def _out_of_form(self, draft: Completion) -> Gap | None:
-        """Why an upstream's answer has no text, or not the JSON that was asked for."""
+        """Why an upstream's answer has no text, or not the requested JSON."""
         if (gap := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
             return gap
-        note = "the reply is not the JSON that was asked for"
+        note = "the reply is not the requested JSON"
         return Gap(kind=GapKind.NOT_CHECKABLE, note=note)
 
     async def _out_of_time(self) -> Completion:
@@ -162,7 +163,7 @@ class CheckedAnswer:
         raise RefusedError(504, f"there is no checked answer: {limit}", code="timeout")
 
     async def _unchecked(self, kind: str, reason: str) -> Completion:
-        """Apply the deployment's policy to an answer that could not be checked."""
+        """Apply the deployment's policy for answers that could not be checked."""
         service, settings = self._service, self._service.settings
         service.failed(kind, self._record)
         text = self._first_answer()
@@ -191,7 +192,7 @@ class CheckedAnswer:
             text = text_of(self._draft)  # byte for byte
         note = disagreement_note(run)
         if note is not None and self._record.mode == "annotate":
-            # JSON has no room for a note; the field conflictscore names its disputed values
+            # JSON cannot carry a note; the field conflictscore names its disputed values
             return RunStatus.ANNOTATED, text if is_json(text) else f"{text}\n\n{note}"
         if run.flipped:
             return RunStatus.CORRECTED, text
@@ -222,13 +223,13 @@ class CheckedAnswer:
         *,
         answer: str | None = None,
     ) -> Completion:
-        """Close the record; an answer that is less checked than is required is refused.
+        """Close the record; refuse an answer that was checked less than required.
 
         Args:
             status: The status of the run.
-            text: What is sent.
-            gap: Why the answer was not checked.
-            answer: The answer of the run, where it is another text than the run has.
+            text: The text to send.
+            gap: Why the answer was not checked, if so.
+            answer: The answer to store, if it differs from the run's.
         """
         run = self._known().with_gaps(*self._gaps(gap))
         run = self._record.ended(run, status)
@@ -242,7 +243,7 @@ class CheckedAnswer:
         return completion if self._call is None else as_call(completion, self._call)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
-        """The gaps in the answer and its evidence that the loop does not know of."""
+        """Gaps in the answer and its evidence that the loop does not know about."""
         if gap is not None:
             yield gap
         if ending := None if self._draft is None else ending_of(self._draft):
@@ -250,16 +251,16 @@ class CheckedAnswer:
         yield from self._request.asked.left_out
 
     def _refused(self, run: Run) -> Completion:
-        """The builder's message in place of an answer, or HTTP 503.
+        """The configured refusal in place of an answer, or HTTP 503.
 
-        Neither says a word of the answer; the stored run has all of it.
+        Neither quotes the answer; the stored run contains it.
         """
         settings = self._service.settings
-        if run.status is not RunStatus.PASSED_THROUGH:  # those were counted with their cause
+        if run.status is not RunStatus.PASSED_THROUGH:  # already counted with their cause
             self._service.failed("refused", self._record)
         why = why_refused(run, settings.require)
         if settings.refusal is None:
-            self._refused_run = run  # which is stored with the error that ends the request
+            self._refused_run = run  # stored with the error that ends the request
             raise RefusedError(503, why, code="not_checked")
         run = self._record.ended(run, RunStatus.FAILED, why)
         self._service.finish(self._record, run)
@@ -278,9 +279,9 @@ def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
 
 
 def disagreement_note(run: Run) -> str | None:
-    """The note on a first answer whose sources disagree; None where they do not.
+    """The note on a first answer whose sources disagree; None if they do not.
 
-    It names every claim that a document contradicts, since nothing is changed for that.
+    It names every contradicted claim, since the answer itself is not changed.
     """
     claims = run.report.claims if run.report else ()
     disputed_numbers = run.report.disputed if run.report else ()

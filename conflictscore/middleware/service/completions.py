@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, in one piece and as a stream of chunks."""
+"""OpenAI's chat completions, whole and as a stream of chunks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -16,7 +16,7 @@ from conflictscore.models.usage import whole_tokens
 from conflictscore.records import Gap, GapKind, Run, Usage
 
 Completion = dict[str, Any]
-"""OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
+"""OpenAI's chat completion, with the extra field ``conflictscore``."""
 
 
 def completion_of(
@@ -28,7 +28,7 @@ def completion_of(
 ) -> Completion:
     """Build the chat completion for a caller.
 
-    The fields of the upstream's own (``base``) are kept unless the answer has changed.
+    Fields of the upstream's completion (``base``) are kept unless the answer has changed.
     """
     whole = {
         "id": f"chatcmpl-{record.run_id}",
@@ -60,10 +60,10 @@ def completion_of(
 
 
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The parts of the upstream's message that stay when its text changes.
+    """The parts of the upstream's message that are kept when its text changes.
 
-    That is what its model thought, and the annotations (citations) before the first change: behind
-    it, their places in the text are others.
+    These are the reasoning, and annotations (citations) before the first change, after which their
+    offsets no longer fit.
     """
     thoughts = {name: message[name] for name in THOUGHTS if message.get(name)}
     before = message.get("content")
@@ -78,7 +78,7 @@ def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _end_of(annotation: object) -> float:
-    """Where the text of a citation ends; infinity where that is not told."""
+    """Where the text of a citation ends; infinity if unknown."""
     if not isinstance(annotation, Mapping):
         return inf
     about = annotation.get(str(annotation.get("type")))
@@ -87,7 +87,7 @@ def _end_of(annotation: object) -> float:
 
 
 def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
-    """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
+    """The field ``conflictscore`` of a completion, with the scores of the first answer."""
     report, verdict = run.report, run.verdict()
     change_fields = {"first_answer": run.first_answer, "justification": run.justification}
     return {
@@ -123,18 +123,18 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
 
 
 def text_of(completion: Mapping[str, Any]) -> str:
-    """The text of the first message; empty where it has none."""
+    """The text of the first message; empty if it has none."""
     return _split(completion["choices"][0]["message"].get("content"))[0]
 
 
 def calls_tools(completion: Mapping[str, Any]) -> bool:
-    """Whether the reply calls tools, and so is no answer yet."""
+    """Whether the reply calls tools, so that it is not an answer yet."""
     message = completion["choices"][0]["message"]
     return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
-    """Why an upstream's reply has no text to check; None where it has."""
+    """Why an upstream's reply has no text to check; None if it has."""
     if calls_tools(completion):
         return Gap(kind=GapKind.NOT_ANSWERED, note="the model calls tools")
     if completion["choices"][0]["message"].get("refusal"):
@@ -145,7 +145,7 @@ def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
 
 
 def ending_of(completion: Mapping[str, Any]) -> str | None:
-    """The upstream's name for how its reply ended; None for a normal end."""
+    """The upstream's finish reason; None for a normal end."""
     metadata = {"finish_reason": completion["choices"][0].get("finish_reason")}
     return abnormal_ending(AIMessage("", response_metadata=metadata))
 
@@ -157,7 +157,7 @@ async def completion_frames(
     include_usage: bool,
     heartbeat: float,
 ) -> AsyncIterator[bytes]:
-    """A completion as a stream of chunks, once its run has ended; before that, signs of life."""
+    """A completion as a stream of chunks when its run has ended; until then keep-alive events."""
     common = {
         "id": f"chatcmpl-{record.run_id}",
         "object": "chat.completion.chunk",
@@ -174,7 +174,7 @@ async def completion_frames(
 
     yield chunk({"role": "assistant", "content": ""})
     while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
-        yield chunk({"content": ""})  # some clients time out without one, and ignore comments
+        yield chunk({"content": ""})  # some clients ignore comments and would time out
     try:
         completion = work.result()
     except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
@@ -212,7 +212,7 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _split(content: object) -> tuple[str, object]:
-    """The text of a message and its other parts; some upstreams send a list of parts."""
+    """The text of a message, and its other parts; some upstreams send a list of parts."""
     if not isinstance(content, list):
         return (content, None) if isinstance(content, str) else ("", content)
     texts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]

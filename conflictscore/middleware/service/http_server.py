@@ -1,11 +1,12 @@
-"""Serving an app on one socket, in one process, with hypercorn.
+"""Serves an app on one socket, in one process, with hypercorn.
 
-hypercorn closes connections that send no whole head within some seconds, and the system those that
-read nothing of their response (``TCP_USER_TIMEOUT``, Linux). The app refuses bodies that arrive too
-slowly, and a proxy in front bounds the connections of one address (``deploy/nginx.conf``).
+hypercorn closes connections that do not send a complete request head within some seconds, and the
+system closes connections that do not read their response (``TCP_USER_TIMEOUT``, Linux). The app
+refuses bodies that arrive too slowly, and a proxy in front limits the connections per address
+(``deploy/nginx.conf``).
 
-It speaks HTTP/1.1 alone. hypercorn would speak HTTP/2 without TLS to whoever starts with it or asks
-for an upgrade, and there a stream that its client never reads, or leaves, keeps its place for good.
+Only HTTP/1.1 is spoken. hypercorn would otherwise accept HTTP/2 without TLS, by prior knowledge or
+upgrade, where a stream that its client abandons or never reads occupies its slot forever.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from conflictscore.errors import InputError
 
 _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
-"""The most seconds that interrupted requests get to clean up."""
+"""Seconds that interrupted requests get to clean up."""
 _PREFACE = "PRI"
 """The method in the first line of every HTTP/2 connection."""
 
@@ -46,7 +47,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def raise_file_limit() -> None:
-    """Allow this process as many open files as the system permits: every connection is one."""
+    """Raise the limit on open files to the system's maximum, since every connection is one."""
     if sys.platform == "win32":
         return
     import resource
@@ -57,11 +58,11 @@ def raise_file_limit() -> None:
 
 
 class Server:
-    """Serves an app until it is told to stop; ``started`` once it accepts connections.
+    """Serves an app until it is stopped; ``started`` is set once it accepts connections.
 
-    Once it is told to stop, it ends within ``grace`` seconds: running requests may go on for most
-    of them, and are then interrupted. A connection is closed that sends no whole request head for
-    ``idle`` seconds, or reads nothing of its response for ``unread``.
+    After a stop it ends within ``grace`` seconds: running requests may continue for most of that
+    time and are then interrupted. A connection is closed if it sends no complete request head for
+    ``idle`` seconds, or reads nothing of its response for ``unread`` seconds.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Server:
         self._requests: set[asyncio.Task[Any]] = set()
 
     def stop(self) -> None:
-        """Take no new request; called again, interrupt those that are running."""
+        """Accept no new requests; a second call interrupts the running ones."""
         if self._stopping.is_set():
             self._interrupt()
         self._stopping.set()
@@ -94,7 +95,7 @@ class Server:
         if signals:
             for number in (signal.SIGINT, signal.SIGTERM):
                 _on_signal(loop, number, self.stop)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # inherited by accepted connections
             unread = round(self._unread * 1000)
             self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
         config = _Http1Config()
@@ -104,13 +105,13 @@ class Server:
         config.graceful_timeout = self._finishing + self._cleaning
         config.include_server_header = False
         config.errorlog = logging.getLogger("hypercorn.error")
-        config.errorlog.setLevel(logging.ERROR)  # anybody can cause a warning
+        config.errorlog.setLevel(logging.ERROR)  # any client could cause a warning
         await serve(self._track, config, shutdown_trigger=self._stopped, mode="asgi")  # type: ignore[arg-type]
 
     async def _stopped(self) -> None:
-        self.started = True  # hypercorn waits for this once it accepts connections
+        self.started = True  # hypercorn awaits this once it accepts connections
         await self._stopping.wait()
-        # asyncio's own server waits for open connections without a limit, from Python 3.12 on
+        # from Python 3.12 on, asyncio's server waits for open connections without a limit
         asyncio.get_running_loop().call_later(self._finishing, self._interrupt)
 
     def _interrupt(self) -> None:
@@ -122,13 +123,15 @@ class Server:
         if scope["type"] != "http" or task is None:
             return await self._app(scope, receive, send)
         if scope["method"] == _PREFACE:
-            refusal = PlainTextResponse("HTTP/2 is not spoken here", 505, {"connection": "close"})
+            refusal = PlainTextResponse("HTTP/2 is not supported", 505, {"connection": "close"})
             return await refusal(scope, receive, send)
 
         async def sender(message: Message) -> None:
             try:
                 await send(message)
-            except OSError as error:  # the system closed the connection, as after TCP_USER_TIMEOUT
+            except (
+                OSError
+            ) as error:  # the system closed the connection, for example after TCP_USER_TIMEOUT
                 raise ClientDisconnect from error
 
         self._requests.add(task)
@@ -141,16 +144,16 @@ class Server:
 
 
 class _Http1Config(Config):
-    """hypercorn's settings for a server that never changes from HTTP/1.1 to HTTP/2."""
+    """hypercorn's settings for a server that never switches from HTTP/1.1 to HTTP/2."""
 
 
 _switch_protocol = H11Protocol._check_protocol
 
 
 async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
-    """Answer a request in the protocol that it came in, as HTTP allows where an upgrade is asked.
+    """Ignore a request to upgrade the protocol, as HTTP allows.
 
-    Other servers of this process, with hypercorn's own settings, switch as they always did.
+    Other hypercorn servers in this process, with its own settings, still upgrade.
     """
     if not isinstance(protocol.config, _Http1Config):
         await _switch_protocol(protocol, event)
@@ -167,6 +170,6 @@ def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], 
 
 
 def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Keep out of the log what any client can cause, as asyncio logs it: connections that fail."""
+    """Do not log connection failures reported by asyncio, since any client can cause them."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)

@@ -1,4 +1,4 @@
-"""The runs that can be asked for afterwards, bounded in number and in bytes."""
+"""Stores finished runs for later retrieval, limited in number and bytes."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from conflictscore.records import RUN_DETAILS, RevisionAction, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 RUNNING: Mapping[str, Any] = {}
-"""Stands for a run that is being worked on."""
+"""Stands for a run in progress."""
 
 _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
@@ -32,7 +32,7 @@ _TABLES = (
 )
 _LISTS = (
     "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)",
-    "DROP TABLE IF EXISTS listed",  # of earlier versions; the rows are made anew from the runs
+    "DROP TABLE IF EXISTS listed",  # from earlier versions; rows are rebuilt from the runs
     "DROP TABLE IF EXISTS run_list",
     "CREATE TABLE IF NOT EXISTS run_rows (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " created BIGINT NOT NULL, finished BIGINT NOT NULL, status TEXT NOT NULL,"
@@ -60,40 +60,40 @@ _TIDY = (
 
 
 class ListedRun(NamedTuple):
-    """Entry of a run in a list."""
+    """A run's entry in a list."""
 
     run_id: str
     created: int
     """Seconds since 1970 (UTC)."""
     status: str
     method: str
-    """How the answer was looked at again, as a benchmark names it."""
+    """The method of correction, as benchmarks name it."""
     flipped: bool
     hedged: bool
-    """Whether all that changed are passages that now tell several answers of the sources."""
+    """Whether every changed passage now gives several answers of the sources."""
     disputed: bool
-    """Whether a claim of an answer had evidence on both sides, or was looked at again."""
+    """Whether a claim of any answer had evidence on both sides or got a second look."""
     question: str
     answer: str
-    """The beginning of the answer that stands."""
+    """The beginning of the final answer."""
 
 
 class RunFilter(NamedTuple):
-    """Which runs a list holds; what is None or empty leaves none out."""
+    """Which runs to list; None or empty fields do not filter."""
 
     owner: str | None = None
     status: str = ""
     flipped: bool | None = None
     disputed: bool | None = None
     words: str = ""
-    """All of these occur in the question, the answers, the claims or the documents' titles."""
+    """Words that must all occur in the question, the answers, the claims or the document titles."""
     among: Collection[str] | None = None
-    """The ids of the only runs to list."""
+    """Ids of the only runs to list."""
     without: Collection[str] = ()
-    """The ids of runs to leave out."""
+    """Ids of runs to leave out."""
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
-        """It as SQL, with its values; ``each`` is how the database selects from a list."""
+        """The filter as SQL with its values; ``each`` is how the database selects from a list."""
         conditions: list[tuple[str, Value]] = [
             ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
@@ -111,9 +111,9 @@ class RunFilter(NamedTuple):
 
 
 class KeptRuns:
-    """Finished runs, each for the owner of one key, and which ones are being worked on.
+    """Finished runs, each belonging to the owner of a key, and the runs in progress.
 
-    Where there is no room for another one, the least recently used run goes.
+    When there is no more room, the least recently used run is dropped.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class KeptRuns:
         store: Database | None = None,
         lasts: float = 3600.0,
     ) -> None:
-        """Open what they are kept in: a database, or an SQLite file that its owner alone can read.
+        """Open the storage: a database, or an SQLite file that only its owner can read.
 
-        Without either they are in memory. A run larger than ``most_bytes`` is not kept. After
-        ``lasts`` seconds another process takes a run for given up.
+        Without either, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
+        After ``lasts`` seconds other processes consider a run in progress abandoned.
         """
         self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
         self._path = path
@@ -137,7 +137,7 @@ class KeptRuns:
         self._database.make(*_TABLES)
         if not self._database.remote:
             columns = self._database.execute("SELECT name FROM pragma_table_info('runs')")
-            if ("size",) not in columns:  # a file of an earlier version
+            if ("size",) not in columns:  # a file from an earlier version
                 self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
                 self._database.execute("UPDATE runs SET size = length(run)")
         self._database.make(*_LISTS)
@@ -147,7 +147,7 @@ class KeptRuns:
             self._database.execute(_LIST, *_list_row(run_id, owner, used_at, json.loads(text)))
 
     def begin(self, run_id: str, owner: str) -> None:
-        """Announce a run that is being worked on."""
+        """Announce a run in progress."""
         self._running[run_id] = owner
         until = int(time.time() + self._lasts)
         statement = "INSERT INTO running VALUES ($1, $2, $3)"
@@ -156,10 +156,10 @@ class KeptRuns:
     def finish(
         self, run_id: str, run: Mapping[str, Any], on_failure: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep a run that was announced; a store that is away for a moment is waited for.
+        """Store a run that was announced; waits for a store that is briefly unavailable.
 
-        Until it is kept, it counts as being worked on. ``on_failure`` is called, perhaps later, if
-        the file or the store did not take it.
+        Until it is stored, it counts as in progress. ``on_failure`` is called, perhaps later, if it
+        cannot be stored.
         """
         owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
         following: Iterator[tuple[str, Sequence[Value]]] = iter(
@@ -191,7 +191,7 @@ class KeptRuns:
     def listed(
         self, run_filter: RunFilter, most: int = _ALL, after: int = 0
     ) -> tuple[int, list[ListedRun]]:
-        """How many runs there are, and some of them, newest first."""
+        """The total number of matching runs, and a page of them, newest first."""
         condition, values = run_filter.condition(self._database.each)
         source = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
         columns = "id, created, status, method, flipped, hedged, disputed, question, answer"
@@ -202,13 +202,13 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """These runs, those that are still kept, without counting it as their use."""
+        """Those of these runs that are still stored; reading them does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
-        """A finished run of this owner, or of anybody; None if there is no such run."""
+        """A finished run of this owner, or of any owner; None if there is no such run."""
         mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:
@@ -219,18 +219,18 @@ class KeptRuns:
         return run
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
-        """Whether a run of this owner's, or of anybody's, is being worked on, by any process."""
+        """Whether a run of this owner, or of any owner, is in progress in any process."""
         if (its := self._running.get(run_id)) is not None:
             return owner in (None, its)
         mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
         return self._one(mine, run_id, owner, int(time.time())) is not None
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """A run of this owner's, or of anybody's: its record, ``RUNNING``, or None."""
+        """A run of this owner, or of any owner: its record, ``RUNNING``, or None."""
         run = self.get(run_id, owner)
         if run is None and self.is_running(run_id, owner):
             return RUNNING
-        return run or self.get(run_id, owner)  # it may have been finished in between
+        return run or self.get(run_id, owner)  # it may have finished in between
 
     def close(self) -> None:
         """Close the file."""
@@ -274,7 +274,7 @@ def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any])
 
 
 def _is_hedged(run: Mapping[str, Any]) -> bool:
-    """Whether every change that was made tells several answers, and none decides for one."""
+    """Whether every change gives several answers and none decides for one."""
     changes = [change for change in run.get("changes") or () if change.get("accepted")]
     actions = {change.get("action") for change in changes} - {RevisionAction.KEEP}
     return bool(run.get("flipped")) and bool(actions) and actions <= _TELL_SEVERAL
@@ -283,7 +283,7 @@ def _is_hedged(run: Mapping[str, Any]) -> bool:
 def run_record(
     run: Run, *, created: int, start: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
-    """A run as it is kept, plain JSON, without its endpoint: a run is shown to who asked.
+    """A run as stored: plain JSON without the endpoint, since runs are shown to callers.
 
     ``created`` is in seconds since 1970 (UTC), ``start`` on the clock of ``time.perf_counter``.
     """
@@ -301,7 +301,7 @@ def run_record(
 
 
 def _ignored(error: ConfigurationError | None) -> None:
-    """On a full disk, or without its store, what is kept stays."""
+    """If the disk is full or the store unavailable, stored runs are kept."""
 
 
 def _ids(names: Collection[str] | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The keys of a service, and a file of them.
+"""The keys of a service, and the format of key files.
 
 A line of a key file is a key, or a name and a key:
 
@@ -11,7 +11,7 @@ desk     pw4…                       runs=all
 
 ``runs=all`` lets a caller read and review the runs of every key; all others see their own.
 
-Two lines with one name are two keys of one caller.
+Two lines with the same name are two keys of the same caller.
 """
 
 import hashlib
@@ -28,18 +28,18 @@ _NAME = re.compile(r"[0-9A-Za-z._-]{1,40}")
 
 
 class KeyHolder(NamedTuple):
-    """A caller."""
+    """A caller of the service."""
 
     name: str
-    """Stands for the caller in runs and reviews."""
+    """Identifies the caller in runs and reviews."""
     digest: bytes = b""
     """SHA-256 of the key."""
     reads_all: bool = False
-    """Whether the runs of every key can be read."""
+    """Whether the caller may read the runs of every key."""
 
     @property
     def reads(self) -> str | None:
-        """The caller whose runs can be read; None for all of them."""
+        """The name whose runs this caller may read; None for all."""
         return None if self.reads_all else self.name
 
 
@@ -51,7 +51,7 @@ def key_digest(key: str) -> bytes:
 def key_holder(line: str, where: str) -> KeyHolder:
     """Read a line of a key file.
 
-    Errors name it as ``where`` and never show it, since it may be a mistyped key.
+    Errors refer to it as ``where`` and never quote it, since it may be a mistyped key.
     """
     fields = line.split()
     reads_all = _READS_ALL in fields[1:]
@@ -81,7 +81,7 @@ def read_keys(path: Path) -> tuple[KeyHolder, ...]:
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
+        reason = getattr(error, "strerror", None) or "not a text file"
         raise InputError(f"{where}: cannot be read ({reason})") from error
     holders = tuple(
         key_holder(line, f"{where}, line {number}")
@@ -89,5 +89,5 @@ def read_keys(path: Path) -> tuple[KeyHolder, ...]:
         if line and not line.startswith("#")
     )
     if not holders:
-        raise InputError(f"{where}: there is no key in it")
+        raise InputError(f"{where}: the file contains no key")
     return holders

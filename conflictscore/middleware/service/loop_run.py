@@ -1,4 +1,4 @@
-"""One run of the loop: the step at which it fails, and the events of its steps."""
+"""One run of the loop, with its events and the step at which it fails."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -31,20 +31,20 @@ Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
 _RENDERED_CHARS = 50_000
-"""A longer answer is shown as plain text."""
+"""Longer answers are shown as plain text."""
 
 
 class LoopFailure(NamedTuple):
-    """A failure on the way to a final answer."""
+    """A failure before the final answer."""
 
     stage: Stage
     reason: str
     error: Exception | None = None
-    """The exception that ended the loop; None where the loop finished."""
+    """The exception that ended the loop; None if the loop finished."""
 
 
 class LoopRun:
-    """The loop on one question; ``stage`` is the step that it is at."""
+    """The loop on one question; ``stage`` is its current step."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class LoopRun:
         return run_of(self._state)
 
     async def go(self, seconds: float | None = None) -> LoopFailure | None:
-        """Run to the end, and return the failure, if any; raises what the chatbot itself raised."""
+        """Run to the end and return the failure, if any; raises errors of the chatbot itself."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),
@@ -96,7 +96,7 @@ class LoopRun:
                 self.stage = "regeneration"
 
     def failure(self) -> LoopFailure | None:
-        """A failure so far that did not end the loop."""
+        """A failure that did not end the loop."""
         run = self.known
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
@@ -104,7 +104,7 @@ class LoopRun:
         return LoopFailure("judge", reason) if reason else None
 
     def _too_few_labels(self, report: ConflictReport | None) -> str:
-        """Why an answer's labels are fewer than the settings want; empty where they are not."""
+        """Why an answer has fewer labels than the settings require; empty if it has enough."""
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
@@ -113,7 +113,7 @@ class LoopRun:
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:
-    """Why an answer has no claims, or none with a label; empty where it has."""
+    """Why an answer has no claims, or none with a label; empty otherwise."""
     if report is None:
         return ""
     if report.error or not report.claims or report.cs_c is not None:
@@ -123,11 +123,11 @@ def _why_unjudged(report: ConflictReport | None) -> str:
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to a run what its page shows.
+    """Add the fields that the runs page shows to a run.
 
-    ``markup`` has its answers' Markdown as HTML, where HTML in an answer is escaped, ``marked``
-    the final answer's with a mark before and after each of ``parts``, and ``story`` the lines of
-    each change that was looked at.
+    ``markup`` has the answers' Markdown as HTML, with HTML in answers escaped. ``marked`` is the
+    final answer with a mark before and after each of ``parts``. ``story`` has the lines of each
+    second look.
     """
     answers = {name: run[name] or "" for name in ("answer", "first_answer")}
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
@@ -147,19 +147,19 @@ def _parts(run: Mapping[str, Any]) -> tuple[AnswerPart, ...]:
     fields = {name: run[name] for name in Run.model_fields if name in run and name != "status"}
     try:
         return answer_parts(Run.model_validate(fields))
-    except ValidationError:  # of a run that another version kept
+    except ValidationError:  # stored by another version
         return ()
 
 
 def _told(change: object) -> tuple[str, ...]:
     try:
         return Change.model_validate(change).told()
-    except ValidationError:  # of a run that another version kept
+    except ValidationError:  # stored by another version
         return ()
 
 
 class StepwiseRun:
-    """One run whose steps are streamed; closes the request's record."""
+    """One run whose steps are streamed; closes the record of the request."""
 
     def __init__(
         self,
@@ -194,9 +194,9 @@ class StepwiseRun:
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float, *, markup: bool = False
     ) -> AsyncIterator[bytes]:
-        """The steps as server-sent events; the last one is ``run`` or ``error``.
+        """The steps as server-sent events, ending with ``run`` or ``error``.
 
-        With ``markup`` the run has its answers as HTML too.
+        With ``markup`` the run also has its answers as HTML.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._record.run_id}, "start")

@@ -1,4 +1,4 @@
-"""Errors of requests, in the form of OpenAI's API."""
+"""Errors for requests, in the form of OpenAI's API."""
 
 import logging
 import traceback
@@ -22,7 +22,7 @@ from conflictscore.models.language_model import LanguageModel
 _log = logging.getLogger(__name__)
 
 CLIENT_GONE = 499
-"""The status that counts requests whose client disconnected."""
+"""The status recorded for requests whose client disconnected."""
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _KEY = ("upstream_authentication", "rejected this service's key")
@@ -31,20 +31,20 @@ _THE_OPERATORS = {
     403: _KEY,
     404: ("upstream_model_not_found", "does not have this service's model"),
 }
-"""Statuses that no caller can do anything about."""
+"""Upstream statuses that callers cannot do anything about."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
-"""Statuses of an upstream that blame a forwarded request: the caller must fix it."""
+"""Upstream statuses caused by a forwarded request, which the caller must fix."""
 
 
 class RefusedError(Exception):
-    """A request that ends with an error.
+    """An error response to a request.
 
     Attributes:
         status: The HTTP status.
-        code: The kind of error, for programs.
+        code: The kind of error, for code.
         param: The invalid field, such as ``messages[0].role``.
         retry_after: Seconds to wait before the next try.
-        run: Headers that name the failed run, where there is one.
+        run: Headers that name the failed run, if there is one.
     """
 
     def __init__(
@@ -79,28 +79,28 @@ class RefusedError(Exception):
 
 
 NOTHING_FOUND = "no documents found"
-"""The reply to a caller whose search found nothing, whatever the search says about it."""
+"""The message for callers whose search found nothing, instead of the search's own."""
 
 
 def plain_reason(error: BaseException) -> str:
-    """A failure in words for a caller, without secrets and paths.
+    """A failure message for callers, without secrets and paths.
 
     An error in the deployment's settings is logged, and the caller is referred to the log.
     """
     if isinstance(error, ConfigurationError):
         _log.error("%s", error)
-        return "a setting of this service is wrong; its log says which"
-    # an error of another library may quote an address with a key in it
-    if isinstance(error, NoDocumentsError):  # it may quote a file's path, or others' questions
+        return "a setting of this service is wrong; see its log"
+    # another library's error may quote an address that contains a key
+    if isinstance(error, NoDocumentsError):  # it may quote a path or other callers' questions
         return NOTHING_FOUND
     is_ours = isinstance(error, ConflictScoreError | RefusedError)
     return str(error) if is_ours else f"{type(error).__name__} in a library"
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """The model client's error that one of ours was raised from, if any.
+    """The model client's error behind one of ours, if any.
 
-    An unreadable reply and a prompt that is too long are not the upstream's fault.
+    Unreadable replies and overlong prompts are not the upstream's fault.
     """
     if not isinstance(error, ConflictScoreError) or isinstance(error, UnreadableReplyError):
         return None
@@ -111,9 +111,9 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
-    """The response to an error of ours, or of the upstream's client.
+    """The response to one of our errors, or to an error of the upstream's client.
 
-    With ``forwarded`` the upstream got the caller's own request, so that the caller can fix it.
+    With ``forwarded`` the upstream got the caller's own request, so the caller can fix it.
     """
     fault = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
     if fault is not None:
@@ -130,7 +130,7 @@ def _of_upstream(
     message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
     if isinstance(error, openai.APIStatusError) and error.status_code in _THE_OPERATORS:
         code, what = _THE_OPERATORS[error.status_code]
-        return RefusedError(502, f"the upstream {what}; its operator must fix that", code=code)
+        return RefusedError(502, f"the upstream {what}; the operator must fix this", code=code)
     if isinstance(error, openai.APIStatusError) and error.status_code == 429:
         wait = header_value(error.response.headers.get("retry-after"))
         code = error.code or "upstream_rate_limit"
@@ -146,10 +146,10 @@ def _of_upstream(
 
 
 def internal_error(error: Exception) -> RefusedError:
-    """The response to a bug in this program, and its traceback in the log.
+    """The response to a bug in this program; logs the traceback.
 
-    The error's message is in neither, since it may quote a caller.
+    Neither contains the error's message, since it may quote a caller.
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("unexpected %s at\n%s", type(error).__name__, frames)
-    return RefusedError(500, "the service failed; its log says where", code="internal_error")
+    return RefusedError(500, "the service failed; see its log", code="internal_error")

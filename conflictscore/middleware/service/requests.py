@@ -1,4 +1,4 @@
-"""Requests, read and validated, with why the answer to one cannot be checked."""
+"""Reads and validates requests, and says why an answer cannot be checked."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,19 +23,19 @@ from conflictscore.records import Document
 _OURS = frozenset(
     {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
 )
-"""Fields that never reach the calls that answer from documents."""
+"""Fields that are not passed to the calls that answer from documents."""
 _ROLES: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "developer": SystemMessage,
     "user": HumanMessage,
     "assistant": AIMessage,
 }
-"""Messages of any other role are of tools."""
+"""Messages with any other role belong to tools."""
 _TOOLS = ("tools", "functions", "web_search_options")
-"""With any of these, the upstream is asked first, with the request as it is."""
+"""With any of these fields, the upstream is called first with the unchanged request."""
 
 _FORMATS = ("text", "json_object", "json_schema")
-"""Response formats of answers that can be checked."""
+"""Response formats whose answers can be checked."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -47,10 +47,10 @@ Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
 
 
 class _Fields(BaseModel):
-    """Fields that are known; a request with any other is refused.
+    """Known fields; a request with any other field is refused.
 
-    The upstream gets them with this service's key, and some servers have fields that replace the
-    chat template, the model or the place where the request goes.
+    The upstream receives the fields with this service's key, and some servers have fields that
+    replace the chat template, the model or the destination of the request.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -64,7 +64,7 @@ class _Message(_Fields):
     name: str | None = None
     tool_call_id: str | None = None
     tool_calls: Tools | None = None
-    # of an earlier reply, given back
+    # from an earlier reply
     function_call: dict[str, Any] | None = None
     refusal: str | None = None
     annotations: list[Any] | None = None
@@ -90,7 +90,7 @@ class _Message(_Fields):
 
 
 class _StreamOptions(_Fields):
-    """Options of a streamed completion."""
+    """Options for a streamed completion."""
 
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
@@ -104,7 +104,7 @@ class _TemplateSettings(_Fields):
 
 
 class _ResponseFormat(BaseModel):
-    """The form of the answer; the fields of a JSON schema are the upstream's to check."""
+    """The form of the answer; the upstream validates the fields of a JSON schema."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -112,7 +112,7 @@ class _ResponseFormat(BaseModel):
 
 
 class _Body(_Fields):
-    """The fields of OpenAI's chat completions, and common ones of open servers."""
+    """The fields of OpenAI's chat completions, and common fields of open-source servers."""
 
     model: Annotated[str, Field(min_length=1)]
     messages: Annotated[list[_Message], Field(min_length=1)]
@@ -154,11 +154,11 @@ class _Body(_Fields):
     store: bool | None = None
     metadata: Annotated[dict[Word, Name], Field(max_length=16)] | None = None
     documents: RequestDocuments | None = None
-    """Ours: what to check the answer against, in place of a search."""
+    """Our extension: documents to check the answer against, instead of a search."""
 
 
 class _CorrectBody(_Fields):
-    """The body of ``POST /v1/correct``: an answer, and what to hold it against."""
+    """The body of ``POST /v1/correct``: an answer, and documents or a question to check it with."""
 
     answer: str
     documents: RequestDocuments = []
@@ -173,7 +173,7 @@ class _RunBody(_Fields):
     options: list[str] = []
     documents: RequestDocuments = []
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """Temperature of the calls that write an answer."""
+    """Temperature for calls that write an answer."""
 
 
 @dataclass(frozen=True)
@@ -181,25 +181,25 @@ class ChatRequest:
     """A valid request for a chat completion."""
 
     body: Mapping[str, Any] = field(repr=False)
-    """All that was sent, but for the documents: the upstream's request."""
+    """The body without our documents: the request for the upstream."""
     asked: ChatQuestion = field(repr=False)
     stream: bool
     include_usage: bool
     unchecked: str | None
-    """Why no answer to it can be checked; None where it can."""
+    """Why its answer cannot be checked; None if it can."""
 
     @property
     def model(self) -> str:
-        """The model that it names."""
+        """The requested model."""
         return str(self.body["model"])
 
     @property
     def upstream_first(self) -> bool:
-        """Whether the upstream must get the request as it is: tools may be called, or have been."""
+        """Whether the upstream must get the unchanged request because of tool calls."""
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of the calls that answer: what they always have, and the caller's wishes."""
+        """Parameters for answering calls: our defaults and the caller's own."""
         wishes = {
             name: value
             for name, value in in_words(self.body).items()
@@ -207,16 +207,16 @@ class ChatRequest:
         }
         limits = [wishes.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
         most = next((limit for limit in limits if limit is not None), None)
-        # in the body as they are: a server may know fields that no client library does
+        # put into the body unchanged, since servers know fields that client libraries do not
         parameters: dict[str, Any] = {"extra_body": {**always, **wishes}} if wishes else {}
         return parameters if most is None else {**parameters, "max_tokens": most}
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object that is a request's body; anything else is refused (400)."""
+    """The JSON object in a request's body; anything else is refused (400)."""
     try:
         value = finite_json(data)
-        json.dumps(value, ensure_ascii=False).encode()  # which lone surrogates cannot be
+        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates cannot be encoded
     except (ValueError, RecursionError) as error:
         reason = f"the body is not valid JSON: {error}"
         raise RefusedError(400, reason, code="invalid_json") from None
@@ -226,11 +226,11 @@ def read_json(data: bytes) -> dict[str, Any]:
 
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
-    """Read a request for a chat completion; a wrong field is refused by name (400)."""
+    """Read a request for a chat completion; an invalid field is refused by name (400)."""
     with refusing():
         checked = _Body.model_validate(body)
     chat_question = asked_in(_messages(checked.messages), _documents(checked.documents))
-    # here, since a large request is read off the event loop
+    # here, since large requests are read off the event loop
     _ = chat_question.documents, chat_question.left_out
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},
@@ -242,7 +242,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
-    """Input of the loop for ``POST /v1/runs``, and parameters of the answering calls."""
+    """Input of the loop for ``POST /v1/runs``, and parameters for the answering calls."""
     with refusing():
         fields = _RunBody.model_validate(body).model_dump()
         temperature = fields.pop("temperature")
@@ -260,14 +260,14 @@ def read_correct(body: Mapping[str, Any]) -> RagInput:
         if checked.documents:
             return correction_input(checked.answer, checked.documents, checked.question)
         if not (checked.question or "").strip():
-            message = "give documents to hold the answer against, or a question to search with"
+            message = "give documents to check the answer against, or a question to search with"
             raise RefusedError(400, message, code="invalid_value", param="documents")
         return {"question": str(checked.question), "draft_answer": checked.answer}
 
 
 @contextmanager
 def refusing(param: str | None = None) -> Iterator[None]:
-    """Refuse a request in which something is wrong, by the name of the field (400)."""
+    """Refuse an invalid request, naming the field (400)."""
     try:
         yield
     except ValidationError as error:
@@ -291,20 +291,20 @@ def _documents(documents: list[str | dict[str, Any]] | None) -> tuple[Document, 
 
 def _out_of_reach(body: _Body, chat_question: ChatQuestion) -> str | None:
     if (body.n or 1) > 1:
-        return f"n is {body.n}, and only a single answer can be checked"
+        return f"n is {body.n}, but only a single answer can be checked"
     if body.logprobs:
-        return "logprobs are asked for, and a regenerated answer has none"
+        return "logprobs were requested, but corrected answers have none"
     kind = body.response_format.type if body.response_format else "text"
     if kind not in _FORMATS:
-        return f"response_format is {kind}, and only text and JSON can be checked"
+        return f"response_format is {kind}, but only text and JSON can be checked"
     if body.modalities is not None and body.modalities != ["text"]:
-        return "modalities holds more than text"
+        return "modalities contains more than text"
     if chat_question.other_content:
-        return "a message holds more than text"
+        return "a message contains more than text"
     if not chat_question.question:
         return "no user message has a question"
     if body.messages[-1].role == "assistant":
-        return "the last message is the assistant's own, to be continued"
+        return "the last message is by the assistant, to be continued"
     return None
 
 

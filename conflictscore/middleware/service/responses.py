@@ -1,4 +1,4 @@
-"""OpenAI's responses, in one piece and as a stream of events, built from chat completions."""
+"""OpenAI's responses, whole and as a stream of events, built from chat completions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -21,7 +21,7 @@ _Call = types.ResponseFunctionToolCall
 
 
 class ResponseForm:
-    """The response to one request: its fields, its output items, and their events."""
+    """The response to one request: its fields, output items and events."""
 
     def __init__(self, request: ResponsesRequest, record: RequestRecord) -> None:
         self._record = record
@@ -48,7 +48,7 @@ class ResponseForm:
         }
 
     def whole(self, completion: Completion) -> types.Response:
-        """The response for a completion; its ``conflictscore`` is the completion's."""
+        """The response for a completion, with the completion's ``conflictscore`` field."""
         choice = completion["choices"][0]
         cut = _CUT_BECAUSE.get(str(choice.get("finish_reason")))
         items = self._items(completion)
@@ -69,7 +69,7 @@ class ResponseForm:
         return types.Response.construct(None, **fields)
 
     def _items(self, completion: Completion) -> list[_Message | _Call]:
-        """The output items: a message where there is text, and the calls of functions."""
+        """The output items: a message if there is text, and function calls."""
         message, run_id = completion["choices"][0]["message"], self._record.run_id
         calls = message.get("tool_calls") or []
         text, refusal = text_of(completion), message.get("refusal")
@@ -108,9 +108,9 @@ class ResponseForm:
     async def frames(
         self, work: "asyncio.Task[Completion]", heartbeat: float
     ) -> AsyncIterator[bytes]:
-        """The response as a stream of numbered events, in the order that OpenAI's API has them.
+        """The response as a stream of numbered events, in the order of OpenAI's API.
 
-        Until the answer is there, ``response.in_progress`` is repeated as a sign of life.
+        Until the answer is ready, ``response.in_progress`` is repeated to keep the stream alive.
         """
         number = 0
 
@@ -158,7 +158,7 @@ def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of a message's text or refusal; the text comes whole, once it is checked."""
+    """The events of a message's text or refusal; checked text comes in one piece."""
     is_text = isinstance(part, types.ResponseOutputText)
     key = "text" if is_text else "refusal"
     logprobs: dict[str, Any] = {"logprobs": []} if is_text else {}

@@ -1,7 +1,7 @@
-"""Requests of OpenAI's Responses API, read as the chat completions that they amount to.
+"""Reads requests of OpenAI's Responses API as equivalent chat completions.
 
-A field that this service cannot honour is refused by name, whatever it is: a caller who asks for a
-stored conversation or a hosted tool must not take silence for consent.
+Any field that this service cannot honour is refused by name: a caller who requests a stored
+conversation or a hosted tool must not be ignored silently.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _AS_IN_CHAT = (
     "prompt_cache_key",
     "documents",
 )
-"""Fields that chat completions have too."""
+"""Fields that chat completions have as well."""
 _ONLY_AS: Fields = {
     "background": False,
     "include": [],
@@ -34,12 +34,12 @@ _ONLY_AS: Fields = {
     "top_logprobs": 0,
     "truncation": "disabled",
 }
-"""Fields that can have this value alone."""
+"""Fields for which only this value is supported."""
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 
 
 class _Part(BaseModel):
-    """A part of the body, of strict types."""
+    """A part of the body with strict types."""
 
     model_config = ConfigDict(strict=True)
 
@@ -53,26 +53,26 @@ class _Format(BaseModel):
 
 
 class _Text(_Part):
-    """How the answer's text is to be."""
+    """The requested format of the answer's text."""
 
     format: _Format | None = None
     verbosity: str | None = None
 
 
 class _Reasoning(_Part):
-    """How much the model is to think."""
+    """How much the model should reason."""
 
     effort: str | None = None
 
 
 class _StreamOptions(_Part):
-    """Options of a stream: padding against eavesdroppers is not offered."""
+    """Options for a stream; padding against eavesdroppers is not supported."""
 
     include_obfuscation: Literal[False] | None = None
 
 
 class _ResponsesBody(_Part):
-    """The fields that are understood; those that chat completions share are checked there."""
+    """The supported fields; those shared with chat completions are validated there."""
 
     model: Annotated[str, Field(min_length=1)]
     input: str | Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -101,14 +101,14 @@ class ResponsesRequest:
     """A valid request for a response."""
 
     chat: ChatRequest = field(repr=False)
-    """The same as a request for a chat completion that is not streamed."""
+    """The equivalent request for a chat completion without streaming."""
     body: Fields = field(repr=False)
-    """All that was sent."""
+    """The whole body as sent."""
     stream: bool
 
 
 def read_responses(body: Fields) -> ResponsesRequest:
-    """Read a request for a response; what is wrong or not supported is refused by name (400)."""
+    """Read a request for a response; invalid or unsupported fields are refused by name (400)."""
     with refusing():
         request = _ResponsesBody.model_validate(body)
     _check_supported(body)
@@ -194,7 +194,7 @@ def _messages(request: _ResponsesBody) -> list[dict[str, Any]]:
                 output = _content(item.get("output"), f"{param}.output")
                 call_id = _string(item, "call_id", param)
                 messages.append({"role": "tool", "tool_call_id": call_id, "content": output})
-            case "reasoning":  # of an earlier reply, given back; chat completions have no place
+            case "reasoning":  # from an earlier reply; chat completions have no field for it
                 continue
             case _:
                 _refuse_unsupported(f"{param}.type", "; message, function_call and its output are")
@@ -209,7 +209,7 @@ def _message(item: Fields, param: str) -> dict[str, Any]:
 
 
 def _add_call(messages: list[dict[str, Any]], item: Fields, param: str) -> None:
-    """Add a call of a function to the assistant's message that it belongs to."""
+    """Add a function call to the assistant's message that it belongs to."""
     function = {name: _string(item, name, param) for name in ("name", "arguments")}
     call = {"id": _string(item, "call_id", param), "type": "function", "function": function}
     if not messages or messages[-1]["role"] != "assistant":
@@ -225,7 +225,7 @@ def _string(item: Fields, name: str, param: str) -> str:
 
 
 def _content(content: object, param: str) -> str | list[dict[str, Any]]:
-    """Content of a message: one text if it is text alone, which every upstream accepts."""
+    """Content of a message; text-only content becomes one string, which every upstream accepts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:

@@ -46,7 +46,7 @@ _LARGE_BYTES = 20_000
 
 
 async def service_of(request: Request) -> Service:
-    """Service of the app, as a FastAPI dependency."""
+    """The app's service, as a FastAPI dependency."""
     service: Service = request.app.state.service
     return service
 
@@ -55,7 +55,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """Holder of the key that the request came with; RefusedError without a valid one."""
+    """The holder of the request's key; RefusedError if it has no valid key."""
     return service.access.caller(request)
 
 
@@ -79,7 +79,7 @@ class Admitted:
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body, and only then wait for admission: a slow upload blocks nobody else."""
+    """Read the body before waiting for admission, so that slow uploads block nobody else."""
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
@@ -133,7 +133,7 @@ async def responses(
 
 
 def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of an answer, from the field ``conflictscore`` of its body or a stored run."""
+    """The headers of an answer, from the body's field ``conflictscore`` or a stored run."""
     if "kind" in run:
         return record.headers(run["status"], run["checked"], run["kind"])
     ledger = Examined.model_validate(run.get("examined") or {})
@@ -142,7 +142,7 @@ def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _early(record: RequestRecord, chat_request: ChatRequest) -> dict[str, str]:
-    """The headers of a stream, which are sent before there is an answer."""
+    """The headers of a stream, sent before there is an answer."""
     return (
         record.headers("passed-through", "no")
         if chat_request.unchecked
@@ -160,7 +160,7 @@ def _naming(record: RequestRecord) -> Iterator[None]:
 
 
 def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """Start the work, which is stopped once the response has ended."""
+    """Start the work; it is stopped when the response ends."""
     task = asyncio.create_task(work)
     admission.held.push_async_callback(_stop, task)
     return task
@@ -189,14 +189,16 @@ async def read_kept(work: Callable[[], T]) -> T:
         return await in_thread(work)
     except InputError as error:
         _log.error("%s", error)
-        raise RefusedError(503, "no run can be read just now", code="runs_not_kept") from error
+        raise RefusedError(
+            503, "stored runs cannot be read right now", code="runs_not_kept"
+        ) from error
 
 
 async def _stop(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # mark it as retrieved
+        task.exception()  # marks it as retrieved
 
 
 @routes.post("/v1/runs")
@@ -242,7 +244,7 @@ async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str
 
 @routes.get("/v1/about")
 async def about(request: Request, service: Shared, caller: Caller) -> dict[str, Any]:
-    """The service's models and sources, for the chat page."""
+    """The service's models and sources, for use by the chat page."""
     context = service.context
     return {
         "model": context.generator.name,
@@ -256,7 +258,7 @@ async def about(request: Request, service: Shared, caller: Caller) -> dict[str, 
 
 @routes.get("/v1/models")
 async def models(service: Shared, caller: Caller) -> dict[str, Any]:
-    """The models that a request may name."""
+    """The models that requests may name."""
     return {"object": "list", "data": [_model(name) for name in service.upstream.names]}
 
 
@@ -275,13 +277,13 @@ async def metrics(service: Shared, caller: Caller) -> Response:
 
 @routes.get("/healthz")
 async def health() -> dict[str, str]:
-    """Whether the service is up; calls nothing behind it. Needs no key."""
+    """Whether the service is up; makes no calls to models. Needs no key."""
     return {"status": "ok"}
 
 
 @routes.get("/readyz")
 async def ready(service: Shared) -> Response:
-    """Whether a request would be answered: asks the upstream and the judge. Needs no key."""
+    """Whether requests can be answered: asks the upstream and the judge. Needs no key."""
     states = await service.readiness.states()
     good = {*states.values()} == {"ok"}
     status = "ready" if good else "not ready"

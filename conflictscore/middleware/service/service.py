@@ -1,4 +1,4 @@
-"""The state that all requests to one service share, and the record of each request."""
+"""State shared by all requests to a service, and the record of each request."""
 
 import asyncio
 import logging
@@ -25,20 +25,20 @@ from conflictscore.storage.postgres import shared_tables
 _log = logging.getLogger(__name__)
 
 STOPPED = "the client disconnected, or the service was stopped"
-"""The note of an unfinished run."""
+"""The note on an unfinished run."""
 
 _GRACE_S = 30.0
 _BODIES = 64
-"""The most bodies of the largest size that are received at once, in bytes."""
+"""Bytes of bodies that may be received at once, in units of the largest body."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
 
 
 @dataclass
 class RequestRecord:
-    """One request, and the run that belongs to it.
+    """One request and its run.
 
     Attributes:
-        deadline: When its time is up, on the clock of ``time.monotonic``.
+        deadline: When its time is up, in terms of ``time.monotonic``.
     """
 
     run_id: str
@@ -60,8 +60,8 @@ class RequestRecord:
 
         Args:
             status: The status of the run.
-            checked: None where it is not known yet.
-            kind: Why it is not ``fully``, as the value of a :class:`GapKind`.
+            checked: None if not known yet.
+            kind: Why it is not ``fully``, as a value of :class:`GapKind`.
         """
         return {
             "x-conflictscore-run-id": self.run_id,
@@ -72,7 +72,7 @@ class RequestRecord:
         }
 
     def ended(self, run: Run, status: RunStatus, *notes: str) -> Run:
-        """The run of this request with its id, its status, and those notes that it lacks."""
+        """The run of this request with its id, its status, and any missing notes."""
         new = tuple(note for note in notes if note not in run.notes)
         update = {"run_id": self.run_id, "status": status, "notes": (*run.notes, *new)}
         if run.checked is None and status in _UNCHECKED:
@@ -111,19 +111,19 @@ class Service:
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:
-        """The gate for the requests of one caller, which bounds that caller's share."""
+        """The gate for requests of one caller, which limits that caller's share."""
         most = self.settings.max_concurrent
         each = most if len(self.access.holders) < 2 else (most + 1) // 2
         return self._gates.setdefault(caller, AdmissionGate(each))
 
     def begin(self, caller: str, model: str, deadline: float) -> RequestRecord:
-        """Open the record of a request; the caller is the name of its key, never the key itself."""
+        """Open the record of a request; the caller is the key's name, never the key itself."""
         record = RequestRecord(uuid4().hex, self.settings.mode, model, deadline)
         self.runs.begin(record.run_id, caller)
         return record
 
     def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
-        """Close the record and return it; if it cannot be stored, the answer still goes out."""
+        """Close the record and return it; the answer is sent even if it cannot be stored."""
         stored_run = run_record(
             run,
             created=record.created,
@@ -138,7 +138,7 @@ class Service:
 
     @contextmanager
     def finishing(self, record: RequestRecord, run_so_far: Callable[[], Run]) -> Iterator[None]:
-        """Close the record with the run so far, where the work on it fails or is cancelled."""
+        """Close the record with the run so far if the work fails or is cancelled."""
         try:
             yield
         except Exception as error:
@@ -150,33 +150,34 @@ class Service:
             raise
 
     def failed(self, kind: str, record: RequestRecord, error: BaseException | None = None) -> None:
-        """Count and log a failure; its message stays in the run, since it may quote a caller."""
+        """Count and log a failure without its message, which may quote a caller."""
         self.metrics.failure(kind)
         cause = f" ({type(error).__name__})" if error else ""
         _log.warning("run %s: failed: %s%s", record.run_id, kind, cause)
 
     def check(self, request: ChatRequest) -> None:
-        """Refuse another model (404), and what cannot be checked where only that is given (400)."""
+        """Refuse unknown models (404), and uncheckable requests if checking is required (400)."""
         self.check_model(request.model)
         policy = self.settings
         if request.unchecked and policy.require and not policy.refusal:
-            reason = f"{request.unchecked}; this deployment answers only what it can check"
+            reason = f"{request.unchecked}; this deployment only gives answers that it can check"
             raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:
-        """Refuse a model that this service does not have (404), unless it answers for any."""
+        """Refuse a model that this service does not have (404), unless it accepts any name."""
         if self.settings.any_model:
             return
         if name not in self.upstream.names:
             raise RefusedError(
                 404,
-                f"there is no model {name!r:.100} here; there are {', '.join(self.upstream.names)}",
+                f"there is no model {name!r:.100} here; use one of "
+                f"{', '.join(self.upstream.names)}",
                 code="model_not_found",
                 param="model",
             )
 
     def nothing_to_check_with(self, question: ChatQuestion) -> str | None:
-        """Why there are no documents to check an answer against; None where there are."""
+        """Why there are no documents to check an answer against; None if there are some."""
         if question.documents or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"

@@ -11,15 +11,14 @@ from conflictscore.middleware.requirement import Require, check_require
 from conflictscore.middleware.service.keys import key_holder
 
 Mode = Literal["correct", "annotate"]
-"""``correct`` changes what the sources disagree about; ``annotate`` gives the first answer with a
-note about the disagreement."""
+"""``correct`` changes claims that sources disagree about; ``annotate`` returns the first answer
+with a note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""Response for an answer that could not be checked: as it is, with a note, or an error.
-
-``refuse`` is the older name of ``require="partly"``."""
+"""What to return for an answer that could not be checked: the answer alone, the answer with a note,
+or an error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
-"""The first answer is always the upstream's own: ``rag`` adds the documents that were found before
-the text of the last message, ``upstream`` sends the request as it is."""
+"""How the upstream gives the first answer: ``rag`` puts the documents found before the text of the
+last message, ``upstream`` sends the request unchanged."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20
@@ -39,47 +38,48 @@ class ServiceSettings:
     mode: Mode = "correct"
     on_failure: UncheckedPolicy = "pass_through"
     require: Require | None = None
-    """How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in part. One
-    that is less, also because the check failed, is refused with HTTP 503 or by ``refusal``. One
-    that states nothing, such as a greeting, passes, and so do tool calls."""
+    """How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other answers,
+    including answers whose check failed, are refused with HTTP 503 or ``refusal``. Answers that
+    state nothing, such as greetings, and tool calls pass."""
     refusal: str | None = None
-    """A text to send in place of an answer that is refused; None for HTTP 503."""
+    """Text to send in place of a refused answer; None for HTTP 503."""
     first_answer: FirstAnswer = "rag"
-    """For requests with tools it is always the upstream's."""
+    """Who gives the first answer; for requests with tools always the upstream."""
     any_model: bool = False
-    """Whether a request may name any model, and is answered by the one that is served. Clients
-    whose default is a model of OpenAI's work so with nothing but the address changed."""
+    """Whether requests may name any model; the served model answers. Clients that default to an
+    OpenAI model then work after changing only the address."""
     keys: tuple[str, ...] = field(default=(), repr=False)
-    """Bearer keys, each in the form of a line of a key file. Every caller sees the runs of its own
-    key. Without any key, here or in a file, the service answers only to this machine's own names.
+    """Bearer keys, each in the form of a line in a key file. Callers see the runs of their own key.
+    Without any key, here or in a file, the service accepts only requests to this machine's own
+    names.
     """
     key_file: Path | None = None
     """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""
     no_auth: bool = False
-    """Whether it answers to any name even without keys."""
+    """Whether to accept requests to any host name even without keys."""
     cors_origins: tuple[str, ...] = ()
-    """Origins (``https://chat.example``) whose pages a browser lets call the service; none by
-    default. Each is named in full: with ``*`` any page could spend a visitor's key."""
+    """Origins (``https://chat.example``) whose pages may call the service from a browser; none by
+    default. ``*`` is not allowed, since any page could then use a visitor's key."""
     store: str | None = field(default=None, repr=False)
-    """The PostgreSQL database (``postgresql://…``) that keeps runs in place of the file."""
+    """PostgreSQL database (``postgresql://…``) that stores runs instead of the file."""
     max_body: int = _MIB
-    """The most bytes of a request body."""
+    """Most bytes of a request body."""
     max_concurrent: int = 32
-    """The most requests served at once. As many again wait; more get HTTP 429. Where there are
-    several keys, each may have half of them, so that none keeps out the others."""
+    """Most requests served at once. The same number may wait; further requests get HTTP 429. With
+    several keys, each key can use at most half, so that none blocks the others."""
     timeout: float = 300.0
-    """The most seconds that a request may take, waiting included."""
+    """Most seconds that a request may take, including waiting."""
     heartbeat: float = 10.0
-    """Seconds between two signs of life in a stream that has no text yet."""
+    """Seconds between keep-alive events in a stream that has no text yet."""
     runs_kept: int = 1000
-    """The most runs that are kept; the least recently used one goes first."""
+    """Most runs to store; the least recently used one is dropped first."""
     runs_bytes: int = 256 * _MIB
-    """The most bytes that they take."""
+    """Most bytes of stored runs."""
     runs_file: Path | None = None
-    """The file that keeps runs across restarts; by default they are in memory."""
+    """File that stores runs across restarts; by default they are kept in memory."""
 
     def __post_init__(self) -> None:
-        """Check each setting alone and beside the others.
+        """Check each setting by itself and in combination.
 
         Raises:
             InputError: A value is out of its range, or has no effect; names the setting.
@@ -95,7 +95,8 @@ class ServiceSettings:
         for origin in self.cors_origins:
             if not _ORIGIN.fullmatch(origin):
                 raise InputError(
-                    f"cors_origins: {origin!r:.100} is no origin; give its scheme, host and port,"
+                    f"cors_origins: {origin!r:.100} is not an origin; give scheme, "
+                    "host and port,"
                     " such as https://chat.example or http://localhost:3000"
                 )
         for name in ("max_body", "max_concurrent", "runs_kept", "runs_bytes"):
@@ -110,12 +111,12 @@ class ServiceSettings:
             key_holder(key, f"key {number}")
 
     def _settle_requirement(self) -> None:
-        """Set ``require`` where its older name is given; refuse a refusal without effect."""
+        """Set ``require`` if its older name is used; reject a ``refusal`` that has no effect."""
         check_require(self.require)
         if self.require is None and self.on_failure == "refuse":
             object.__setattr__(self, "require", "partly")
         if self.refusal is not None and (self.require is None or not self.refusal.strip()):
             raise InputError(
-                "refusal is the text in place of an answer that is refused: give it some text,"
-                " and require ('fully' or 'partly') beside it"
+                "refusal is the text sent in place of a refused answer; it must not "
+                "be empty, and needs require ('fully' or 'partly')"
             )

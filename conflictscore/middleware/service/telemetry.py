@@ -18,9 +18,9 @@ _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics:
-    """The metrics of one service, in a registry of their own.
+    """The metrics of one service, in their own registry.
 
-    No label value comes from a request, so their number is bounded.
+    Label values never come from requests, so their number is bounded.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Metrics:
         )
         self.in_flight = gauge("conflictscore_requests_in_flight", "Requests being served.")
         self._runs = counter("conflictscore_runs", "Runs, by their status.", ("status",))
-        self._flips = counter("conflictscore_flips", "Runs whose answer was changed.")
+        self._flips = counter("conflictscore_flips", "Runs whose answers were changed.")
         self._failures = counter(
             "conflictscore_failures",
             "Failures, by kind: search, answer, judge, regeneration, refused, upstream, timeout,"
@@ -49,7 +49,7 @@ class Metrics:
             ("kind",),
         )
         self._tokens = counter(
-            "conflictscore_tokens", "Tokens of the runs, as the models report them.", ("direction",)
+            "conflictscore_tokens", "Tokens of runs, as reported by the models.", ("direction",)
         )
 
     def request(self, route: str, status: int, seconds: float) -> None:

@@ -1,8 +1,8 @@
-"""The upstream endpoint, called with the caller's own request.
+"""Calls the upstream endpoint with the caller's own request.
 
-A forwarded request counts against the concurrency limit of all calls to the endpoint until the
-whole reply has arrived. A refusal lowers that limit. The request is not retried here: the caller's
-client retries, as it would without this service.
+A forwarded request counts towards the endpoint's concurrency limit until the whole reply has
+arrived, and a refusal lowers that limit. Requests are not retried here, since the caller's client
+retries as it would without this service.
 """
 
 import asyncio
@@ -31,17 +31,18 @@ _OK = "ok"
 
 
 class Upstream:
-    """The endpoint behind the answering model, reached with the key of this service.
+    """The endpoint behind the answering model, called with this service's key.
 
-    ``names`` are the models that a request may name. A model that does not speak OpenAI's chat
-    completions is a ConfigurationError.
+    ``names`` are the models that requests may name. Raises ConfigurationError for a model that does
+    not support OpenAI's chat completions.
     """
 
     def __init__(self, model: LanguageModel, *, timeout: float) -> None:
         if not isinstance(model.chat, BaseChatOpenAI):
             raise ConfigurationError(
-                f"{model.name} is not an OpenAI-compatible endpoint, which the service needs to"
-                " forward requests to; use openai:NAME, local, or NAME with a base URL"
+                f"{model.name} is not an OpenAI-compatible endpoint, to which the "
+                "service could forward requests; use openai:NAME, local, or NAME "
+                "with a base URL"
             )
         self.model = model
         self._name = model.chat.model_name
@@ -51,7 +52,7 @@ class Upstream:
         self.names = tuple(dict.fromkeys((OWN_NAME, self._name, model.name)))
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole chat completion for a request; failures of the upstream are refusals."""
+        """The whole chat completion for a request; upstream failures become error responses."""
         request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
         async with limit.place(object()):
@@ -89,7 +90,7 @@ def _is_completion(value: Any) -> bool:
 
 
 class Readiness:
-    """Asks each endpoint for its models, which costs no tokens, at most every ten seconds."""
+    """Asks endpoints for their models, which costs no tokens, at most every ten seconds."""
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
         self._upstream, self._judge = upstream, judge
@@ -98,8 +99,8 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """``ok``, or what is wrong, for the upstream and the judge; no address and no name."""
-        async with self._asking:  # concurrent requests share one answer
+        """``ok``, or the problem, for the upstream and the judge, without addresses and names."""
+        async with self._asking:  # concurrent requests share the answer
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)
                 same = self._judge is self._upstream
@@ -112,13 +113,13 @@ class Readiness:
 async def _state_of(model: LanguageModel) -> str:
     client = getattr(model.chat, "root_async_client", None)
     if model.is_local or client is None:
-        return _OK  # started when it is needed; or not an OpenAI-compatible endpoint
+        return _OK  # started on demand, or not an OpenAI-compatible endpoint
     try:
         listing = await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
     except (openai.AuthenticationError, openai.PermissionDeniedError):
         return "refuses this service's key"
     except openai.APIStatusError as error:
-        # most other errors say that the endpoint has no such list, which does not make it unusable
+        # most other errors only mean that the endpoint has no list of models
         busy = error.status_code == 429 or error.status_code >= 500
         return f"answers HTTP {error.status_code}" if busy else _OK
     except openai.OpenAIError:

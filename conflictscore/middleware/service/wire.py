@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.responses import Response, StreamingResponse
 
 ALIVE = b": working\n\n"
-"""A comment, which keeps proxies from timing out and which clients ignore."""
+"""A comment that keeps proxies from timing out and that clients ignore."""
 
 
 class JsonResponse(Response):
@@ -22,7 +22,7 @@ class JsonResponse(Response):
 
 
 class EventStream(StreamingResponse):
-    """A response whose body is a stream of events."""
+    """A response with a stream of events as body."""
 
     media_type = "text/event-stream"
 
@@ -32,11 +32,11 @@ class EventStream(StreamingResponse):
 
 
 def finite_json(data: bytes) -> Any:
-    """JSON in which every number is one that all readers can hold, and can be written again.
+    """JSON whose numbers every reader can represent and write back.
 
     Raises:
         ValueError: It is not JSON, or has ``NaN``, ``Infinity`` or a number beyond a double.
-        RecursionError: It is nested too deep.
+        RecursionError: It is nested too deeply.
     """
     return json.loads(data, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
 
@@ -44,7 +44,7 @@ def finite_json(data: bytes) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text:.40} is not a number that JSON can hold")
+        raise ValueError(f"{text:.40} is not a valid JSON number")
     return number
 
 
@@ -60,7 +60,7 @@ def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
 
 
 def header_value(value: str | None) -> str | None:
-    """Another server's header value, if it is valid in one of ours."""
+    """Another server's header value, if it is valid in our response."""
     return value if value and value.isascii() and value.isprintable() else None
 
 

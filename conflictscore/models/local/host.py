@@ -1,11 +1,11 @@
-"""The process in which llama.cpp lives; started by `server`, never imported.
+"""The process that runs llama.cpp; started by `server`, never imported.
 
-A process of its own, because the runtime can abort or be killed for memory, because stopping it
-while it still computes blocks the interpreter it is loaded in, and because the OpenMP setting that
-keeps it from burning idle cores is read only when a process starts.
+It is a separate process for three reasons: the runtime can abort or be killed for memory; stopping
+it during a computation blocks its interpreter; and the OpenMP setting that keeps idle threads from
+spinning is read only at process start.
 
-It reads one JSON line of settings, answers with one JSON line, and ends when its standard input
-closes. So it never outlives the process that started it, however that one ends.
+It reads one JSON line of settings, answers with one JSON line, and exits when its standard input
+closes. So it never outlives the process that started it.
 """
 
 import json
@@ -16,11 +16,11 @@ from typing import Any
 
 
 def main() -> None:
-    """Start the server, report its address or why it has none, and wait for the end."""
+    """Start the server, report its address or the error, and wait until stdin closes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     settings = json.loads(sys.stdin.readline())
-    # From here on, since a large model takes minutes to load and its owner may end meanwhile.
+    # Watch stdin from here on, since a large model takes minutes to load and its owner may exit.
     owner = threading.Thread(target=_end_with_owner, daemon=True)
     owner.start()
     try:
@@ -43,10 +43,10 @@ def _end_with_owner() -> None:
 
 
 def _start(settings: dict[str, Any]) -> Any:
-    """Load the model and start its server, with as few surfaces as llama.cpp allows.
+    """Load the model and start its server, with as few features exposed as llama.cpp allows.
 
-    ``settings`` are those that ``server`` writes to this process. ``threads`` of 0 leaves their
-    number to llama.cpp.
+    ``settings`` is written to this process by ``server``. With ``threads`` 0, llama.cpp chooses the
+    number.
     """
     import xllamacpp
 
@@ -57,8 +57,8 @@ def _start(settings: dict[str, Any]) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = settings["port"]
     params.n_ctx = settings["context_window"]
-    # Two requests at once are no faster on a few cores: reading a prompt uses every core already,
-    # and requests that follow each other in one slot find more of their prompt in its cache.
+    # Parallel requests are not faster on a few cores: reading a prompt already uses every core, and
+    # successive requests in one slot find more of their prompt in its cache.
     params.n_parallel = 1
     params.cache_prompt = True
     params.cache_ram_mib = settings["prompt_cache_mib"]
@@ -67,7 +67,7 @@ def _start(settings: dict[str, Any]) -> Any:
     params.endpoint_slots = False
     params.endpoint_props = False
     params.endpoint_metrics = False
-    params.verbosity = 1  # errors only; they go to the file that `server` reads the reason from
+    params.verbosity = 1  # errors only; `server` reads the reason of a failure from this file
     if settings["threads"]:
         params.cpuparams.n_threads = settings["threads"]
         params.cpuparams_batch.n_threads = settings["threads"]

@@ -1,8 +1,8 @@
-"""An OpenAI-compatible server on this machine, for a model file on this machine.
+"""An OpenAI-compatible server on this machine for a local model file.
 
-llama.cpp's own HTTP server runs in a child process, bound to the loopback address and closed to
-everybody without the random key. So a local model is reached in the same way as any other
-endpoint, and nothing else of the package knows that it is local.
+llama.cpp's own HTTP server runs in a child process, bound to the loopback address and protected by
+a random key. So a local model is called like any other endpoint, and the rest of the package does
+not know that it is local.
 """
 
 import atexit
@@ -37,11 +37,11 @@ _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
 class LocalServer:
-    """A running model server, until `close` is called.
+    """A model server that runs until `close` is called.
 
-    A process that dies, as one that was killed for memory, is started again at the same address
-    (``base_url``). ``model`` is the file's name without its suffix; ``context_window``, in tokens
-    of prompt and reply, is what was asked for, or what the model was trained with if that is less.
+    If the process dies, for example for lack of memory, it is restarted at the same address
+    (``base_url``). ``model`` is the file name without suffix. ``context_window``, in tokens of
+    prompt and reply, is the requested window, or the model's own if that is smaller.
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
@@ -50,7 +50,7 @@ class LocalServer:
         Raises:
             ConfigurationError: The runtime is not installed, llama.cpp cannot load the file, or the
                 window has fewer than 256 tokens.
-            ProviderError: The server started and then does not answer.
+            ProviderError: The server started but does not answer.
         """
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
@@ -68,13 +68,13 @@ class LocalServer:
 
     @property
     def running(self) -> bool:
-        """Whether the server process is alive, or is being started again."""
+        """Whether the server process is alive or being restarted."""
         return not self._ended
 
     def close(self) -> None:
         """Stop at once and free the model; a second call does nothing.
 
-        In a forked child it does nothing either: the server belongs to the parent.
+        It also does nothing in a forked child, since the server belongs to the parent.
         """
         if os.getpid() != self._owner:
             return
@@ -87,7 +87,7 @@ class LocalServer:
 
     def _start(self, port: int) -> str:
         with tempfile.TemporaryFile() as log:
-            # Waiting threads that spin make two model servers on the same cores ten times slower.
+            # Spinning threads make two model servers on the same cores ten times slower.
             environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
             self._process = subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
                 [sys.executable, "-P", str(_HOST)],
@@ -95,8 +95,8 @@ class LocalServer:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=environment,
-                # What a terminal sends to the group in front, such as Ctrl-C, is for its owner, who
-                # may have calls in flight to wait for.
+                # Signals from the terminal, such as Ctrl-C, are for the owner, who may be waiting
+                # for calls in flight.
                 start_new_session=True,
             )
             return self._handshake(port, log)
@@ -106,20 +106,20 @@ class LocalServer:
             self._process.wait()
             if self._ended:
                 return
-            _log.warning("the local server for %s died and is started again", self.model)
+            _log.warning("the local server for %s died and is being restarted", self.model)
             try:
                 self._start(urlsplit(self.base_url).port or 0)
             except ConflictScoreError as error:
                 self._ended = True
                 _log.error("%s", error)
-            if self._ended:  # it was closed meanwhile
+            if self._ended:  # closed in the meantime
                 self._process.kill()
 
     def _handshake(self, port: int, log: IO[bytes]) -> str:
-        """Send the settings to the process, and return the address that its server listens at.
+        """Send the settings to the process, and return the address of its server.
 
-        ``log`` gets what the process writes to its error stream, which is where llama.cpp's reason
-        for a failure is read.
+        ``log`` receives the process's error stream, from which llama.cpp's reason for a failure is
+        read.
 
         Raises:
             ConfigurationError: The package is missing, or the model cannot be loaded.
@@ -133,7 +133,7 @@ class LocalServer:
             "context_window": self._asked_window,
             "prompt_cache_mib": _PROMPT_CACHE_MIB,
         }
-        # llama.cpp knows best how many threads it needs, but for the cores that it may not use
+        # llama.cpp chooses the threads, unless some cores are not available to this process
         settings["threads"] = usable if usable < (os.cpu_count() or usable) else 0
         answer = _ask(self._process, settings)
         if address := answer.get("address"):
@@ -149,8 +149,9 @@ class LocalServer:
             log_match[1].rpartition(": ")[2] if log_match else "the process ended without a message"
         )
         raise ConfigurationError(
-            f"llama.cpp cannot load {self._file}: {reason[:_REASON_CHARS]}; fetch the file again,"
-            " choose another model, or ask for a smaller context window if memory is short"
+            f"llama.cpp cannot load {self._file}: {reason[:_REASON_CHARS]}; download "
+            "the file again, choose another model, or use a smaller context window "
+            "if memory is short"
         )
 
     def _trained_window(self) -> int:
@@ -159,7 +160,7 @@ class LocalServer:
                 f"{self.base_url}/models",
                 headers={"authorization": f"Bearer {self.api_key}"},
                 timeout=_REPLY_TIMEOUT_S,
-                trust_env=False,  # a proxy from the environment does not reach the loopback
+                trust_env=False,  # a proxy from the environment cannot reach the loopback address
             )
             return int(reply.raise_for_status().json()["data"][0]["meta"]["n_ctx_train"])
         except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
@@ -173,10 +174,9 @@ _shared_lock = threading.Lock()
 
 
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
-    """The one server of this process for a file and a window; raises what `LocalServer` raises.
+    """This process's server for a file and window; raises the errors of `LocalServer`.
 
-    It starts at the first call and stops when the interpreter exits; one that was closed is
-    started again.
+    It starts at the first call and stops when the interpreter exits. If closed, it is restarted.
     """
     key = (Path(path).resolve(), context_window)
     with _shared_lock:
@@ -195,7 +195,7 @@ def _close_shared() -> None:
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
-    """Send the settings and read the answer; an empty one if the process died."""
+    """Send the settings and read the answer; empty if the process died."""
     assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
     assert process.stdout is not None  # noqa: S101 (as above)
     try:

@@ -60,7 +60,9 @@ def test_a_reply_without_a_list_is_refused(given: dict[str, Any]) -> None:
 
 
 def test_a_reply_of_which_nothing_can_be_taken_is_refused_by_its_first_claim() -> None:
-    with pytest.raises(ValueError, match=r"^the first claim has 2 verdicts, and no other can be"):
+    with pytest.raises(
+        ValueError, match=r"^the first claim has 2 verdicts, and no other verdict is"
+    ):
         read_reply({"verdicts": [verdict(ONE), verdict(ONE)]}, BATCH)
 
 

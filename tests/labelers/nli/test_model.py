@@ -120,7 +120,7 @@ class TestDoesNotFit:
         fails = "load" if name == "model.onnx" else "read"
         assert refused(tmp_path).startswith(f"cannot {fails} {file}: ")
         file.unlink()
-        assert refused(tmp_path) == f"{tmp_path} is not an NLI model: it has no {name}"
+        assert refused(tmp_path) == f"{tmp_path} is not an NLI model: {name} is missing"
 
     @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
     def test_the_extra_that_is_not_installed(

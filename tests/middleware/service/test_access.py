@@ -319,5 +319,5 @@ class TestPagesOfOtherOrigins:
 
     @pytest.mark.parametrize("origin", ["*", "chat.example", "https://chat.example/", "null", ""])
     def test_what_is_no_origin_is_refused_at_the_start(self, origin: str) -> None:
-        with pytest.raises(InputError, match="is no origin"):
+        with pytest.raises(InputError, match="is not an origin"):
             ServiceSettings(cors_origins=(origin,))

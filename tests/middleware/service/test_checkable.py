@@ -99,7 +99,7 @@ UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
     ({"response_format": {"type": "grammar"}}, "grammar"),
     ({"modalities": ["text", "audio"]}, "modalities"),
     ({"messages": [{"role": "system", "content": "Hello."}]}, "no user message"),
-    ({"messages": [*user(), {"role": "assistant", "content": "It was"}]}, "assistant's own"),
+    ({"messages": [*user(), {"role": "assistant", "content": "It was"}]}, "by the assistant"),
 ]
 
 

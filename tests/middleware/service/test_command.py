@@ -119,10 +119,10 @@ def test_it_says_where_it_listens_takes_the_port_and_serves_openais_client(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--host", "0.0.0.0"], "give --key-file FILE, or say --no-auth"),
-        (["--host", "lighthouse.test"], "give --key-file FILE, or say --no-auth"),
+        (["--host", "0.0.0.0"], "give --key-file FILE, or --no-auth"),
+        (["--host", "lighthouse.test"], "give --key-file FILE, or --no-auth"),
         (["--key-file", "missing.txt"], "--key-file missing.txt: cannot be read (No such file"),
-        (["--key-file", "empty.txt"], "there is no key in it"),
+        (["--key-file", "empty.txt"], "the file contains no key"),
         (["--key-file", "short.txt"], "line 1 is not a bearer key"),
         (["--runs-file", "no/such/folder/runs"], "cannot be used"),
         (["--base-url", "http://127.0.0.1:1/v1"], "--base-url needs --model"),

@@ -267,7 +267,7 @@ def test_the_key_is_asked_for_and_kept_in_this_tab_only(reader: Reader, world: W
         reader.ask("And now?")
         reader.sees("#door[open]")
         reader.press(Keys.ESCAPE)
-        reader.sees(".trouble", "no valid key is given")
+        reader.sees(".trouble", "no valid key")
 
 
 def test_a_run_is_opened_again_by_its_address(reader: Reader, served: Served) -> None:

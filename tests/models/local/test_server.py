@@ -255,7 +255,7 @@ def test_a_truncated_model_is_an_error_with_a_reason_and_no_crash(
     cut = tmp_path / "cut.gguf"
     with smollm2_path.open("rb") as whole:
         cut.write_bytes(whole.read(length))
-    with pytest.raises(ConfigurationError, match=r"cannot load .*cut\.gguf: \w+.*; fetch"):
+    with pytest.raises(ConfigurationError, match=r"cannot load .*cut\.gguf: \w+.*; download"):
         LocalServer(cut)
     assert capfd.readouterr() == ("", "")
 
