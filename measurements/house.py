@@ -17,6 +17,9 @@ that of commit 637d1c6f, by the same expressions, and the most that is allowed. 
 count exceeds its most, but for those in NOT_YET, which are marked "not yet". Comments in 1,000
 lines and tokens a line are printed and judge nothing.
 
+Wordings to review and the reading ease of each page (``measurements.readability``) are printed too
+and judge nothing; --review lists the places of these wordings.
+
 With --questions it prints the questions that a reader who has never seen the package should answer
 from few files; each file that has to be opened counts.
 """
@@ -31,7 +34,7 @@ from typing import NamedTuple
 
 import click
 
-from measurements import house_counts
+from measurements import house_counts, readability
 
 QUESTIONS = (
     "In which order do the steps of the loop run, and what ends it?",
@@ -253,8 +256,9 @@ def _prose(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 @click.command(help=__doc__)
 @click.option("--show", is_flag=True, help="List each place that breaks a rule.")
+@click.option("--review", is_flag=True, help="List each place of a wording to review.")
 @click.option("--questions", is_flag=True, help="Print the questions for a reader, and stop.")
-def main(show: bool, questions: bool) -> None:
+def main(show: bool, review: bool, questions: bool) -> None:
     """See the module."""
     if questions:
         click.echo("\n".join(f"{n}. {one}" for n, one in enumerate(QUESTIONS, start=1)))
@@ -287,6 +291,19 @@ def main(show: bool, questions: bool) -> None:
     comments, tokens = house_counts.density(package)
     click.echo(f"{'comments in 1,000 lines':<42} {comments:>8.1f} {12.9:>8}")
     click.echo(f"{'tokens a line of code':<42} {tokens:>8.2f} {8.20:>8.2f}")
+    _print_wordings(root, trees, review=review)
+
+
+def _print_wordings(root: Path, trees: Mapping[str, ast.Module], *, review: bool) -> None:
+    """Print how often wordings to review occur in texts and pages, and the pages' reading ease."""
+    prose = [(f"{path}:{n}", text) for path, tree in trees.items() for n, text in _prose(tree)]
+    click.echo("\nWordings to review, in texts of the package and in pages")
+    for name, places in readability.wordings_in([*prose, *readability.pages_below(root)]).items():
+        click.echo(f"{name:<42} {len(places):>8,}")
+        if review:
+            click.echo("".join(f"    {place}\n" for place in places), nl=False)
+    click.echo("\nReading ease (Flesch): higher is easier")
+    click.echo("\n".join(readability.readability_lines(root)))
 
 
 if __name__ == "__main__":

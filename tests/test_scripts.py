@@ -72,7 +72,7 @@ async def test_a_labeler_says_what_it_has_not_learned() -> None:
             {"answer": "灯塔于1874年点亮。", "documents": [{"text": LIBRARY["chinese"][0]}]}
         )
 
-    assert any("script that nli(minilm) has not learned" in note for note in state["notes"])
+    assert any("script that nli(minilm) was not trained on" in note for note in state["notes"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Binding nodes to their context, with a synchronous face and a clock.
+"""Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph closes over the context that it was built with, and asks nothing of its host: it runs alone,
-or as a node of another graph, whatever that graph's own context is.
+A graph closes over the context that it was built with and needs nothing from its host: it runs
+alone or as a node of another graph, independent of that graph's context.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 _running: ContextVar[tuple[object, RunContext] | None] = ContextVar(
     "conflictscore_running", default=None
 )
-"""The graph that is run with another context, and that context."""
+"""The graph running with another context, and that context."""
 
 
 @contextmanager
 def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
-    """Run a graph with another context in this block; graphs inside and around it keep theirs."""
+    """Run a graph with another context in this block; nested and outer graphs keep their own."""
     token = _running.set((graph.builder, context))
     try:
         yield
@@ -55,7 +55,7 @@ def running_with(
 
 @dataclass(frozen=True)
 class Binding:
-    """Makes the nodes and routes of a graph; without a ``default`` context every run brings one."""
+    """Makes nodes and routes of a graph; without a ``default`` every run needs its own context."""
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
@@ -94,9 +94,10 @@ class Binding:
         graph: CompiledStateGraph[Any, Any, Any, Any],
         fill: Callable[[dict[str, Any], RunContext], dict[str, Any]],
     ) -> None:
-        """Have a mapping that the graph is invoked with filled up before its state takes it.
+        """Complete a mapping passed as input before it enters the graph's state.
 
-        A checkpointer's thread keeps what an input leaves out, and no node can tell what is new.
+        A checkpointer's thread keeps fields that an input omits, and nodes cannot tell which are
+        new.
         """
 
         def filled(run_input: Any) -> Any:
@@ -116,7 +117,7 @@ class Binding:
 
 
 def _is_long(state: RagState) -> bool:
-    """Whether reading the texts of a run could hold up everybody else on the event loop."""
+    """Whether reading the texts of a run could block others on the event loop."""
     room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()
@@ -133,7 +134,7 @@ def _is_long(state: RagState) -> bool:
 
 
 def _is_own(labeler: object) -> bool:
-    """Whether a labeler is of this package: a caller's may hold a client of the caller's loop."""
+    """Whether a labeler is from this package; others may hold a client of the caller's loop."""
     inner_labelers = [
         part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")
     ]
@@ -158,9 +159,9 @@ def _announcing(
 
 
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in which models and retrievers are called by their synchronous face.
+    """Run a coroutine in which models and retrievers are called synchronously.
 
-    The caller's thread waits, and meanwhile does what :func:`in_callers_thread` asks of it.
+    The caller's thread waits and meanwhile runs work requested by :func:`in_callers_thread`.
     """
     callbacks: _Callbacks = SimpleQueue()
 
@@ -181,7 +182,7 @@ def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def in_callers_thread(work: Callable[[], T]) -> T:
-    """Have the thread that waits for this coroutine do something, in its own context.
+    """Run something in the thread that waits for this coroutine, in its own context.
 
     Raises:
         LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
@@ -198,9 +199,9 @@ _starting = threading.Lock()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """One event loop in a daemon thread of its own, for sync callers, inside a running loop too.
+    """An event loop in a daemon thread, for synchronous callers, even inside a running loop.
 
-    There is one a process: a forked child has the parent's memory but not its threads.
+    One per process, since a forked child has its parent's memory but not its threads.
     """
     with _starting:
         loop = _loops.get(os.getpid())

@@ -1,4 +1,4 @@
-"""The two entry points: from models, a retriever and settings to a compiled graph."""
+"""The two entry points that compile a graph from models, a retriever and settings."""
 
 from collections.abc import Mapping
 from typing import Any, Unpack, get_args
@@ -63,19 +63,19 @@ def create_self_correcting_rag(
     ``run_id``. ``stream_mode="custom"`` gives an event for every step, ``"messages"`` the answer.
 
     Args:
-        model: Model that answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
-            LangChain chat model. By default OpenAI's where ``OPENAI_API_KEY`` is set, otherwise the
+        model: The answering model: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
+            LangChain chat model. By default OpenAI's if ``OPENAI_API_KEY`` is set, otherwise the
             embedded local model.
-        retriever: Any LangChain retriever; by default the first web search whose variables are
-            set, see ``open_retrieval``. Not needed where every question brings its documents.
+        retriever: Any LangChain retriever; by default the first web search whose variables are set,
+            see ``open_retrieval``. Not needed if every question comes with documents.
         checkpointer: Any LangGraph checkpointer; a thread is a conversation.
-        **settings: See below. ``labeler`` may also be a labeler of your own, or a function that
-            makes one of the judging model and the templates.
+        **settings: See below. ``labeler`` may also be your own labeler, or a function that makes
+            one from the judging model and the templates.
 
     Raises:
-        InputError: A setting is not allowed; names it, and what is allowed.
+        InputError: A setting has a value that is not allowed; the message says what is.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
-        ProviderError: The local model could not be fetched.
+        ProviderError: The local model could not be downloaded.
     """
     run_settings, models = split_options(settings)
     if retriever is None and configured_search():
@@ -91,7 +91,7 @@ def create_conflict_scorer(
     checkpointer: BaseCheckpointSaver[str] | None = None,
     **settings: Unpack[ScoringOptions],
 ) -> ScoringGraph:
-    """Make a LangGraph graph that scores an answer against documents that exist already.
+    """Make a LangGraph graph that scores an existing answer against given documents.
 
     Invoke it with ``{"answer": …, "documents": […]}``, texts, LangChain ``Document``s or mappings
     ``{"text": …}``; the final state has ``report``, ``attempts``, ``notes`` and ``usage``.
@@ -111,7 +111,7 @@ def run_context(
     retriever: BaseRetriever | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> RunContext:
-    """Open the collaborators of a run, for a service or for a graph of your own.
+    """Open the models, retriever and labeler of a run, for a service or your own graph.
 
     Arguments and errors are those of :func:`create_self_correcting_rag`.
     """
@@ -134,11 +134,11 @@ def open_run(
     ledger: Ledger | None = None,
     effort_needed: bool = True,
 ) -> RunContext:
-    """Open the collaborators of a run whose settings are validated already; see ``run_context``.
+    """Open the models, retriever and labeler for validated settings; see ``run_context``.
 
-    ``max_calls`` bounds the calls in flight at an endpoint (None: 16); ``ledger`` counts the calls
-    of the models that are opened here, and holds them to its budget. Without ``effort_needed`` none
-    of them must take a reasoning effort: the caller asks all models of the run.
+    ``max_calls`` limits the calls in flight to an endpoint (None: 16). ``ledger`` counts the calls
+    of the models opened here and enforces its budget. Without ``effort_needed`` it is no error if
+    none of them accepts a reasoning effort, because the caller checks all models of the run.
     """
     _check_collaborators(model, judge, retriever)
     _check_model_options(max_calls, reasoning_effort)
@@ -149,7 +149,7 @@ def open_run(
         "max_calls": max_calls,
         "reasoning_effort": reasoning_effort,
     }
-    # a base_url is that of the other model then: the local one has its own server
+    # a base_url then belongs to the other model, since the local one has its own server
     local_specs = _local_beside_others(model, judge)
 
     def opened(wanted_model: Model) -> LanguageModel:
@@ -161,7 +161,7 @@ def open_run(
     decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
-    # read now, in this thread: the first count of tokens would read it on an event loop
+    # read now, in this thread, since the first token count would read it on an event loop
     load_vocabulary()
     if settings.trust or settings.duplicates == "domain":
         load_suffixes()
@@ -176,7 +176,7 @@ def open_run(
 
 
 def _check_collaborators(model: Model | None, judge: Model | None, retriever: object) -> None:
-    """Refuse what is no retriever, and what is no model."""
+    """Refuse objects that are not a retriever or not a model."""
     if not isinstance(retriever, BaseRetriever | None):
         what = f"retriever is {type(retriever).__name__}, not a LangChain retriever"
         raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
@@ -194,7 +194,7 @@ def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffor
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """Specs of the local model, if others go to an endpoint that is not theirs."""
+    """Specs of the local model, if other specs go to another endpoint."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

@@ -1,4 +1,4 @@
-"""The graph for LangGraph's own servers (``langgraph.json``), set up from the environment."""
+"""The graph for LangGraph servers (``langgraph.json``), configured from the environment."""
 
 import os
 from functools import lru_cache
@@ -10,11 +10,11 @@ from conflictscore.threads import in_thread
 
 
 async def make_graph() -> SelfCorrectionGraph:
-    """Make the graph once, in a thread: LangGraph calls this on its event loop for each run.
+    """Make the graph once, in a thread, since LangGraph calls this on its event loop for each run.
 
     ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
-    (paths, separated as in ``PATH``) the documents; without them the first web search whose
-    variables are set is asked, or each question brings its own.
+    (paths, separated as in ``PATH``) the documents. Without documents, the first web search whose
+    variables are set is used, or each question brings its own.
     """
     return await in_thread(_graph)
 

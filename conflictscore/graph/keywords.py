@@ -1,4 +1,4 @@
-"""Keyword arguments of the entry points: the run's settings, and how its models are opened."""
+"""Keyword arguments of the entry points: settings of the run, and how to open its models."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from conflictscore.settings import Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
 
 Model = str | BaseChatModel | LanguageModel
-"""A spec, a LangChain chat model, or a model that is open already."""
+"""A spec, a LangChain chat model, or an open model."""
 _PARAGRAPH = TextWrapper(
     96,
     initial_indent=" " * 4,
@@ -47,21 +47,21 @@ class CorrectionOptions(CorrectionSettings, ModelOptions, total=False):
 
 
 _MODELS = {
-    "judge": "Model that splits answers into claims and labels evidence. Default: the one that"
-    " answers.",
+    "judge": "Model that splits answers into claims and labels evidence. Default: "
+    "the answering model.",
     "base_url": "OpenAI-compatible endpoint for model specs.",
-    "context_window": "Tokens of prompt and reply together, at least 1024. Default: the model's"
-    " own.",
-    "reasoning_effort": "low, medium or high, for the models of the run that take it; an error if"
-    " none does. Default: the provider's.",
-    "cache": "Store of replies and verdicts: True for the user's cache, False for none.",
+    "context_window": "Context window in tokens, for prompt and reply together; at "
+    "least 1024. Default: the model's own.",
+    "reasoning_effort": "low, medium or high, for the models of the run that accept "
+    "it; an error if none does. Default: the provider's.",
+    "cache": "Cache of replies and verdicts: True for the user's cache, False for none.",
 }
-"""Help of each keyword that is no setting of the run."""
+"""Help for each keyword that is not a setting of the run."""
 _DEFAULTS = {**dict.fromkeys(_MODELS), "cache": True}
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The validated settings among an entry point's keywords, and the keywords for its models."""
+    """The validated settings among an entry point's keywords, and the keywords for models."""
     models = {name: option for name, option in options.items() if name in _MODELS}
     if models.get("judge") is not None:
         check_model(models["judge"], "judge")
@@ -70,7 +70,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Refuse what is neither a spec nor a chat model, such as ``chat.with_retry()``."""
+    """Refuse anything that is neither a spec nor a chat model, such as ``chat.with_retry()``."""
     if isinstance(model, str | BaseChatModel | LanguageModel):
         return
     raise ConfigurationError(
@@ -80,9 +80,9 @@ def check_model(model: object, name: str = "model") -> None:
 
 
 def explicit_kwargs(options: type) -> Callable[[F], F]:
-    """Write the keywords that a function takes as ``**settings`` out in its signature and help.
+    """Spell out the keywords of ``**settings`` in a function's signature and help.
 
-    An unknown keyword is a TypeError that names the nearest one and all that exist.
+    An unknown keyword raises a TypeError that names the nearest match and all keywords.
     """
 
     def decorate(function: F) -> F:

@@ -1,4 +1,4 @@
-"""The graphs: the self-correcting loop, an answer without scores, and scores of an answer."""
+"""The graphs: the self-correcting loop, answering without scores, and scoring an answer."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -41,8 +41,8 @@ AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
-"""Room for the steps around the loop, and for 20 rounds of 11 steps, further searches included.
-``decide`` ends the loop; this limit only catches a fault in it."""
+"""Allows for 20 rounds of 11 steps, including further searches, plus the steps around the loop.
+``decide`` ends the loop; this limit only catches bugs in it."""
 
 
 def build_self_correction_graph(
@@ -59,10 +59,10 @@ def build_self_correction_graph(
                                       └──────────────── correct ◄───────────────┘
     ```
 
-    A follow-up question passes through ``contextualize`` first. An answer without text, and a
-    correction that fails, go to ``record``. Without a ``context`` each run brings its own, by
-    :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is any of LangGraph's; False
-    keeps the graph out of the checkpoints of a graph around it.
+    A follow-up question goes through ``contextualize`` first. An answer without text and a failed
+    correction go to ``record``. Without a ``context`` each run brings its own through
+    :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is a LangGraph checkpointer;
+    False keeps the graph out of a surrounding graph's checkpoints.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)
@@ -94,15 +94,15 @@ def build_self_correction_graph(
 
 @cache
 def shared_graph() -> SelfCorrectionGraph:
-    """The loop for callers whose every run has a context of its own; it is built once.
+    """The loop for callers whose runs each have their own context; it is built once.
 
-    It leaves nothing in the checkpoints of a graph around it.
+    It stores nothing in the checkpoints of a surrounding graph.
     """
     return build_self_correction_graph(None, checkpointer=False)
 
 
 def _route_after_begin(state: RagState, _: RunContext) -> str:
-    # searches, readers and labels see one question, and none of them sees the conversation
+    # searches, readers and labelers see one question without its conversation
     return "contextualize" if history_of(state.get("history")) else "retrieve"
 
 
@@ -127,14 +127,14 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
-    """Build ``retrieve → generate``, which ends with ``draft``, an Answer, and ``documents``."""
+    """Build ``retrieve → generate``, which ends with ``draft`` (an Answer) and ``documents``."""
     return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
 
 
 def build_scoring_graph(
     context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
 ) -> ScoringGraph:
-    """Build ``receive → decompose → label → score → record``, which makes and finds nothing."""
+    """Build ``receive → decompose → label → score → record``, without searches and answers."""
     graph = chain((receive, decompose, label, score, record), context, ScorerInput)
     return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
 
@@ -142,7 +142,7 @@ def build_scoring_graph(
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
 ) -> StateGraph[RagState, None, Any, RagState]:
-    """A graph whose nodes run one after the other, and which closes over the collaborators."""
+    """A graph whose nodes run in sequence and that closes over its context."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
     graph.add_sequence([(node.__name__, bound.node(node)) for node in nodes])

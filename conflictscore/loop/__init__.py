@@ -1,1 +1,1 @@
-"""The state of a run and what bounds it."""
+"""The state of a run, and its limits."""

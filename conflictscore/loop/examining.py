@@ -1,4 +1,4 @@
-"""The ledger of a run: what of its last answer, and of its documents, was examined."""
+"""Builds the ledger of a run: which parts of its last answer and documents were examined."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,8 @@ from conflictscore.records import (
 
 ONE_DOCUMENT = Gap(
     kind=GapKind.ONE_DOCUMENT,
-    note="it was checked against one document alone, so no disagreement of sources could be seen",
+    note="it was checked against a single document, so no disagreement between "
+    "sources could be found",
 )
 
 
@@ -31,11 +32,11 @@ def examined_of(
     """The ledger of an answer.
 
     Args:
-        attempt: The answer with its labels, and what of it stands in no claim.
+        attempt: The answer with its labels, and the parts that no claim covers.
         documents: The documents of the run.
-        labeler: Name of the labeler, for labels that no stage of a cascade gave.
-        least: The least coverage in [0, 1] of an answer that was checked in part; None for 0.
-        alone: Whether one document and its copies are all there is, and that is to be told.
+        labeler: Name of the labeler, for labels without a cascade stage.
+        least: Minimum coverage in [0, 1] for an answer to be partly checked; None for 0.
+        alone: Whether to report that there is only one document with its copies.
     """
     report = attempt.report
     claims = report.claims if report else ()
@@ -61,7 +62,7 @@ def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadD
 
 
 def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) -> Iterator[Gap]:
-    """Missing labels; an answer without claims has no pair to miss."""
+    """Gaps for missing labels; an answer without claims has no pairs."""
     report = attempt.report
     if report is None:
         yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")
@@ -82,11 +83,11 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
 
 
 def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
-    """Parts of the answer that stand in no claim."""
+    """Gaps for parts of the answer that no claim covers."""
     yield from attempt.gaps
     if attempt.gaps or (attempt.report and attempt.report.error):
         return
-    if attempt.unclaimed:  # of a run that an earlier version stored
+    if attempt.unclaimed:  # from a run stored by an earlier version
         yield Gap(kind=GapKind.UNCLAIMED, note=attempt.unclaimed)
     elif attempt.report and not attempt.report.claims:
         yield Gap(kind=GapKind.NO_CLAIMS, note="no claims were read from it")
@@ -96,6 +97,6 @@ def _cut_gaps(pairs: Sequence[EvidenceLabel]) -> Iterator[Gap]:
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
         yield Gap(
             kind=GapKind.DOCUMENT_CUT,
-            note=f"document {number} was not read to its end, for want of room",
+            note=f"document {number} was not read completely, for lack of room",
             documents=(number,),
         )

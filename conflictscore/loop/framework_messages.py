@@ -1,8 +1,8 @@
-"""Messages that a framework or a chat client writes in the user's place: none is a question.
+"""Recognises messages that a framework or chat client writes for the user; none is a question.
 
-A summary of the conversation so far, a hand-over to another agent and "Please continue." leave the
-user's question standing. A client's own task, such as Open WebUI's request for a title, is answered
-by the model, and no document has anything to say to it.
+A summary of the conversation, a hand-over to another agent and "Please continue." do not replace
+the user's question. A client's own task, such as Open WebUI's request for a title, is answered by
+the model and has nothing to do with documents.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_LOOKED_AT = 2000  # characters at the head of a message by which it is recognised
+_LOOKED_AT = 2000  # characters at the start of a message that are examined
 _CONTINUES = re.compile(
     r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"
@@ -41,8 +41,8 @@ _TASKS = re.compile(
 
 
 def is_framework_message(message: BaseMessage) -> bool:
-    """Whether a human message was put in by a framework: a summary, a hand-over, "continue"."""
-    if message.additional_kwargs.get("lc_source"):  # LangChain's summarization says so itself
+    """Whether a human message was inserted by a framework: a summary, a hand-over, "continue"."""
+    if message.additional_kwargs.get("lc_source"):  # marked by LangChain's summarization
         return True
     text = str(message.text)[:_LOOKED_AT].strip()
     return bool(_CONTINUES.fullmatch(text) or _SUMMARIES.match(text))
@@ -54,9 +54,9 @@ def is_client_task(text: str) -> bool:
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
-    """The place of the last human message that a user wrote; None if there is no such message.
+    """The position of the last human message written by a user; None without human messages.
 
-    Where every human message is a framework's, it is the last of them: it is all that was asked.
+    If all human messages come from a framework, it is the last of them.
     """
     human = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
     questions = [place for place in human if not is_framework_message(messages[place])]

@@ -1,4 +1,4 @@
-"""The input of a run, checked before anything is paid for."""
+"""Validates the input of a run before any call costs money."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,10 +25,10 @@ EMPTY_RUN: dict[str, Any] = {
 
 
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
-    """The input of a run with nothing left over from an earlier question of its thread.
+    """The input of a run, with everything from earlier questions of its thread reset.
 
-    A question joins the thread's messages. Documents of an earlier question stay where there is no
-    retriever: there would be nothing to answer from.
+    The question is added to the thread's messages. Without a retriever, documents of an earlier
+    question are kept, since there would be nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     if context.retriever is not None:
@@ -43,7 +43,7 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
 
 
 def read_question(state: RagState) -> tuple[str, list[str]]:
-    """The question and its options, after a check of all input."""
+    """The question and its options, after validating all input."""
     question = str(encodable(state.get("question", ""))).strip()
     options = [option.strip() for option in encodable(state.get("options") or [])]
     check_question(question, options)
@@ -52,38 +52,38 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer that the caller gave; None if the caller gave none."""
+    """The first answer passed by the caller; None if there is none."""
     text = state.get("draft_answer")
     if text is None:
         return None
     if not text.strip():
-        raise InputError("draft_answer is empty; leave it out to have the question answered")
+        raise InputError("draft_answer is empty; omit it to have the question answered")
     if not options:
         return Answer(text=text.strip())
     for number, option in enumerate(options):
         if not differs(text, option):
             return Answer(text=option, option=number)
-    raise InputError("draft_answer is none of the options; give the full text of one")
+    raise InputError("draft_answer is not one of the options; give the full text of an option")
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The documents that the caller gave, numbered from 1 in their order; copies are not marked."""
+    """The caller's documents, numbered from 1 in order, before copies are marked."""
     return as_documents(state.get("documents") or ())
 
 
 def check_question(question: str, options: Sequence[str]) -> None:
-    """Check the question before anything is paid for."""
+    """Validate the question before any call costs money."""
     if not question.strip():
         raise InputError("the question is empty")
     if not options:
         return
     n_texts = sum(bool(option.strip()) for option in options)
     if n_texts < max(2, len(options)):
-        raise InputError(f"multiple choice takes two options or more with text, got {n_texts}")
+        raise InputError(f"multiple choice needs at least two options with text, got {n_texts}")
     if n_texts > len(LETTERS):
-        raise InputError(f"multiple choice takes {len(LETTERS)} options at most, got {n_texts}")
+        raise InputError(f"multiple choice allows at most {len(LETTERS)} options, got {n_texts}")
     if len({option.strip().casefold() for option in options}) < len(options):
-        raise InputError("two options are the same")
+        raise InputError("two options are equal")
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,4 +1,4 @@
-"""Rounds of a run: whether another may follow, and which one changed the answer."""
+"""Rounds of a run: whether another round may follow, and which one changed the answer."""
 
 from collections.abc import Sequence, Sized
 from itertools import takewhile
@@ -20,22 +20,23 @@ from conflictscore.records import (
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
-    """Whether an answer that comes after these attempts may be corrected."""
+    """Whether an answer after these attempts may be corrected."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.settings.max_rounds
 
 
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
-    """Claims of the last answer to search further for, the disputed ones first.
+    """Claims of the last answer for further searches, disputed ones first.
 
-    A round searches once, and a run once for a claim. With the setting off, only ties are searched
-    for, and only where that is free: in a folder or corpus with more documents than were found.
+    Each round searches once, and each claim is searched for once per run. If the setting is off,
+    only ties are searched for, and only if that is free: in a folder or corpus with more documents
+    than were found.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
         return ()
     last, earlier_searches = attempts_of(state)[-1], searches_of(state)
     has_searched = any(search.round == last.round for search in earlier_searches)
-    # the answer of the last round is not corrected, whatever a search would find
+    # the last round's answer is not corrected, whatever a search would find
     is_final = not may_look_again(range(last.round), context)
     if is_final or has_searched or last.report is None:
         return ()
@@ -47,9 +48,11 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
-    """The disputed claims, then the others that more documents could put into dispute."""
+    """The disputed claims, then those that more documents could put into dispute."""
     kinds = set[str]()
-    if "refuted" in context.settings.disputed:  # a second document against it would refute it
+    if (
+        "refuted" in context.settings.disputed
+    ):  # a second document against the claim would refute it
         kinds.add("contradicted")
     if context.settings.look_further == "unsupported":
         kinds.add("unsupported")
@@ -67,20 +70,20 @@ def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Whether as many independent documents are on either side of a claim, at least one."""
+    """Whether both sides of a claim have the same number of independent documents, at least one."""
     both = (Label.SUPPORTS, Label.CONTRADICTS)
     sides = [evidence.independent(side, report.duplicates) for side in both]
     return sides[0] == sides[1] > 0
 
 
 def unexplained(attempts: Sequence[Attempt]) -> bool:
-    """Whether the answer changed and the model gave no reason."""
+    """Whether the answer changed without a reason from the model."""
     attempt = flipped_by(attempts)
     return attempt is not None and attempt.answer.justification is None
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that changed the answer for good; None where the last answer is the first."""
+    """The attempt that changed the answer for good; None if the last answer is the first."""
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None

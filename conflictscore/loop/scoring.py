@@ -1,4 +1,4 @@
-"""Scores of labelled claims, as the settings of the run count disputes and near-duplicates."""
+"""Scores labelled claims, counting disputes and near-duplicates as the run's settings say."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """The labels of a claim, for a claim of the same text with another number."""
+    """The labels of a claim, transferred to a claim with the same text and another number."""
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
     return ClaimEvidence(claim=claim, labels=labels)
 
@@ -22,7 +22,7 @@ def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with voices and disputes as the run counts them."""
+    """The scores of labelled claims, with voices and disputes counted as the run does."""
     documents, trust = documents_of(state), context.settings.trust
     by_domain = context.settings.duplicates == "domain"
     groups = voices(documents) if by_domain else copies(documents)

@@ -1,4 +1,4 @@
-"""One search of the retriever, numbered and with near-duplicates marked."""
+"""One search by the retriever: numbers the documents and marks near-duplicates."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from conflictscore.threads import in_time
 async def find_documents(
     retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
-    """Search, number the documents, at least one, and mark near-duplicates; notes on the search."""
+    """Search, number the documents (at least one) and mark near-duplicates; also returns notes."""
     with collecting() as remarks:
         async with in_time("the search"):
             hits = await call(retriever, question)
@@ -38,7 +38,7 @@ async def find_documents(
 
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
-    """Undo the searches of this round: their documents are left out again."""
+    """Undo the searches of this round by removing their documents."""
     names, searches = {d.number: source_name(d) for d in documents}, list[FurtherSearch]()
     for search in searches_of(state):
         if names.keys() & {*search.found, *search.known}:
@@ -50,7 +50,7 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
             }
             search = search.model_copy(update=update)
         searches.append(search)
-    note = f"documents found by looking further were left out again: {reason}"
+    note = f"documents found by further searches were removed again: {reason}"
     return {
         "documents": [d.to_json() for d in documents_of(state) if d.number not in names],
         "searches": [search.to_json() for search in searches],
@@ -59,5 +59,5 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 
 
 def source_name(document: Document) -> str:
-    """Words that name a document: its title, its address or how it begins."""
+    """How to refer to a document: by its title, its address or its beginning."""
     return document.title or document.url or document.text[:60]

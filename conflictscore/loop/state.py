@@ -37,16 +37,16 @@ T = TypeVar("T")
 
 
 class GeneratedAnswer(NamedTuple):
-    """An answer, as the answerer gave it."""
+    """An answer as returned by the answerer."""
 
     answer: Answer
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time that it had taken before the loop asked for it
+    seconds: float = 0.0  # time spent on it before the loop asked for it
 
 
 @dataclass(frozen=True)
 class RevisionRequest:
-    """An answer to write anew, and the claim that is put back with its evidence."""
+    """An answer to rewrite, with the claim to reconsider and its evidence."""
 
     before: Answer
     claim: ClaimEvidence
@@ -55,20 +55,20 @@ class RevisionRequest:
 
 
 class Written(NamedTuple):
-    """An answer that was written again."""
+    """A rewritten answer."""
 
     changes: tuple[Change, ...]
-    """Every passage that was looked at, in the order of the answer; at least one."""
-    answer: Answer | None = None  # None where no look succeeded; then the changes say why
+    """Every passage that got a second look, in the order of the answer; at least one."""
+    answer: Answer | None = None  # None if no look succeeded; the changes then say why
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time that the answerer took before it was asked
+    seconds: float = 0.0  # time that the answerer spent before it was asked
 
 
 class Answerer(Protocol):
     """An answerer: the language model, or a caller's agent or function in its place."""
 
     async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
-        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
+        """Answer the question from the documents; calls counted by ``meter`` belong to the run.
 
         An answer without text is not scored. An error ends the run.
         """
@@ -77,10 +77,10 @@ class Answerer(Protocol):
     async def again(
         self, state: "RagState", request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Write the answer anew, with both sides of a claim in view.
+        """Rewrite the answer, given both sides of a claim.
 
-        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
-        with a note. Any other error ends the run.
+        After a ProviderError, a ContextWindowError or an answer without text, the earlier answer is
+        kept, with a note. Any other error ends the run.
         """
         ...
 
@@ -93,17 +93,17 @@ class Answerer(Protocol):
         *,
         max_tokens: int,
     ) -> T:
-        """Reply to a request about an answer; the prompt holds all that the reply needs.
+        """Reply to a request about an answer; the prompt contains everything that is needed.
 
-        After a ProviderError (no reply that can be read) or a ContextWindowError the passage in
-        question stays as it is. Any other error ends the run.
+        After a ProviderError (no readable reply) or a ContextWindowError the passage is kept
+        unchanged. Any other error ends the run.
         """
         ...
 
 
 R = TypeVar("R", bound=Record)
 Decision = Literal["look_further", "correct", "decompose", "justify", "record"]
-"""Next step after an answer was scored."""
+"""The next step after an answer was scored."""
 
 
 class RagInput(TypedDict, total=False):
@@ -114,15 +114,15 @@ class RagInput(TypedDict, total=False):
     """The options of a multiple-choice question, two to 26; absent or empty in free form."""
     documents: Sequence[DocumentLike]
     """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
-    they take the place of retrieval."""
+    they replace retrieval."""
     messages: Annotated[list[AnyMessage], add_messages]
-    """The conversation: its last human message is the question, unless ``question`` is given too.
-    The answer joins it, so that a checkpointer's thread holds the questions with their answers."""
+    """The conversation; its last human message is the question, unless ``question`` is given. The
+    answer is appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
-    """The conversation before the question, where it is not that of ``messages``: messages, pairs
-    of role and text, or mappings with ``role`` and ``content``; oldest first."""
+    """The conversation before the question, if it is not in ``messages``: messages, pairs of role
+    and text, or mappings with ``role`` and ``content``; oldest first."""
     draft_answer: str
-    """A first answer, which is scored in place of a generated one."""
+    """A first answer to score instead of generating one."""
 
 
 class ScorerInput(TypedDict, total=False):
@@ -133,33 +133,33 @@ class ScorerInput(TypedDict, total=False):
 
 
 class RagState(RagInput, total=False):
-    """The state of one question; JSON forms of the records."""
+    """The state of one question, with records in JSON form."""
 
     asked: str  # as the user asked it; `question` stands alone, without the conversation
     run_id: str
     method: str
     draft: dict[str, Any]  # the answer of this round, an Answer
-    changes: list[dict[str, Any]]  # every passage that was looked at again, as Change
+    changes: list[dict[str, Any]]  # every passage that got a second look, as Change
     claims: list[dict[str, Any]]  # of the draft, as Claim
     decomposition_error: str | None
-    gaps: list[dict[str, Any]]  # what of the draft stands in no claim, as Gap
+    gaps: list[dict[str, Any]]  # parts of the draft that no claim covers, as Gap
     evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
     attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
     searches: list[dict[str, Any]]  # after the first one, as FurtherSearch
     decision: Decision
-    reason: str  # for the decision
-    regeneration_error: str  # why an answer could not be corrected; absent without a failure
-    notes: list[str]  # for the reader of the answer, such as documents that were cut
+    reason: str  # the reason for the decision
+    regeneration_error: str  # why an answer could not be corrected; absent if nothing failed
+    notes: list[str]  # for readers of the answer, such as documents that were cut
     usage: dict[str, int]
     timings: dict[str, float]  # seconds by node, over all rounds
     answer: str
     first_answer: str
     flipped: bool
     justification: str | None
-    checked: str  # whether the final answer was checked, as Checked
-    examined: dict[str, Any]  # what of the final answer and its evidence was, as Examined
+    checked: str  # how far the final answer was checked, as Checked
+    examined: dict[str, Any]  # the ledger of the final answer and its evidence, as Examined
     report: dict[str, Any]  # ConflictReport.summary() of the first answer; None without a text
-    final_report: dict[str, Any] | None  # of the last answer; None where none was corrected
+    final_report: dict[str, Any] | None  # of the last answer; None if no answer was corrected
 
 
 Reconsider = Literal["worst", "first", "most-evidence", "asked"]
@@ -167,7 +167,7 @@ Reconsider = Literal["worst", "first", "most-evidence", "asked"]
 
 
 class Reader(NamedTuple):
-    """A model to ask, with the templates and the meter of the run."""
+    """A model with the templates and the meter of the run."""
 
     model: LanguageModel
     prompts: PromptSet
@@ -181,7 +181,7 @@ class Reader(NamedTuple):
 
 @dataclass(frozen=True)
 class RunContext:
-    """The settings of a run, and the collaborators that were opened for them."""
+    """The settings of a run, and the models, retriever and labeler opened for it."""
 
     generator: LanguageModel
     """Answers and corrects."""
@@ -190,32 +190,31 @@ class RunContext:
     labeler: Labeler
     settings: Settings = field(default_factory=Settings)
     retriever: BaseRetriever | None = None
-    """None where the documents are given."""
+    """None if the documents are passed in."""
     answerer: Answerer | None = None
-    """Answers in place of the generator. It knows the conversation before the question, and is
-    asked within it."""
+    """Answers in place of the generator; it knows the conversation before the question."""
     method: Method = Method.REGENERATED_RAG
     """The other methods answer once; benchmarks compare the loop with them."""
     cache: ContentCache | None = None
     """Store of verdicts."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further call parameters of the generator where it answers, such as a caller's stop words."""
+    """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
-    """Says why an answer is not in the form that was asked for, such as a JSON schema; no change
-    that is not in it is made. None where any text will do."""
+    """Says why an answer is not in the requested form, such as a JSON schema; changes that violate
+    the form are not made. None if any text will do."""
     run_id: str | None = None
-    """An id that the caller has given to the run; None for a new one."""
+    """The run's id, if set by the caller; None for a new one."""
     reconsider: Reconsider = "worst"
-    """The claim with conflicts that is put back where an answer is written anew: the one with the
-    highest share of contradiction, the first, the one with most evidence on both sides together, or
-    the one that the model names as its main claim."""
+    """Which conflicting claim to reconsider when an answer is rewritten: the one with the highest
+    share of contradiction, the first, the one with most evidence, or the one that the model names
+    as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
-    """Called with each event of the run, in a thread of the run's own; what it raises is logged."""
+    """Called with each event of the run, in a separate thread; its errors are logged."""
     option_probabilities: bool = False
-    """Whether options are chosen by the probability of their letters, which is then kept."""
+    """Whether to choose options by the probability of their letters, and store these."""
     check_last: bool = True
-    """Whether the answer of the last round is scored, and explained where it came without a reason.
-    Benchmarks of the paper's loop do without where no figure needs it."""
+    """Whether to score the answer of the last round, and to explain it if it has no reason.
+    Benchmarks of the paper's loop skip this if no figure needs it."""
 
     @property
     def prompts(self) -> PromptSet:
@@ -223,11 +222,11 @@ class RunContext:
         return self.settings.prompts
 
     def reader(self, meter: UsageMeter) -> Reader:
-        """The generator, to ask."""
+        """The generator with templates and meter."""
         return Reader(self.generator, self.prompts, meter)
 
     def judge(self, meter: UsageMeter) -> Reader:
-        """The model that splits answers and weighs evidence, to ask."""
+        """The model that splits answers and weighs evidence, with templates and meter."""
         return Reader(self.decomposer, self.prompts, meter)
 
     @property
@@ -319,9 +318,9 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 
 
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
-    """Whether the answer that is being checked may be refused in favour of the one before it.
+    """Whether the answer being checked may be refused in favour of the previous one.
 
-    A budget that is used up then costs that answer alone, and the run goes on.
+    If the budget is used up then, only that answer is lost, and the run continues.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)

@@ -1,4 +1,4 @@
-"""Time budget of a run: the seconds left, and those that a correction is likely to take."""
+"""The time budget of a run: the seconds left, and the likely time of a correction."""
 
 from collections.abc import Sized
 
@@ -13,7 +13,7 @@ _CALLS_IN_PLACE = 7
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Seconds left, less the likely time of a correction; None where there is no budget."""
+    """Seconds left, minus the likely time of a correction; None without a budget."""
     seconds_left = time_left(state, context)
     if seconds_left is None or not may_look_again(attempts, context):
         return seconds_left
@@ -21,10 +21,10 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 
 
 def correction_time(state: RagState, context: RunContext) -> float:
-    """Seconds that a correction is likely to take, by what the steps of this run took.
+    """The likely seconds of a correction, judged by the steps of this run so far.
 
-    In place, seven calls follow one another, from asking the documents to the new labels. A whole
-    new answer is written, taken apart and labelled.
+    A correction in place takes seven successive calls, from asking the documents to the new labels.
+    A whole new answer must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
     call = timings.get("decompose", 0.0)
@@ -34,7 +34,7 @@ def correction_time(state: RagState, context: RunContext) -> float:
 
 
 def time_left(state: RagState, context: RunContext) -> float | None:
-    """Seconds left of the run's time budget, at least 0; None where it has none."""
+    """Seconds left of the run's time budget, at least 0; None without a budget."""
     if context.settings.budget_seconds is None:
         return None
     return max(0.0, context.settings.budget_seconds - sum(state.get("timings", {}).values()))

@@ -31,7 +31,7 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
     """A conversation in any of LangChain's forms: messages, pairs of role and text, mappings.
 
     Raises:
-        InputError: It is no list, or a message cannot be read; names its place.
+        InputError: It is not a list, or a message cannot be read; names the position.
     """
     if conversation is None:
         return []
@@ -46,13 +46,13 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
         except KeyError as error:
             raise InputError(f"{field}, turn {number}: the field {error} is missing") from None
         except (ValueError, TypeError, NotImplementedError) as error:
-            [why, *_] = str(error).splitlines() or ["it is no message"]
+            [why, *_] = str(error).splitlines() or ["it is not a message"]
             raise InputError(f"{field}, turn {number}: {why}") from None
     return messages
 
 
 def history_of(history: object) -> tuple[Turn, ...]:
-    """The turns of a ``history``; messages of tools, and calls of them, are left out."""
+    """The turns of a ``history``, without tool messages and tool calls."""
     messages = messages_of(history, "history")
     for number, message in enumerate(messages, 1):
         if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():
@@ -61,7 +61,7 @@ def history_of(history: object) -> tuple[Turn, ...]:
 
 
 def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
-    """The turns of system, user and assistant that have words."""
+    """The turns of system, user and assistant that contain text."""
     return tuple(
         Turn(role, text)
         for message in messages

@@ -1,1 +1,1 @@
-"""The nodes of the graph: state in, state update out, one collaborator called."""
+"""The nodes of the graph: each takes the state, calls one collaborator and returns an update."""

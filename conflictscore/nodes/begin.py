@@ -1,4 +1,4 @@
-"""begin: check the input of a run, and start it from nothing."""
+"""begin: validate the input of a run and start with a fresh state."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from conflictscore.loop.turns import history_of, turns_in
 
 
 async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Check the input before anything is paid for, and start the run from nothing.
+    """Validate the input before any call costs money, and start with a fresh state.
 
-    Without a ``question``, the last human message that a user wrote is it. Without a ``history``,
-    the messages before that one are: on a checkpointer's thread, the earlier questions and their
-    answers.
+    Without a ``question``, the last human message written by a user is the question. Without a
+    ``history``, the earlier messages are the history: on a checkpointer's thread, earlier questions
+    and answers.
     """
     messages = state.get("messages") or []
     place = question_place(messages)

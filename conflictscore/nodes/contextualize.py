@@ -1,4 +1,4 @@
-"""contextualize: rewrite a question that only a conversation explains, so that it stands alone."""
+"""contextualize: rewrite a question that depends on its conversation as a standalone question."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from conflictscore.models.usage import UsageMeter
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Rewrite the question with the conversation before it; it stays where that fails, noted."""
+    """Rewrite the question from its conversation; if that fails, keep it and add a note."""
     original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = original, list[str]()
     if conversation.left_out:
         notes.append(
-            f"the {conversation.left_out} oldest turns of the conversation were left out: they are"
-            " longer than its share of the context window"
+            f"the {conversation.left_out} oldest turns of the conversation were left "
+            "out, since they exceed their share of the context window"
         )
     if conversation.spoken:
         try:

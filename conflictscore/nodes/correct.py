@@ -1,4 +1,4 @@
-"""correct: write again what is disputed, passage by passage in place or as a whole anew."""
+"""correct: rewrite disputed passages in place, or the whole answer."""
 
 from typing import Any
 
@@ -14,11 +14,12 @@ from conflictscore.records import Attempt
 
 
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Have the disputed claims of the last answer looked at again, with their evidence.
+    """Take a second look at the disputed claims of the last answer, with their evidence.
 
-    Free-form answers are written in place, passage by passage, and JSON value by value; a choice
-    between options, and every text where the run follows the paper, anew. Each passage that was
-    looked at is a Change, also where it is kept. If no look succeeded, the earlier answer stands.
+    Free-form answers are edited in place, passage by passage, and JSON value by value. Choices
+    between options, and all answers if the run follows the paper, are rewritten as a whole. Each
+    passage that got a second look is a Change, even if it is kept. If no look succeeded, the
+    earlier answer stays.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]
@@ -33,7 +34,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     }
     if new_version.answer is None:
         failure = str(new_version.changes[0].note)
-        note = f"the earlier answer stands, because it could not be regenerated: {failure}"
+        note = f"the earlier answer was kept, because no new answer could be generated: {failure}"
         return update | {
             "decision": "justify" if unexplained(attempts) else "record",
             "reason": note,
@@ -43,7 +44,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     number = last.round + 1
     announce(runtime, number, new_version.answer)
     if not context.check_last and number >= context.settings.max_rounds:
-        # with check_last off, no figure needs a score of this answer
+        # check_last is off, so no figure needs a score of this answer
         attempt = Attempt(round=number, answer=new_version.answer)
         update |= {"decision": "record", "attempts": [*state["attempts"], attempt.to_json()]}
     else:

@@ -1,4 +1,4 @@
-"""decide: correct the answer again, or end the run; here is what bounds the loop."""
+"""decide: correct the answer again or end the run; this node bounds the loop."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,9 +23,9 @@ from conflictscore.records import (
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Correct the answer while a claim is disputed; in later rounds, only by new evidence.
+    """Correct the answer while a claim is disputed; in later rounds only with new evidence.
 
-    Where the run looks further, the retriever is asked first, once in each round.
+    If the run looks further, the retriever is queried first, once per round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     seconds_left = time_left(state, runtime.context)
@@ -56,7 +56,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Whether the run's method, rounds and evidence allow another correction, and the reason."""
+    """Whether method, rounds and evidence allow another correction, with the reason."""
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"
@@ -66,7 +66,7 @@ def _look_again(
         none = "no claim has evidence on both sides" if only_conflicts else "no claim is disputed"
         return False, none
     if last.round >= (most := context.settings.max_rounds):
-        return False, f"{most} of {most} regenerations were made"
+        return False, f"{most} of {most} rounds of correction were used"
     if last.round and not _new_evidence(changes, report, context):
         return False, "there is no new evidence"
     if context.settings.regeneration == "revise":
@@ -80,7 +80,7 @@ def _look_again(
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
     """Whether a disputed claim has evidence that no second look has seen yet.
 
-    Without this bound, a claim that a look left as it is would be looked at in every round.
+    Without this bound, a claim that a look left unchanged would be looked at again in every round.
     """
     seen_numbers = {number for c in changes for claim in c.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
@@ -91,5 +91,5 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:
-    """Documents that were shown as evidence; swapping their sides does not make them new."""
+    """Documents already shown as evidence; a change of sides does not make them new."""
     return {*claim.supports, *claim.contradicts}

@@ -1,7 +1,7 @@
-"""decompose: from an answer to its atomic claims (paper, section 3, step 1; Table 6).
+"""decompose: split an answer into atomic claims (paper, section 3, step 1; Table 6).
 
-An answer that was written in place keeps the claims of all that was not changed; only the text that
-took a passage's place is taken apart.
+An answer that was edited in place keeps the claims of its unchanged passages; only replacement
+texts are decomposed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,14 +31,14 @@ from conflictscore.records import Attempt, Change, Claim, Gap, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
-_LEAST_WORDS = 3  # of a passage that may say more than the statement that won
+_LEAST_WORDS = 3  # length of a passage that may say more than the winning statement
 _ENDS = " .*_"
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Take the draft apart; in multiple choice the chosen option's text is the one claim.
+    """Decompose the draft; in multiple choice the text of the chosen option is the only claim.
 
-    A decomposer that fails is recorded, and the answer stays without a score; where it fails at a
+    If decomposition fails, the failure is recorded and the answer has no score. If it fails for a
     changed passage, the change is noted as unchecked.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
@@ -60,7 +60,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         except (ProviderError, BudgetError) as failure:
             if isinstance(failure, BudgetError) and not may_be_given_up(state, runtime.context):
                 raise
-            error = f"the answer could not be taken apart into claims: {failure}"
+            error = f"the answer could not be split into claims: {failure}"
     runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
     return {
         "claims": [claim.to_json() for claim in claims],
@@ -73,7 +73,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """A note on what no document can bear out; where that is all, that nothing was checked."""
+    """A note on sentences that documents cannot confirm, and whether nothing else was checked."""
     [first, *more] = split.asserting_nothing
     others = f" and {len(more)} more" if more else ""
     end = "" if split.claims else ", so nothing was checked"
@@ -83,10 +83,10 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """The claims of an answer that was written in place, and its changes with their new claims.
+    """The claims of an answer that was edited in place, and its changes with their new claims.
 
-    A new text that is what won, word for word, is not taken apart: its claim has its labels. One
-    that cannot be taken apart, or not as a whole, gets a note, for which the guard refuses it.
+    A replacement that equals the winning statement is not decomposed, since its claim is already
+    labelled. A replacement that cannot be fully decomposed gets a note, and the guard refuses it.
     """
     last = attempts_of(state)[-1]
     in_json = is_json(last.answer.text)
@@ -101,7 +101,7 @@ async def _claims_after(
             if telling:
                 update = await _claims_of_told(change, telling, last, judge)
             elif change.looks and (in_json or _is_known(change)):
-                # the statement that it makes is known, and has its labels
+                # its statement is known and already labelled
                 update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await claims_of_passage(before, change.after, judge)
@@ -111,7 +111,7 @@ async def _claims_after(
                 if missing_words and change.looks:
                     update["note"] = _not_as_a_whole(missing_words)
         except (ProviderError, BudgetError) as failure:
-            update = {"note": f"it could not be taken apart into claims: {failure}"}
+            update = {"note": f"it could not be split into claims: {failure}"}
         return change.model_copy(update=update)
 
     new_changes = await at_once(partial(take_apart, change) for change in changes)
@@ -120,9 +120,9 @@ async def _claims_after(
 
 
 def _is_known(change: Change) -> bool:
-    """Whether a passage says no more than what won: "No.", "1874", or the claim's own words.
+    """Whether a passage says no more than the winner: "No.", "1874", or the claim's own words.
 
-    Those of a document may say more than the answer to the question.
+    A document's words may say more than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
@@ -143,10 +143,10 @@ def _winners(change: Change) -> Iterator[str]:
 async def _claims_of_told(
     change: Change, telling: Sequence[SecondLook], last: Attempt, judge: Reader
 ) -> dict[str, Any]:
-    """The claims of a passage that tells several answers: these as one, and what else it says.
+    """The claims of a passage with several answers: one for these, plus everything else it says.
 
-    Only the statements of documents are new in it. They are taken apart, unless they are the claim
-    in its own words with another value: more than the answer to the question may be in them.
+    Only statements of documents are new in it. They are decomposed, since they may say more than
+    the answer, unless they are the claim's own words with another value.
     """
     sentences, riders = list[str](), list[str]()
     for look in telling:
@@ -167,4 +167,4 @@ async def _claims_of_told(
 
 
 def _not_as_a_whole(missing_words: str) -> str:
-    return f"it was not taken apart into claims as a whole: {missing_words}"
+    return f"it was not completely split into claims: {missing_words}"

@@ -10,7 +10,7 @@ from conflictscore.models.usage import UsageMeter
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Have the question answered, or take the answer that came with it; a failure is raised."""
+    """Answer the question, or use the caller's answer; failures are raised."""
     meter, answer = UsageMeter(), given_answer(state, state["options"])
     if answer is not None:
         generated_answer = GeneratedAnswer(answer)

@@ -1,6 +1,6 @@
-"""guard: a change is accepted only where the evidence is on its side.
+"""guard: accept a change only if the evidence supports it.
 
-A change is judged by what it says. What the model, or a document, calls it decides nothing.
+A change is judged by its content, not by what the model or a document says about it.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ from conflictscore.records import (
 
 
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Refuse each change of the last answer that its evidence does not carry.
+    """Refuse changes of the last answer that their evidence does not support.
 
-    What a second look proposed stands by the vote or the weighing (see
-    :mod:`~conflictscore.correcting.change_refusals`). A whole answer that was written anew has no
-    rival: it stands where its evidence is better than that of the answer before, unless it claims
-    nothing, or a new claim is supported by none or contradicted by more documents than support it.
-    The attempt is then the answer that stands.
+    A proposal of a second look is accepted by vote or weighing (see
+    :mod:`~conflictscore.correcting.change_refusals`). A rewritten answer has no rival: it is
+    accepted if its evidence is better than that of the previous answer, unless it claims nothing,
+    or a new claim has no support or more documents against it than for it. The attempt then holds
+    the accepted answer.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:
@@ -69,9 +69,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _with_only(
     changes: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
-    """The attempt with these changes alone in its answer.
+    """The attempt with only these changes in its answer.
 
-    No model is asked: each of its claims was labelled in the answer before or in the one after.
+    No model is called, since each claim was labelled in the previous or the new answer.
     """
     reports = [attempt.report for attempt in (before, now) if attempt.report]
     evidence_by_text = {each.claim.text: each for report in reports for each in report.claims}

@@ -1,8 +1,7 @@
-"""justify: ask why the answer was changed, where no reason came with it.
+"""justify: ask for the reason of a change that came without one.
 
-The paper asks for a reason in multiple choice only (Table 16; 17 in arXiv v1), and small models
-leave it out even there. A flip without a reason cannot be reviewed, so one short question of our
-own follows it.
+The paper asks for a reason only in multiple choice (Table 16; 17 in arXiv v1), and small models
+omit it even there. A flip without a reason cannot be reviewed, so we ask one short question.
 """
 
 from typing import Any
@@ -30,7 +29,7 @@ _REPLY_TOKENS = 160
 
 
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Ask the generator for one sentence; a failure is noted, and the flip stays without reason."""
+    """Ask the generator for one sentence; if that fails, the flip has a note and no reason."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
     context, changed_attempt = runtime.context, flipped_by(attempts)
     changes = changes_in(state, changed_attempt.round) if changed_attempt else ()

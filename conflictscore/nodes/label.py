@@ -1,4 +1,4 @@
-"""label: every claim against every document (paper, section 3, step 2)."""
+"""label: label every claim against every document (paper, section 3, step 2)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,11 +34,11 @@ from conflictscore.records import (
 
 
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label the new claims; those that an earlier answer of this question made keep their labels.
+    """Label new claims; claims of an earlier answer to this question keep their labels.
 
-    With a time budget, labelling leaves time for a correction once something is disputed. After a
-    further search, only pairs with new documents are labelled. The whole table is one node, so that
-    pairs can be folded, batched and cached together.
+    With a time budget, labelling leaves time for a correction once a claim is disputed. After a
+    further search, only pairs with new documents are labelled. The whole table is labelled in one
+    node, so that pairs can be merged, batched and cached together.
     """
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)
@@ -61,7 +61,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     except BudgetError as stop:
         if not may_be_given_up(state, context):
             raise
-        # the new claims stay unlabelled, and so their change is refused: nothing is lost
+        # the new claims stay unlabelled, so their change is refused
         new_evidence = tuple(
             _unlabelled(claim, documents, str(stop), FailureKind.NOT_ASKED) for claim in new
         )
@@ -71,11 +71,11 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label the last answer's claims against the documents of a further search.
+    """Label the claims of the last answer against the documents of a further search.
 
-    If none of these pairs could be labelled, the documents are left out again: a further search
-    must not lower the coverage of an answer. Claims without any label are not asked about, since
-    they would lower it too.
+    If none of these pairs could be labelled, the documents are removed again, since a further
+    search must not lower an answer's coverage. For the same reason claims without any label are
+    skipped.
     """
     context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
     report = attempts[-1].report
@@ -108,7 +108,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _unseen_documents(documents: Sequence[Document], report: ConflictReport) -> list[Document]:
-    """The documents that no claim of a report has a pair with, labelled or not."""
+    """The documents that do not occur in any pair of a report."""
     numbers = {pair.document for evidence in report.claims for pair in evidence.labels}
     return [document for document in documents if document.number not in numbers]
 
@@ -120,7 +120,7 @@ def _extended(
 ) -> ClaimEvidence:
     """A claim's evidence with pairs for new documents.
 
-    A claim that was not labelled has unlabelled pairs, for the reason that its first pair has none.
+    For a claim without labels the new pairs are unlabelled too, for the reason of its first pair.
     """
     labels = labels_by_claim.get(evidence.claim.number)
     if labels is None:
@@ -137,9 +137,9 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 
 
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
-    """Evidence by text of claims that an earlier answer made; only of whole rows of the table.
+    """Evidence by text for claims of an earlier answer; only complete rows of the table.
 
-    A claim with a pair that failed, or without the documents of a further search, is asked again.
+    Claims with a failed pair, or without the documents of a further search, are labelled again.
     """
     return {
         evidence.claim.text: evidence
@@ -152,7 +152,7 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 
 
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
-    """Evidence by text of the statements that this round's second looks put into the answer."""
+    """Evidence by text for statements that this round's second looks put into the answer."""
     evidence_by_text: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:

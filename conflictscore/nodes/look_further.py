@@ -1,4 +1,4 @@
-"""look_further: ask the retriever again about doubtful claims, before the answer is corrected."""
+"""look_further: query the retriever about doubtful claims before the answer is corrected."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -27,28 +27,28 @@ from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import at_once, deadline
 
-_MOST_CLAIMS = 3  # claims a round, with two queries each
-_MOST_NEW = 4  # new documents of one search
+_MOST_CLAIMS = 3  # claims per round, with two queries each
+_MOST_NEW = 4  # new documents per search
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever to ask"
 
 
 class _Search(NamedTuple):
-    """One search for a doubtful claim, and the documents that it brought."""
+    """One search for a doubtful claim, with the documents found."""
 
     evidence: ClaimEvidence
-    query: str = ""  # empty where nothing was searched for
+    query: str = ""  # empty if there was no search
     documents: tuple[Document, ...] = ()
     note: str | None = None
-    remarks: tuple[str, ...] = ()  # notes of the retriever
+    remarks: tuple[str, ...] = ()  # notes by the retriever
 
 
 async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Search for each doubtful claim: for evidence that supports it, and for evidence against it.
 
-    The model writes the queries; new documents get the next numbers. A search that fails leaves a
-    note, and so does a run without a retriever. Of a time budget, the searches get half of what a
-    correction leaves.
+    The model writes the queries; new documents get the next numbers. A failing search leaves a
+    note, and so does a missing retriever. With a time budget, the searches get half of the time
+    that a correction leaves.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubtful = attempts_of(state), to_look_for(state, context)
@@ -87,7 +87,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
-    """Notes for the run: claims that were not searched for, and what went wrong with the others."""
+    """Notes for the run: claims that were not searched for, and failed searches."""
     notes = []
     if passed_over:
         most = f"{_MOST_CLAIMS} claims a round are"
@@ -104,10 +104,10 @@ def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
 async def _searches_for(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Search]:
-    """The searches for one claim; without queries of the model, the claim itself is searched for.
+    """The searches for one claim; without queries by the model, the claim itself is the query.
 
-    A search that fails brings no documents, and its note says why. A configuration error is not
-    one claim's affair, and ends the run.
+    A failed search has no documents, and its note says why. A configuration error does not concern
+    only one claim, and ends the run.
     """
     claim, note, searches = evidence.claim.text, None, list[_Search]()
     fields = {"question": material(state["question"]), "claim": material(claim)}
@@ -133,7 +133,7 @@ async def _searches_for(
 def _sorted_in(
     searches: Iterable[_Search], before: Sequence[Document], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """Sort what searches brought, in order, into new documents, earlier ones, and those left out.
+    """Sort the results of searches into new documents, known ones, and rejected ones.
 
     Returns:
         The searches' records, and the run's documents with the new ones.
@@ -168,7 +168,7 @@ def _sorted_in(
 
 
 def _is_same(first: Document, second: Document) -> bool:
-    """Whether two documents are one source: the same text, or other parts of one page."""
+    """Whether two documents are the same source: the same text, or parts of the same page."""
     if first.url and second.url:
         a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
         return first.url == second.url and (a_page or first.text == second.text)

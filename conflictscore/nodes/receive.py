@@ -1,4 +1,4 @@
-"""receive: number the documents of an answer that is scored alone, and take it as the draft."""
+"""receive: number the documents of an answer to be scored, and use it as the draft."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ _LONG_CHARS = 4000
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Number the documents, mark near-duplicates, and take the answer as the draft."""
+    """Number the documents, mark near-duplicates, and use the answer as the draft."""
     answer: object = state.get("answer", "")
     if not isinstance(answer, str):
         raise InputError(f"the answer is {type(answer).__name__}, not a text")

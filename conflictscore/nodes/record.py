@@ -1,4 +1,4 @@
-"""record: the answer that stands, whether it was changed and checked, and the run of a state."""
+"""record: the final answer, whether it was changed and checked, and the run of a state."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Sum up the run from its attempts."""
+    """Summarise the run from its attempts."""
     attempts = attempts_of(state)
     if not attempts:
         update = _empty(state)
@@ -72,31 +72,31 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> dict[str, Any]:
-    """The answer as a message of the conversation, unless a caller's own model gave it there."""
+    """The answer as a message of the conversation, unless the caller's model already added it."""
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
-    verdict = run_of({**state, **update}).verdict()  # the run itself is in the state already
+    verdict = run_of({**state, **update}).verdict()  # the run itself is already in the state
     name = f"conflictscore/{runtime.context.generator.name}"
     metadata = {"conflictscore": verdict, "model_name": name}
     return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
 
 
 def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
-    """Whether no disagreement was seen, and all documents speak with one voice.
+    """Whether no disagreement was found, and all documents are one voice.
 
-    The paper's loop, which has no least coverage, does not ask.
+    Not checked in the paper's loop, which has no minimum coverage.
     """
     report = last.report
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
-    if not asks or (report and report.conflicting):  # copies that were altered disagree
+    if not asks or (report and report.conflicting):  # altered copies may disagree
         return False
     documents = documents_of(state)
     return len(documents) - len(one_voice(documents, copies(documents))) == 1
 
 
 def _empty(state: RagState) -> dict[str, Any]:
-    """The update of a run whose answer has no text, so that nothing was scored."""
-    text, note = draft_of(state).text, "the answer is empty, and has no score"
+    """The update for an answer without text, which was not scored."""
+    text, note = draft_of(state).text, "the answer is empty, so it has no score"
     ledger = Examined(gaps=(Gap(kind=GapKind.EMPTY_ANSWER, note=note),))
     return {
         "answer": text,
@@ -112,7 +112,7 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 
 def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
-    """The ledger of the answer that stands; what it lacks is logged, unless nothing is stated."""
+    """The ledger of the final answer; its gaps are logged, unless the answer states nothing."""
     least = runtime.context.settings.min_coverage
     ledger = examined_of(
         last,
@@ -125,17 +125,17 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
         return ledger
     how = "only in part" if ledger.checked == "partly" else "not"
-    # each row of a file says it in its notes, and a million warnings would help nobody
+    # each row of a file has this in its notes, and a million warnings would help nobody
     quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
     level = logging.INFO if quiet else logging.WARNING
-    # words of an answer stay out of logs: another part of the program may have to redact them
+    # answers are not logged, since another part of the program may have to redact them
     why = gap.kind.value if gap.passage or gap.kind in _QUOTE else gap.note
     _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
     return ledger
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
-    """Notes on the scores of a run's answers, for its reader."""
+    """Notes on the scores of a run's answers, for readers of the run."""
     notes = []
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
@@ -145,7 +145,7 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
-    """Gaps in the score of one answer, as ends of sentences about it."""
+    """Gaps in the score of one answer, as sentence endings."""
     if report.error:
         yield f" has no score: {report.error}"
     if attempt.unclaimed and not attempt.gaps:  # of a run that an earlier version stored
@@ -154,26 +154,26 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
     foreign = sum(not supports_script(labeler, each.claim) for each in report.claims)
     if foreign:
         yield (
-            f": {foreign} of {len(report.claims)} claims are in a script that {labeler.name} has"
-            " not learned; their labels mean little"
+            f": {foreign} of {len(report.claims)} claims are in a script that "
+            f"{labeler.name} was not trained on; their labels mean little"
         )
     yield from _notes_on_pairs([pair for each in report.claims for pair in each.labels])
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
-    """Pairs without a label, and documents that the judge saw in part."""
+    """Pairs without a label, and documents that the judge saw only in part."""
     errors = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
     if errors:
         yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
-        yield f": the judge saw document {number} cut, for want of room"
+        yield f": the judge saw document {number} cut, for lack of room"
 
 
 def run_of(state: Mapping[str, Any]) -> Run:
-    """The run of a state, final or from any time before."""
+    """The run of a state, finished or not."""
     state = {name: field for name, field in state.items() if field is not None}
     fields = {name: state[name] for name in Run.model_fields if name in state}
-    if "run_id" not in fields:  # until documents have numbers they are as the caller gave them
+    if "run_id" not in fields:  # until they are numbered, documents are as passed by the caller
         fields.pop("documents", None)
     fields.setdefault("asked", fields.get("question"))
     run = Run.model_validate(fields)
@@ -182,15 +182,15 @@ def run_of(state: Mapping[str, Any]) -> Run:
         answers.append(Answer.model_validate(state["draft"]))
     texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
     run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
-    is_finished = "flipped" in state  # record, the last step, sets it
+    is_finished = "flipped" in state  # set by record, the last step
     return run.model_copy(update={"status": _status(run) if is_finished else RunStatus.UNFINISHED})
 
 
 def _status(run: Run) -> RunStatus:
-    """The status of a finished run; the first that fits counts.
+    """The status of a finished run; the first that applies.
 
-    A changed answer is CORRECTED even where it was not fully checked. An answer that states nothing
-    passed through, as one without a score did: there was nothing to check.
+    A changed answer is CORRECTED even if it was not fully checked. Answers that state nothing, and
+    answers without a score, are PASSED_THROUGH, since there was nothing to check.
     """
     report = run.report
     if report is None:

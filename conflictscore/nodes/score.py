@@ -1,4 +1,4 @@
-"""score: aggregate the labels to CS-C and CS-R, and add the attempt (paper, section 3)."""
+"""score: compute CS-C and CS-R from the labels, and add the attempt (paper, section 3)."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from conflictscore.records import (
 
 
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Aggregate the labels, and add the answer with its score to the attempts.
+    """Compute the scores, and add the answer with its score to the attempts.
 
-    With the labels of documents that were found further, the last attempt gets another score.
+    If further documents were labelled, the last attempt is scored again.
     """
     attempts = state.get("attempts", [])
     report = report_of(evidence_of(state), state, runtime.context)

@@ -210,11 +210,11 @@ def _line(result: Result) -> str:
         ([QUESTION, "--docs", "EMPTY"], "EMPTY"),
         (
             [QUESTION, "--docs", "DOCS", "--option", "only one"],
-            "two options or more with text, got 1",
+            "at least two options with text, got 1",
         ),
         (
             [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
-            "two options are the same",
+            "two options are equal",
         ),
         ([QUESTION], "--docs PATH"),
         ([QUESTION, "--docs", "DOCS", "--search", "altavista"], "altavista"),

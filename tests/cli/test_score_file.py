@@ -70,7 +70,7 @@ def test_a_row_that_fails_is_counted_and_scored_again_where_that_is_asked_for() 
         second = run(*command(server, "--retry-failed", "--json", "--quiet"))
 
     assert first.exit_code == 1
-    assert "row 4 failed: the answer could not be taken apart into claims" in first.stderr
+    assert "row 4 failed: the answer could not be split into claims" in first.stderr
     assert last_line(first) == (
         "conflictscore: out.jsonl: 1 of 8 rows failed; the reason is in conflictscore.error, and"
         " --retry-failed scores them again"

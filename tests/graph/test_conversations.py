@@ -17,7 +17,7 @@ from tests.world import DISAGREEING, paper_loop
 
 QUESTION: RagInput = {"question": "When was it lit?", "history": LAMP}
 ALONE: RagInput = {"question": STANDING_ALONE, "documents": DISAGREEING}
-EMPTY_DRAFT = "draft_answer is empty; leave it out to have the question answered$"
+EMPTY_DRAFT = "draft_answer is empty; omit it to have the question answered$"
 OPTIONS = ["It was 1871.", "It was 1874."]
 CALLED = ToolCall(name="search", args={"query": "lamp"}, id="1")
 BEFORE = [(turn["role"], turn["content"]) for turn in LAMP]
@@ -253,14 +253,17 @@ def test_a_first_answer_that_exists_already_is_scored_and_not_made_again(
         ({"messages": [("user", "When?"), 3]}, "messages, turn 2: Unsupported message type"),
         ({"messages": [("assistant", "Hello.")], "question": ""}, "the question is empty"),
         ({"history": LAMP, "question": " "}, "the question is empty"),
-        ({"history": LAMP, "options": ["Same", "same"]}, "two options are the same"),
-        ({"history": LAMP, "options": [*map(str, range(27))]}, "multiple choice takes 26 options"),
+        ({"history": LAMP, "options": ["Same", "same"]}, "two options are equal"),
+        (
+            {"history": LAMP, "options": [*map(str, range(27))]},
+            "multiple choice allows at most 26 options",
+        ),
         ({"history": LAMP, "documents": [{"text": " "}]}, "document 1, field text: it is empty"),
         ({"draft_answer": " "}, EMPTY_DRAFT),
         ({"history": LAMP, "draft_answer": ""}, EMPTY_DRAFT),
         (
             {"draft_answer": "C", "options": OPTIONS},
-            "draft_answer is none of the options; give the full text of one$",
+            "draft_answer is not one of the options; give the full text of an option$",
         ),
         ({"documents": 3}, "documents is int, not a list$"),
         ({"documents": [{"title": "x"}]}, "document 1, field text"),

@@ -117,7 +117,7 @@ def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
     state = run(model)
 
     assert (claimed(state), state["checked"]) == ([], "no")
-    assert "could not be taken apart into claims" in state["notes"][0]
+    assert "could not be split into claims" in state["notes"][0]
 
 
 def test_a_model_that_cannot_name_places_is_asked_for_the_claims_alone(

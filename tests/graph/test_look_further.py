@@ -162,7 +162,7 @@ def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_ou
     assert [d["duplicate_of"] for d in state["documents"][2:5]] == [None, 3, None]
 
 
-@pytest.mark.parametrize(("calls", "said"), [(7, "looking further for"), (8, "left out again")])
+@pytest.mark.parametrize(("calls", "said"), [(7, "looking further for"), (8, "removed again")])
 def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     world: RevisingWorld, corpus: Searches, calls: int, said: str
 ) -> None:
@@ -191,7 +191,7 @@ def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(corpus:
     assert (state["answer"], state["checked"], len(state["documents"])) == (LONG, "partly", 2)
     [why] = {search["note"] for search in state["searches"]}
     assert why.startswith("none of their pairs could be labelled (unreadable reply")
-    assert f"documents found by looking further were left out again: {why}" in state["notes"]
+    assert f"documents found by further searches were removed again: {why}" in state["notes"]
 
 
 def test_a_second_round_has_new_evidence_to_find(

@@ -113,7 +113,7 @@ def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     assert not state["flipped"]
     failure = state["regeneration_error"]
     assert failure.startswith("unreadable reply from scripted: it was neither (A) nor (B)")
-    why = f"the earlier answer stands, because it could not be regenerated: {failure}"
+    why = f"the earlier answer was kept, because no new answer could be generated: {failure}"
     assert (state["notes"], state["reason"], state["decision"]) == ([why], why, "record")
 
 
@@ -186,7 +186,7 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
         {"event": "answer", "round": 1, "answer": second},
         {"event": "claims", "claims": [{"number": 1, "text": second, "passage": [0, 19]}]},
         {"event": "scores", "round": 1, **scores},
-        {**decided, "decision": "justify", "reason": "1 of 1 regenerations were made"},
+        {**decided, "decision": "justify", "reason": "1 of 1 rounds of correction were used"},
         {"event": "flip", "before": first, "after": second, "changes": told[-1]["changes"]},
     ]
     [change] = told[-1]["changes"]
@@ -228,8 +228,8 @@ def test_documents_longer_than_the_window_are_cut_with_a_note(
     assert [note for note in state["notes"] if "cut" in note] == [
         "to answer, document 4 was cut: it is longer than its share of the context window",
         "to answer again, document 4 was cut: it is longer than its share of the context window",
-        "the first answer: the judge saw document 4 cut, for want of room",
-        "regenerated answer 1: the judge saw document 4 cut, for want of room",
+        "the first answer: the judge saw document 4 cut, for lack of room",
+        "regenerated answer 1: the judge saw document 4 cut, for lack of room",
     ]
     assert "is left out here" in world.prompts["generate"][0]
     assert "The lamp was lit in 1871." in world.prompts["generate"][0]

@@ -126,7 +126,7 @@ def test_a_second_answer_that_hangs_leaves_the_first_with_a_note(clock: Clock) -
 
     assert state["answer"] == CHOSEN
     assert "timed out: the run may take 400 s" in state["regeneration_error"]
-    assert "the earlier answer stands" in state["notes"][-1]
+    assert "the earlier answer was kept" in state["notes"][-1]
 
 
 def test_the_claims_that_the_documents_say_most_of_are_labelled(

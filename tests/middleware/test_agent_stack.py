@@ -77,7 +77,7 @@ def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert agent_world.asked["generate"] == 1
     [note] = state["conflict"]["notes"]
-    assert note.startswith("the earlier answer stands, because it could not be regenerated")
+    assert note.startswith("the earlier answer was kept, because no new answer could be generated")
     assert "HTTP 503" in note
 
 
@@ -231,7 +231,7 @@ def test_a_second_answer_that_cannot_be_used_leaves_the_first_with_a_note(
     assert texts(state["messages"]) == [*CORRECTED[:-1], "It was lit in 1871."]
     assert state["conflict"]["report"]["cs_c"] == 1.0
     [note] = state["conflict"]["notes"]
-    assert note.startswith("the earlier answer stands")
+    assert note.startswith("the earlier answer was kept")
 
 
 def test_what_a_model_fails_with_shows_no_key(

@@ -95,7 +95,7 @@ def test_a_function_that_fails_when_asked_again_leaves_its_first_answer_with_a_n
 
     assert came["answer"] == "It was lit in 1871."
     [note] = came["notes"]
-    assert note.startswith("the earlier answer stands")
+    assert note.startswith("the earlier answer was kept")
     assert note.endswith(reason)
 
 

@@ -72,8 +72,8 @@ def test_another_answer_that_says_the_same_is_no_flip(
     ("step", "instead", "rounds", "cs_c", "note"),
     [
         ("label", "I would rather not say.", 1, None, "3 of 3 pairs have no label"),
-        ("decompose", "It makes some claims.", 1, None, "could not be taken apart"),
-        ("regenerate", "", 1, 1.0, "the earlier answer stands, because it could not be regen"),
+        ("decompose", "It makes some claims.", 1, None, "could not be split into claims"),
+        ("regenerate", "", 1, 1.0, "the earlier answer was kept, because no new answer"),
         (None, "", 0, 1.0, None),
     ],
     ids=["no labels", "no claims", "no other answer", "no round"],

@@ -47,11 +47,11 @@ async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
             [attempt(scored(TOWER, policy=ALL))],
             ("correct", "claim 2 is refuted"),
         ),
-        ({"max_rounds": 0}, [FIRST], ("record", "0 of 0 regenerations were made")),
+        ({"max_rounds": 0}, [FIRST], ("record", "0 of 0 rounds of correction were used")),
         (
             {"max_rounds": 2, "budget_seconds": 9},
             [attempt(CONFLICT, round=2)],
-            ("record", "2 of 2 regenerations were made"),
+            ("record", "2 of 2 rounds of correction were used"),
         ),
         (
             {"regeneration": "revise", "disputed": ALL},

@@ -100,7 +100,7 @@ async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecke
     )
 
     [revised] = update["changes"]
-    assert revised["note"] == "it could not be taken apart into claims: the model is down"
+    assert revised["note"] == "it could not be split into claims: the model is down"
     assert (update["claims"], update["decomposition_error"]) == ([], None)
 
 

@@ -91,11 +91,11 @@ async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
     assert state["notes"] == [
         "the first note",
         "the first answer: 7% of the answer was not taken apart",
-        "the first answer: 1 of 2 claims are in a script that judge has not learned; their labels"
+        "the first answer: 1 of 2 claims are in a script that judge was not trained on; their labels"
         " mean little",
         "the first answer: 1 of 6 pairs have no label (the judge was silent)",
-        "the first answer: the judge saw document 1 cut, for want of room",
-        "the first answer: the judge saw document 3 cut, for want of room",
+        "the first answer: the judge saw document 1 cut, for lack of room",
+        "the first answer: the judge saw document 3 cut, for lack of room",
         "regenerated answer 2 has no score: the model is down",
     ]
 
@@ -110,7 +110,7 @@ async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:
 
 
 async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
-    note = "the answer is empty, and has no score"
+    note = "the answer is empty, so it has no score"
 
     assert await recorded() == {
         "examined": {

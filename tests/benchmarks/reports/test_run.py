@@ -120,7 +120,7 @@ def test_what_failed_is_counted_and_tried_again_where_that_is_asked_for() -> Non
     with OpenAIServer(world) as server:
         shown = figures(server, "--methods", "balanced")
         assert [one["unjudged"]["cs-c"] for one in shown["methods"]] == [2, 2]
-        assert "could not be taken apart" in bench(server, "--methods", "balanced").stdout
+        assert "could not be split into claims" in bench(server, "--methods", "balanced").stdout
         world.broken.clear()
         assert figures(server, "--methods", "balanced") == shown
         mended = figures(server, "--methods", "balanced", "--retry-failed")

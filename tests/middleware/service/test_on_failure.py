@@ -39,7 +39,7 @@ DOWN = Fault(500, should_retry=False)
     [
         ({}, "search", "no documents found"),
         ({"label": DOWN}, "judge", "no claim could be checked against"),
-        ({"decompose": DOWN}, "judge", "could not be taken apart"),
+        ({"decompose": DOWN}, "judge", "could not be split into claims"),
         ({"label": Fault(401, should_retry=False)}, "judge", "a setting of this service is wrong"),
         ({"regenerate": DOWN}, "regeneration", "the sources disagree about 1 of 1"),
     ],

@@ -1,0 +1,98 @@
+"""Wordings that a reader should look at again, and how easy the pages are to read.
+
+Wordings: expressions for calques and fragments that this project's English tends to. They are
+listed for review and judge nothing: each also matches good sentences.
+
+Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
+Higher is easier; technical prose is mostly between 30 and 60. Code, tables and addresses are left
+out. Syllables are groups of vowels, without a silent e at the end, so single words may be wrong,
+but texts that are counted alike can be compared.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+WORDINGS: Mapping[str, str] = {
+    "fragments that begin with Of": r"(?:\A|[.:;] |\n)Of (?!course\b)[a-z]+",
+    "'where' for an exception": r"\b[Ww]here (?:there (?:is|are) (?:none|no)|(?:that|it) is no)",
+    "held against": r"\bheld? against\b",
+    "is told": r"\b(?:is|are|was|were|be) told\b",
+    "so many": r"\bso many\b(?! that)",
+    "anew": r"\banew\b",
+    "of what, by what, than what": r"\b(?:of|by|than|with) what\b",
+    "'no' and a noun as a negation": r"\b(?:is|are) no (?!longer\b|more\b|better\b|such\b)[a-z]+",
+    "those that, those of": r"\b[Tt]hose (?:that|of)\b",
+    "beside it": r"\bbeside\b",
+    "stands": r"\bstands?\b",
+    "as it is": r"\bas (?:it is|they are)\b",
+}
+"""Expressions by the name of the pattern."""
+
+_BESIDE = ("httpx", "inspect_ai", "langgraph", "openai")
+"""Distributions whose descriptions are read the same way, if they are installed."""
+_FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
+_NO_PROSE = re.compile(
+    r"(?m)^ *(?:\||#|<|%|:).*$|https?://\S+|`[^`\n]*`|!?\[|\]\([^)\n]*\)|[*_]{1,3}"
+)
+_SENTENCE_END = re.compile(r"[.!?:](?=\s|$)|\n\s*\n|\n\s*[-*] ")
+_WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
+_VOWELS = re.compile(r"[aeiouy]+")
+
+
+def wordings_in(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Matches of :data:`WORDINGS` in texts, each given with its place.
+
+    Returns:
+        By name of the pattern, ``place: words`` for each match.
+    """
+    matches: dict[str, list[str]] = {name: [] for name in WORDINGS}
+    for place, text in texts:
+        for name, expression in WORDINGS.items():
+            for match in re.finditer(expression, text):
+                matches[name].append(f"{place}: {' '.join(match[0].split())}")
+    return matches
+
+
+def reading_ease(markdown: str) -> float | None:
+    """Flesch's reading ease of the prose in Markdown; None without a word."""
+    prose = _NO_PROSE.sub("", _FENCE.sub("", markdown))
+    sentences = [part for part in _SENTENCE_END.split(prose) if _WORD.search(part)]
+    words = _WORD.findall(prose)
+    if not words:
+        return None
+    syllables = sum(map(_syllables, words))
+    return 206.835 - 1.015 * len(words) / len(sentences) - 84.6 * syllables / len(words)
+
+
+def _syllables(word: str) -> int:
+    letters = word.lower()
+    groups = len(_VOWELS.findall(letters))
+    has_silent_end = letters.endswith("e") and not letters.endswith(("le", "ee"))
+    return max(1, groups - has_silent_end)
+
+
+def pages_below(root: Path) -> Iterator[tuple[str, str]]:
+    """The pages of a repository with their Markdown: those at the top, then those of docs/."""
+    for path in (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))):
+        yield path.relative_to(root).as_posix(), path.read_text("utf-8")
+
+
+def other_descriptions() -> Iterator[tuple[str, str]]:
+    """Names and descriptions of well-known distributions that are installed here."""
+    for name in _BESIDE:
+        try:
+            description = metadata(name).get_payload()
+        except PackageNotFoundError:
+            continue
+        if isinstance(description, str) and description.strip():
+            yield f"README of {name}", description
+
+
+def readability_lines(root: Path) -> Iterator[str]:
+    """A line for each page with its reading ease, then those of other projects."""
+    for name, markdown in (*pages_below(root), *other_descriptions()):
+        ease = reading_ease(markdown)
+        if ease is not None:
+            yield f"{name:<42} {ease:>8.1f}"
