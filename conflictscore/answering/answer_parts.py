@@ -1,4 +1,4 @@
-"""The parts of a final answer, each with what the check says of it, for a page that shows them."""
+"""The parts of a final answer with the outcome of their check, for display on a page."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum

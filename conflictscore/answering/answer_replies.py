@@ -1,4 +1,4 @@
-"""Reading the replies of a model; a reply in another form is refused, never guessed at."""
+"""Reads the replies of a model; replies in another form are refused, never guessed at."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Asking a model for the claims of an answer or of a passage (paper, section 3, step 1; Table 6).
+"""Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
 A short answer ("Yes.", "1871") becomes one statement, since alone it says nothing that a document
-could support. A longer one is split with its question in view. What its claims pass over is asked
-for once more.
+could support. A longer one is split with its question in view. The model is asked once more about
+anything that its claims leave out.
 """
 
 import asyncio

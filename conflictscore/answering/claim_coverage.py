@@ -1,9 +1,8 @@
-"""Which parts of an answer stand in no claim, and which claims say what the answer does not.
+"""Finds parts of an answer that no claim covers, and claims that go beyond the answer.
 
-A splitter that lists what it likes decides nothing here: each number, name, negation and telling
-word of a passage has to stand in a claim about that passage. Code, headings, quotations,
-alternative texts and comments are read like any other text. Time is linear in the lengths of the
-answer and its claims.
+The splitter is not trusted: each number, name, negation and informative word of a passage must
+occur in a claim about that passage. Code, headings, quotations, alternative texts and comments are
+read like any other text. Time is linear in the lengths of the answer and its claims.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The numbers, names, negations and telling words of a text, by which it is held against another.
+"""The numbers, names, negations and informative words of a text, for comparing texts.
 
 Time is linear in the length of the text.
 """

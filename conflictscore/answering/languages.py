@@ -20,11 +20,12 @@ class Language(NamedTuple):
         denials: Words that deny.
         yes: Words of a bare yes, the usual one first.
         no: Words of a bare no, the usual one first.
-        disagree: Lead of a sentence that tells a dispute; None where the project writes none.
-        disagree_on_year: The same where years alone differ.
-        depends: Lead of a sentence that tells several things of one name.
+        disagree: Beginning of a sentence that states a dispute; None if the project has no words
+            for it.
+        disagree_on_year: The same, if only years differ.
+        depends: Beginning of a sentence that distinguishes several things of one name.
         either: The word between two sides.
-        others_say: Lead of a sentence beside a passage that makes further claims.
+        others_say: Beginning of a sentence added to a passage that makes further claims.
         stop: Full stop.
     """
 

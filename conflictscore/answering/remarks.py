@@ -1,4 +1,4 @@
-"""Remarks of an answer on its own sources: nothing in them that a document could support or deny.
+"""Recognises an answer's remarks on its own sources, which no document could support or deny.
 
 "No other passage contradicts this", "none of the documents mention a price": such a clause says
 what the documents are like, which the labels of the claims say better. Advice to ask somebody

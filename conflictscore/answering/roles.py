@@ -1,4 +1,4 @@
-"""Roles in a short statement: the same words in another order say another thing.
+"""Roles in a short statement: the same words in another order may mean something else.
 
 "Vik beat Dal" is not "Dal beat Vik", "open until 9" not "open from 9", and Ida Reeve is not Ida
 Reeve's sister. Only what differs for sure counts: in doubt two statements are compared by their

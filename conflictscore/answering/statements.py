@@ -1,4 +1,4 @@
-"""Comparing short statements: whether two say the same, say nothing, or are each other's opposite.
+"""Compares short statements: whether two say the same, say nothing, or are opposites.
 
 Every function takes time in proportion to the length of its texts.
 """
@@ -241,7 +241,7 @@ def is_about(claim: str, question: str) -> bool:
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Whether a claim gives the answer of a statement, and not only something said along with it.
+    """Whether a claim gives a statement's answer, and not just something said along with it.
 
     It does where it answers the question alike and has most of the question's telling words.
     """

@@ -1,4 +1,4 @@
-"""The numbers of a statement as what they say: sign, magnitude, unit, currency, day and month.
+"""The values of the numbers in a statement: sign, magnitude, unit, currency, day and month.
 
 "1.2 km" and "1,200 m" are one value, "900 thousand" and "1.2 million" are two. A number that two
 countries read differently ("12.400") has both readings, and is another value only where none of its

@@ -98,8 +98,8 @@ class RatingAgreement(Record):
     bias: tuple[RatingBias, ...]
     retained_difference: Interval
     """The share of a true difference between two methods in right answers that the judge's ratings
-    show: its true positive rate less its false positive rate. Below 1, studies need more questions,
-    as its square says; at 0 the judge sees no difference."""
+    show: its true positive rate less its false positive rate. Below 1, studies need 1 / its square
+    times as many questions; at 0 the judge sees no difference."""
     differences: tuple[MethodDifference, ...]
     """Every pair of methods in the file."""
     failures: dict[str, int]

@@ -1,4 +1,4 @@
-"""Refusals of changes: whether the evidence of a change carries it."""
+"""Refuses changes that their evidence does not support."""
 
 import re
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ _CLAIMS_NOTHING = "it claims nothing in place of what it replaces"
 def judge_change(change: Change, before: ConflictReport, now: ConflictReport) -> Change:
     """The change with the guard's verdict: whether it is accepted, and if not why.
 
-    A change that second looks proposed is judged by what they decided, a whole new
-    answer by its evidence beside that of the answer before. A change that comes with a note, or an
-    answer without scores, is refused for that reason.
+    A change proposed by second looks is judged by their decision, and a whole new answer by
+    comparing its evidence with the previous answer's. A change that comes with a note, or an answer
+    without scores, is refused for that reason.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
     case = _Case(
@@ -59,7 +59,7 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
 def refusal(
     change: Change, old: Sequence[ClaimEvidence], new: Sequence[ClaimEvidence], now: ConflictReport
 ) -> str | None:
-    """Why a change that second looks proposed does not stand; None where it does.
+    """Why a change proposed by second looks is refused; None if it is accepted.
 
     It stands where a second look decided it, it states what won and no longer what lost (or, in a
     hedge, both sides, each supported by a document), and more documents support than contradict
@@ -102,7 +102,7 @@ class _Case:
 
 
 def _refusal_of_whole(case: _Case) -> str | None:
-    """Why a whole new answer, which has no rival, does not stand; None where it does."""
+    """Why a whole new answer, which has no rival, is refused; None if it is accepted."""
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
@@ -151,7 +151,7 @@ def _refusal_of_looks(case: _Case) -> str | None:
 def _refusal_of_rider(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> str | None:
-    """Why a further claim of a change does not stand: documents do not carry it."""
+    """Why a further claim of a change is refused: documents do not support it."""
     text = claim.claim.text
     if not case.is_added(claim) or any(_is_stated_by(text, look) for look in deciding_looks):
         return None
@@ -182,7 +182,7 @@ def _is_backed_by_its_source(
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
-    """Why a passage may not go: the rest of the answer does not say what won."""
+    """Why a passage may not be removed: the rest of the answer does not state the winner."""
     winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
     return None if any(c.supports for c in says) else f"nothing else says “{winner}”"
@@ -191,7 +191,7 @@ def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
 def _misstated(
     look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
 ) -> str | None:
-    """Why a passage does not say what a look decided; None where it does."""
+    """Why a passage does not state the decision of a look; None if it does."""
     if look.tells_several:
         return _untold_side(look, before, after)
     own, rival = look.candidates[0], look.counterpart

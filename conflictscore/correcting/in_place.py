@@ -1,4 +1,4 @@
-"""Writing an answer in place: each disputed passage is looked at again, and all else stays."""
+"""Edits an answer in place: each disputed passage gets a second look, and everything else stays."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -54,7 +54,7 @@ class _Dispute(NamedTuple):
 async def write_in_place(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Look again at each disputed passage, and put what that comes to in the passage's place.
+    """Take a second look at each disputed passage, and replace the passage by the outcome.
 
     The passages are looked at side by side, the one with most at stake first. A look that fails, or
     a text that does not fit, leaves the passage as it is, with a note.

@@ -27,10 +27,10 @@ from conflictscore.threads import at_once
 
 
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
-    """Find the rivals of a disputed claim, let the documents vote, and weigh what that leaves open.
+    """Find the rivals of a disputed claim, let the documents vote, and weigh ties.
 
-    A claim that asserts nothing of the world is not looked at. A ProviderError says that no
-    document could be asked, a relation not be told, or no rival be labelled.
+    Claims that assert nothing about the world are skipped. Raises ProviderError if no document
+    could be asked, a relation could not be determined, or no rival could be labelled.
     """
     if asserts_nothing(claim.claim.text):
         return SecondLook(

@@ -16,17 +16,17 @@ class Looking:
     Attributes:
         question: The user's question, rewritten to stand alone.
         documents: All of the run's.
-        duplicates: For each near-copy the first of its group; where a domain counts once, each of
-            its pages.
+        duplicates: Maps each near-copy to the first of its group; if domains count once, pages of a
+            domain too.
         weights: By document; empty where all count alike.
-        unsettled: What becomes of a dispute that nothing settles, ``hedge`` or ``keep``.
+        unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
         reader: Reads documents.
         judge: Compares statements and weighs sides.
         labeler: Labels statements against documents.
         cache: Store of verdicts.
         seconds: The most time for labelling rivals; None for no limit.
-        only_claim: Whether the answer makes one claim, which then answers the user's question.
-        answer: The whole answer, in whose light a claim is read.
+        only_claim: Whether the answer makes only one claim, which then answers the user's question.
+        answer: The whole answer, as context for a claim.
     """
 
     question: str

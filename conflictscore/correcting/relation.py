@@ -1,13 +1,13 @@
-"""How the answers of documents are related to a disputed claim: the one home of this question.
+"""Decides how the answers of documents relate to a disputed claim.
 
-A labeler calls another predicate, entity, time or version of the same subject a contradiction. So
-each answer that documents give when they are asked alone is *the same* as the answer's, a *rival*,
-about *another thing*, or *nothing*; only a rival may be voted on, put in or hedged.
+A labeler calls a different predicate, entity, time or version of the same subject a contradiction.
+So each answer that documents give when asked alone is classified as *the same* as the answer's, a
+*rival*, about *another thing*, or *nothing*. Only rivals may be voted on, inserted or hedged.
 
-Three ways of telling are tried, from the cheapest: the statements as what they say, the answer read
-as one more document (what it supports, it says already), and a capable judge that sees the claim,
-its answer and the documents. Where the models are embedded, the words of each document for its fact
-and its thing take the judge's place. In doubt an answer is no rival.
+Three methods are tried, cheapest first: comparing the statements, reading the answer as one more
+document (it already says whatever it supports), and asking a capable judge that sees the claim, its
+answer and the documents. With embedded models, each document's words for its fact and its subject
+replace the judge. In doubt an answer does not count as a rival.
 """
 
 import re
@@ -38,16 +38,16 @@ _MOST_THING_CHARS = 120
 
 
 class Related(NamedTuple):
-    """An answer of documents, and how it is related to the claim.
+    """An answer of documents, and how it relates to the claim.
 
     Attributes:
         statement: Its text.
         given_by: The documents that gave it when each was asked alone.
         relation: How it is related to the claim.
-        knows_better: Whose document knows better, as a judge read it, the rival's or the claim's;
-            only a weighing decides whether it does. None where neither shows that.
-        thing: Words of its document for another thing, where the question fits that one too.
-        own_thing: Words of the answer or its documents for the claim's own thing.
+        knows_better: Whose document seems to know better according to the judge, the rival's or the
+            claim's; whether it does is decided by weighing. None if neither does.
+        thing: How its document calls another thing that also fits the question.
+        own_thing: How the answer or its documents call the claim's own thing.
     """
 
     statement: str
@@ -225,7 +225,7 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
 
 
 def _verdict(match: re.Match[str]) -> RelationVerdict:
-    """The verdict of one line; words too long to name a thing are dropped, both of them."""
+    """The verdict on one line; if either name is too long for a thing, both are dropped."""
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""

@@ -1,8 +1,8 @@
-"""Additions of a document to its answer, which no change of an answer repeats.
+"""Removes additions of a document to its answer, which no correction may repeat.
 
-A document that is asked one thing may answer it and add an order, an offer or a further statement;
-that document alone supports the addition. So of a rival only the clauses stand that answer the
-claim's own question, and a source is named by a title only where the title is a name.
+A document may answer a question and add an instruction, an offer or a further statement that only
+this document supports. So only the clauses of a rival that answer the claim's own question are
+used, and a source is named by its title only if the title is a name.
 
 Every function takes time in proportion to the length of its text.
 """
@@ -136,7 +136,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 def is_name(title: str) -> bool:
     """Whether a title names a source: short, and without a statement, an order or an amount.
 
-    Years may stand in it. In other languages than English, length and numbers alone decide.
+    Years may stand in it. In languages other than English only length and numbers decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):

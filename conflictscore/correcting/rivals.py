@@ -41,18 +41,18 @@ _MOST_ASKED = 12  # documents that are asked about a claim
 
 
 class Rivals(NamedTuple):
-    """A claim and its rivals, with the answers of documents that are none.
+    """A claim and its rivals, with the answers of documents that are not rivals.
 
     Attributes:
         question: The question that the documents were asked.
         evidence: Labels of the claim, then of its rivals.
-        given_by: For each the documents that gave it when they were asked alone.
-        dropped: Replies that are no answers.
-        related: Answers that are no rivals; other things of the claim's name have their labels.
-        thing: Words for the claim's own thing; empty where no other one has its name.
-        corrects: Places of rivals whose document knows better, as a judge read it.
-        contested: Whether a judge read that a document behind the claim knows better.
-        is_asked: Whether documents were asked; not where the claim's own question cannot be had.
+        given_by: For each statement, the documents that gave it when asked alone.
+        dropped: Replies that are not answers.
+        related: Answers that are not rivals; those about other things of the same name have labels.
+        thing: How the claim's own thing is called; empty if nothing else has the same name.
+        corrects: Indices of rivals whose document knows better, according to the judge.
+        contested: Whether a document behind the claim knows better, according to the judge.
+        is_asked: Whether documents were asked; false if the claim's own question is unknown.
     """
 
     question: str

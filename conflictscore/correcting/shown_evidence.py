@@ -1,4 +1,4 @@
-"""The documents behind a statement, as the prompts that compare statements show them."""
+"""Formats the documents behind a statement for prompts that compare statements."""
 
 from collections.abc import Mapping, Sequence
 

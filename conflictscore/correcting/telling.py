@@ -1,7 +1,7 @@
-"""Telling in a passage what nothing settles: a dispute, or several things of one name.
+"""Writes an unsettled dispute, or several things of one name, into a passage.
 
-It is one sentence in the answer's language, with each value before its sources. In a language that
-the project has no words for, the passage stays.
+It is one sentence in the answer's language, with each value followed by its sources. If the project
+has no words for the language, the passage is kept.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The documents vote between an answer's claim and its rivals.
 
-A document votes for the one statement that it supports against the others. The thresholds and the
-rule were chosen on one half of RAMDocs and reported on the other (docs/findings).
+A document votes for the statement that it supports over all others. Thresholds and rule were chosen
+on one half of RAMDocs and reported on the other (docs/findings).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,13 +13,15 @@ from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 _LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document stands behind a statement
 _LEAST_LEAD = 0.1  # by how much P(SUPPORTS) of the statement exceeds that of every other one
 _WITNESSES = 2
-"""Independent documents that a change takes. One alone is too often a wrong label, or a forgery."""
+"""Independent documents required for a change; a single one is too often a wrong label or a
+forgery."""
 
 
 class VoteOutcome(NamedTuple):
-    """The outcome for the passage, and the strongest rival; None where none counts.
+    """The outcome for the passage, and the strongest rival; None if no rival counts.
 
-    ``open``: counting does not settle it. ``keep``: no rival counts, or a single dissenter.
+    ``open``: the count does not settle it. ``keep``: no rival counts, or there is a single
+    dissenter.
     """
 
     kind: Literal["replace", "open", "keep"]

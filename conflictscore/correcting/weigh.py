@@ -1,7 +1,7 @@
-"""Weighing two sides that counting leaves open, by what their evidence is.
+"""Weighs two sides that the count leaves open, by the quality of their evidence.
 
-Only a ground decides: who was in a position to know, or a document that says itself that it
-corrects or replaces the other statement. The number of documents is none.
+Only a ground decides: who was in a position to know, or a document that says that it corrects or
+replaces the other statement. The number of documents is not a ground.
 """
 
 import re
@@ -142,9 +142,9 @@ def newer_side(
 
 
 def date_of(document: Document) -> date | None:
-    """When a document was published, by what the search or the fetch says of it.
+    """When a document was published, according to the search or the fetch.
 
-    None where that is not a date alone ("room 1871"), lies in the future, or comes from the page
+    None if the value is not just a date ("room 1871"), is in the future, or comes from the page
     itself (``date_from``).
     """
     if document.metadata.get("date_from") == "page":

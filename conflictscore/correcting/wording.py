@@ -1,4 +1,4 @@
-"""Putting the winner of a second look into a passage, without a model where that is possible."""
+"""Puts the winner of a second look into a passage, without a model if possible."""
 
 import re
 from collections.abc import Sequence

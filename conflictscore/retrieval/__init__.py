@@ -1,6 +1,6 @@
-"""From a question to documents: a web search, files of your own, or what was recorded.
+"""Finds documents for a question: by a web search, in your own files, or in a recording.
 
-`open_retrieval` builds a LangChain retriever from settings; any other fits in its place.
+`open_retrieval` builds a LangChain retriever from settings; any other retriever works too.
 """
 
 import lazy_loader

@@ -19,18 +19,18 @@ from conflictscore.retrieval.cleaning import clean_text
 class TopKRetriever(BaseRetriever):
     """A retriever that returns at most ``k`` documents, best first.
 
-    ``invoke(question, k=3)`` overrides ``k`` for one call. Where it asks another retriever that
-    takes no ``k``, the first ``k`` of its documents are kept.
+    ``invoke(question, k=3)`` overrides ``k`` for one call. If it wraps a retriever that takes no
+    ``k``, the first ``k`` documents are kept.
 
     Attributes:
-        k: The number of documents asked for, at least 1.
-        k_limit: The most that this provider can return; None if it sets no limit.
+        k: The number of documents to return, at least 1.
+        k_limit: The maximum of this provider; None if it has no limit.
 
     Raises:
         InputError: ``k`` is out of range, when built or when invoked, or the question is empty.
     """
 
-    # An unknown option is an error, and an error never shows what was given: it may be a key.
+    # An unknown option is an error, and errors never show values, since they may be keys.
     model_config = ConfigDict(
         arbitrary_types_allowed=True, extra="forbid", hide_input_in_errors=True
     )
@@ -41,7 +41,7 @@ class TopKRetriever(BaseRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """How many documents lie on this machine to be searched for free; None if none do."""
+        """How many documents on this machine can be searched for free; None if there are none."""
         return None
 
     def search(self, query: str, k: int) -> list[Document]:
@@ -77,7 +77,7 @@ class TopKRetriever(BaseRetriever):
 
 
 class WrappingRetriever(TopKRetriever):
-    """Changes the documents that another retriever finds; awaited, it awaits that one."""
+    """Changes the documents that another retriever finds, synchronously or asynchronously."""
 
     retriever: BaseRetriever
 
@@ -86,7 +86,7 @@ class WrappingRetriever(TopKRetriever):
         """The changed documents, in the same order."""
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """As ``change``, without blocking the event loop."""
+        """Like ``change``, without blocking the event loop."""
         return await asyncio.to_thread(self.change, query, found)
 
     @property

@@ -1,4 +1,4 @@
-"""Text and values of others as any JSON reader, terminal and model can take them."""
+"""Cleans foreign text and values so that any JSON reader, terminal and model can handle them."""
 
 import math
 import re
@@ -6,7 +6,7 @@ import re
 from conflictscore.records import encodable
 
 Scalar = str | int | float | bool | None
-"""A value that a document's metadata can hold."""
+"""A value allowed in a document's metadata."""
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _TERMINAL = re.compile(
@@ -16,14 +16,14 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""A character that a printer strikes over, as manual pages write bold and underlined words."""
+"""An overstruck character, by which manual pages write bold and underlined words."""
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
     for code in range(0x80, 0xA0)
     if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
 }
-"""Characters that texts of windows-1252 become where they are read as Latin-1."""
+"""Characters of windows-1252 as they appear when read as Latin-1."""
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
@@ -31,9 +31,10 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 def clean_text(text: str) -> str:
     """The text with line feeds as its line ends and without control characters.
 
-    Colours and links of a terminal go whole; dashes and quotation marks of windows-1252 in the
-    place of controls are read as such; a separator becomes a space. A lone surrogate, which no
-    UTF-8 can hold, becomes U+FFFD. The tab stays; white space around the text goes.
+    Terminal colours and links are removed completely. Control characters that are really
+    windows-1252 dashes and quotation marks are decoded. Separators become spaces, and lone
+    surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs are kept; surrounding white space is
+    removed.
     """
     if not text.isprintable():
         if "\x1b" in text or "\x9b" in text:

@@ -1,4 +1,4 @@
-"""Search in your own documents, without a network."""
+"""Searches your own documents, without a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,18 +17,18 @@ from conflictscore.retrieval.ranking import BM25Ranker
 
 
 class CorpusRetriever(TopKRetriever):
-    """The documents whose title and text fit the question best.
+    """Returns the documents whose title and text match the question best.
 
-    They are ranked by the words that they share with it (BM25; English stop words and words of one
-    letter do not count). Documents with the same score keep their order. A corpus of no more than
-    ``k`` documents is returned whole; of a larger one, only documents with a shared word. A
-    document's metadata is its own, with ``title``, ``source``, ``rank`` from 1, ``score`` from 0
-    and ``provider``.
+    They are ranked by the words that they share with the question (BM25, without English stop words
+    and single letters). Documents with equal scores keep their order. A corpus of at most ``k``
+    documents is returned completely; from a larger one only documents with a shared word are
+    returned. ``title``, ``source``, ``rank`` from 1, ``score`` from 0 and ``provider`` are added to
+    a document's metadata.
 
     Attributes:
         k: See the base.
-        documents: What is searched, at least one document; NoDocumentsError if there is none.
-        notes: What the user should know about how the documents were read.
+        documents: The documents to search, at least one; otherwise NoDocumentsError.
+        notes: Notes for the user on how the documents were read.
     """
 
     documents: tuple[Document, ...] = Field(repr=False)
@@ -38,7 +38,7 @@ class CorpusRetriever(TopKRetriever):
 
     @classmethod
     def from_paths(cls, paths: Sequence[str | Path], k: int = 10) -> Self:
-        """Reads files and folders; for what is read and raised see ``read_documents``."""
+        """Reads files and folders; see ``read_documents`` for formats and errors."""
         read = read_documents(paths)
         return cls(documents=read.documents, notes=read.notes, k=k)
 

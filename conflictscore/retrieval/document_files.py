@@ -1,4 +1,4 @@
-"""Which files a path stands for, and the documents in each."""
+"""Finds the files for a path, and the documents in each file."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""How many notes an error repeats."""
+"""How many notes an error message repeats."""
 _LARGEST = 20_000_000
-"""Bytes; a larger file is not read."""
+"""Maximum bytes of a file to read."""
 _ENDINGS = ", ".join(ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """Documents, numbered from 1 in the order of the paths, and notes, as on a file left out."""
+    """Documents, numbered from 1 in the order of the paths, and notes, such as on skipped files."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]
@@ -74,12 +74,12 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
 
 
 def _shown(path: Path) -> str:
-    """The path with forward slashes, as text that any output can hold."""
+    """The path with forward slashes, as text that any output can encode."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
-    """The files to read for one path, a folder's by name; adds notes on what is passed over.
+    """The files to read for a path, in a folder sorted by name; adds notes on skipped files.
 
     Raises:
         InputError: The path does not exist, cannot be read, or is a file with another ending.

@@ -1,4 +1,4 @@
-"""From what a retriever returned to the numbered documents that prompts and reports cite."""
+"""Turns a retriever's results into the numbered documents that prompts and reports cite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,26 +11,26 @@ from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.search_notes import note
 
 DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
-"""A document as a caller may hold it: its text, whole or in pieces, a LangChain
-``Document``, a record, or a mapping with ``text`` and, as known, ``title``, ``url`` and
+"""A document in any form that callers may pass: its text, whole or in pieces, a LangChain
+``Document``, a record, or a mapping with ``text`` and optionally ``title``, ``url`` and
 ``metadata``."""
 
 TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "snippet")
-"""The fields that may hold a document's text, the first of them that does; ``contents`` is
+"""Fields that may contain a document's text; the first that does is used. ``contents`` is
 Pyserini's name."""
 MOST_OF_TOOLS = 1000
-"""Documents that the tools of one turn give at most, as many as a request may bring."""
+"""Maximum documents from the tools of one turn, the same as for a request."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
-"""The metadata that may hold a document's address, the first of them that does."""
+"""Metadata fields that may contain a document's address; the first that does is used."""
 
 
 def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
-    """Numbers what a retriever returned, from 1 and in the given order.
+    """Numbers the results of a retriever from 1, in order.
 
-    The title is the metadata's ``title``, the address the first of ``url``, ``source`` and
-    ``link`` that holds text; other metadata is kept if it is a single finite value. An item
-    without text is left out, and so is one with the address and text of an earlier one.
+    The title is the metadata's ``title``, the address the first of ``url``, ``source`` and ``link``
+    that holds text; other metadata is kept if it is a single finite value. Items without text are
+    skipped, and so are items with the same address and text as an earlier one.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()
@@ -52,7 +52,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 def as_documents(given: Any) -> tuple[Document, ...]:
     """A caller's documents, numbered from 1: a list, or a single one.
 
-    A null and an empty text are left out with a note, as retrievers return them.
+    Null and empty texts are skipped with a note, since retrievers return them.
 
     Raises:
         InputError: It is not a list, all of it is null or empty, or as :func:`as_document`.
@@ -62,7 +62,7 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     if not isinstance(given, Iterable):
         raise InputError(f"documents is {type(given).__name__}, not a list")
     items = list(given)
-    # errors name a document by its place in the caller's list
+    # errors name a document by its position in the caller's list
     documents = (as_document(item, place) for place, item in _with_text(items))
     return tuple(
         document if document.number == number else document.model_copy(update={"number": number})
@@ -71,7 +71,7 @@ def as_documents(given: Any) -> tuple[Document, ...]:
 
 
 def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The documents that are neither null nor empty, with their places; the others are noted."""
+    """The documents that are neither null nor empty, with their positions; the rest are noted."""
     textless = [
         "null" if _is_null_document(item) else "empty" for item in items if _has_no_text(item)
     ]
@@ -84,11 +84,11 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
 
 
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
-    """A document as a caller holds it: one reader for every entry point.
+    """Reads a document in any form that callers may pass; used by every entry point.
 
     Of a mapping, ``text``, ``content`` or ``page_content`` is read, ``title``, and as its address
-    the first of ``url``, ``source`` and ``link``. What is null is absent; whatever else is a single
-    value is kept as metadata. Bytes are text if they are UTF-8.
+    the first of ``url``, ``source`` and ``link``. Null counts as absent; other single values are
+    kept as metadata. Bytes are text if they are UTF-8.
 
     Raises:
         InputError: It is none of these, has no text, or a field of the wrong type; names the
@@ -105,7 +105,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     text = _text_in(fields, text_key, where)
     del fields[text_key]
     if text_key == "page_content":
-        fields.pop("type", None)  # LangChain's JSON says what it is
+        fields.pop("type", None)  # LangChain's JSON states its type
     rest = {**metadata, **fields}
     title = _named(rest, "title", f"{where}, field title")
     url_key = next((key for key in URL_KEYS if _is_said(rest.get(key))), "")
@@ -125,7 +125,7 @@ def _is_clean(document: Document) -> bool:
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
-    """A document in any of its forms as a mapping; InputError if it has none of them."""
+    """A document in any of its forms as a mapping; InputError for anything else."""
     if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
         return {"text": "\n".join(item)}
     if isinstance(item, str):
@@ -154,7 +154,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
 
 
 def _text_key(fields: Mapping[Any, Any]) -> str:
-    """The first field that holds a text; if none does, the first that is there."""
+    """The first field with a text; if there is none, the first field that exists."""
     present = [key for key in TEXT_KEYS if key in fields]
     filled = (key for key in present if not _is_blank(fields[key]))
     return next(filled, present[0] if present else TEXT_KEYS[0])
@@ -193,7 +193,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _has_no_text(item: object) -> bool:
-    """Whether an item is null or its text empty; one that has no such field has a fault."""
+    """Whether an item is null or its text empty; an item without a text field is an error."""
     if isinstance(item, Retrieved):
         return _is_blank(item.page_content)
     if isinstance(item, Document):
@@ -205,7 +205,7 @@ def _has_no_text(item: object) -> bool:
 
 
 def _is_null_document(item: object) -> bool:
-    """Whether all texts that an item has are null; one that has no such field has a fault."""
+    """Whether all texts of an item are null; an item without a text field is an error instead."""
     if not isinstance(item, Mapping):
         return _is_null(item)
     texts = [item[key] for key in TEXT_KEYS if key in item]

@@ -1,9 +1,9 @@
-"""Documents by registrable domain: a domain is one voice, however many pages it has.
+"""Groups documents by registrable domain: a domain is one voice, however many pages it has.
 
-A registrable domain is what somebody has registered with a registry, such as ``example.co.uk``, by
-the ICANN section of Mozilla's Public Suffix List as it is bundled with ``publicsuffixlist``. The
-list's private section is left out: a page at ``alice.github.io`` costs nothing, so all that
-``github.io`` hosts is one voice.
+A registrable domain is one that can be registered with a registry, such as ``example.co.uk``,
+according to the ICANN section of Mozilla's Public Suffix List, as bundled with
+``publicsuffixlist``. The list's private section is ignored: a page at ``alice.github.io`` costs
+nothing, so all of ``github.io`` is one voice.
 """
 
 from collections import defaultdict
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 
 def registrable_domain(url: str) -> str | None:
-    """The registrable domain of a web address, in ASCII and small letters.
+    """The registrable domain of a web address, in lower-case ASCII.
 
-    A host that has none, such as an IP address or ``localhost``, stands for itself.
-
-    None for a path and whatever else is no web address.
+    A host without one, such as an IP address or ``localhost``, is returned itself. None for paths
+    and anything else that is not a web address.
     """
     host = host_of(url)
     if host is None or _is_address(host):
@@ -36,7 +35,7 @@ def registrable_domain(url: str) -> str | None:
 
 
 def host_of(url: str) -> str | None:
-    """The host of a web address, in small letters, and in ASCII if IDNA can write it so."""
+    """The host of a web address in lower case, and in ASCII if IDNA can encode it."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
@@ -54,9 +53,10 @@ def host_of(url: str) -> str | None:
 def voices(documents: Sequence[Document]) -> dict[int, int]:
     """Map each document that is not the first of its voice to the first.
 
-    One voice is a registrable domain, and all domains with the same texts and no others,
-    near-copies counted as one text. So a domain never has two voices, and nobody who copies the
-    texts of others makes one voice of them. A document without a web address is taken for a domain.
+    A voice is a registrable domain, together with all domains that have exactly the same texts,
+    where near-copies count as one text. So a domain never has two voices, and copying the texts of
+    several sources does not merge them into one voice. A document without a web address counts as
+    its own domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)

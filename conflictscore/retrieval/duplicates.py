@@ -1,19 +1,18 @@
 """Near-identical documents: ten copies of one press release are one witness.
 
-Texts are compared by their shingles, which are three words in a row with case, punctuation and
-white space aside. Two texts are near-identical if the shingles that both have are at least 80 %
-of those that either has (their Jaccard index): one text with another heading or another end. They
-are too where these are at least 20 % and are found in every quarter of either text: one text that
-was edited, or had words changed all over it. With one word in six changed 44 % are left, and 24 %
-between two such copies; reports written independently share next to none, and pages with the same
-long notice share them in one place. MinHash proposes the pairs, so that not every two texts are
-compared; the index itself is then taken exactly, and decides.
+Texts are compared by their shingles: three successive words, ignoring case, punctuation and white
+space. Two texts are near-identical if their Jaccard index (shared shingles divided by all shingles)
+is at least .8, as for a text with another heading or ending. They are also near-identical if it is
+at least .2 and every quarter of both texts has shared shingles, as for a text edited throughout.
+With one word in six changed, 44 % of the shingles are left, and 24 % between two such copies.
+Independently written reports share almost none, and pages with the same long notice share them in
+one place. MinHash proposes pairs, so that not all pairs are compared; then the exact index decides.
 
-A changed word can be the number that matters, so each copy is still labelled by itself.
+The changed word may be the number that matters, so each copy is still labelled by itself.
 
-Before any of this, letters that look alike are made one: a copy whose Latin letters were replaced
-by Cyrillic ones reads the same and shares no word with its original. What is taken for alike is
-Unicode's own list (UTS #39, confusables). Texts so changed are compared and never shown.
+Look-alike letters are unified first, because a copy with Cyrillic instead of Latin letters reads
+the same but shares no word with its original. The look-alikes are those of Unicode's list (UTS #39,
+confusables). Texts changed in this way are only compared, never shown.
 """
 
 import re
@@ -30,21 +29,21 @@ from conflictscore.scripts import words_in
 
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
-"""Share of the shingles of each part of an edited copy that its original has."""
+"""Minimum share of shingles from the original in each part of an edited copy."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Jaccard index that an edited copy has with those of the same original before it. Otherwise a text
-made of pieces of two reports would make one witness of them."""
+"""Minimum Jaccard index of an edited copy with earlier copies of the same original. Otherwise a
+text made of pieces of two reports would merge them into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
-"""Parts of a text, and the fewest shingles of one."""
+"""Number of parts of a text, and minimum shingles of a part."""
 _FEWEST = 20
-"""Shingles that a text needs to be compared by them; with fewer, a single word decides."""
+"""Minimum shingles of a text for this comparison; with fewer, a single word would decide."""
 
 _SLOTS, _BANDS, _SEED = 128, 64, 1
-"""A pair at 44 % is missed, for want of a band of 2 equal slots, one time in a million."""
+"""A pair at 44 % is missed (no band of 2 equal slots) one time in a million."""
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
-"""A letter that is not of ASCII."""
+"""A non-ASCII letter."""
 _WITH_A_LETTER = re.compile(r"(?<!\d)\d*+[^\W\d_]\w*+")
 _WITH_A_STROKE = re.compile(r"(?<!\w)[^\W01]*+[01]\w*+")
 _STROKES = str.maketrans("i10", "llo")
@@ -53,11 +52,10 @@ _STROKES = str.maketrans("i10", "llo")
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """Mark each document that is a near-copy of an earlier one, in ``duplicate_of``.
 
-    A document is compared with earlier ones that are not copies themselves, and marked with the
-    one it is most like, the earlier on a tie: thus it is near-identical to the document that it
-    names, and not only to a copy of a copy of it. A text with fewer than 20 shingles is a copy only
-    if it is the same but for case, white space and letters that look alike. Earlier marks are
-    replaced.
+    A document is compared with earlier documents that are not copies, and marked with the most
+    similar one, or the earlier one on a tie. So it is near-identical to the document that it names,
+    not only to a copy of a copy. A text with fewer than 20 shingles is a copy only if it is equal
+    apart from case, white space and look-alike letters. Earlier marks are replaced.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
@@ -70,7 +68,7 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 class _Originals:
-    """The texts that are no copies so far; ``match`` gives the number of a text's original."""
+    """The texts so far that are not copies; ``match`` returns the number of a text's original."""
 
     def __init__(self) -> None:
         self._index = RMinHashLSH(_EDITED, _SLOTS, _BANDS)
@@ -101,7 +99,7 @@ class _Originals:
         return number
 
     def _likeness(self, shingles: dict[str, None], original: int) -> float:
-        """The Jaccard index of a text and an original; 0 where it is no copy of it."""
+        """The Jaccard index of a text and an original; 0 if the text is not a copy."""
         one = self._shingles[original]
         index = _jaccard(shingles, one)
         if index >= _ALIKE:
@@ -137,10 +135,10 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
 
 
 def _plain_letters(text: str) -> str:
-    """A text, case folded, in which letters that look alike are the same letter.
+    """A case-folded text in which look-alike letters are unified.
 
-    Characters that are not drawn and accents are gone; within words ``i``, ``l`` and ``1`` are one,
-    and so are ``o`` and ``0``. Numbers stay as they are.
+    Invisible characters and accents are removed. Within words ``i``, ``l`` and ``1`` become the
+    same letter, and so do ``o`` and ``0``. Numbers are kept.
     """
     text = unicodedata.normalize("NFKD", without_invisibles(text))
     text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
@@ -156,7 +154,7 @@ def _in_strokes(word: re.Match[str]) -> str:
 
 @cache
 def _lookalikes() -> dict[int, str]:
-    """For each letter of another script that looks like one of A to Z, or a to z, that one."""
+    """Maps letters of other scripts to the look-alike among A to Z and a to z."""
     from confusable_homoglyphs.confusables import confusables_data
 
     return {

@@ -1,4 +1,4 @@
-"""Documents that give a benchmark's answers away, left out."""
+"""Leaves out documents that give a benchmark's answers away."""
 
 import threading
 from collections import Counter
@@ -13,13 +13,13 @@ from conflictscore.scripts import words_in
 
 _QUOTING = "that hold the question beside a reference answer"
 _LEAST_WORDS = 3
-"""Words of a reference answer that nobody writes beside a question by chance."""
+"""A reference answer with this many words does not occur next to its question by chance."""
 
 
 class ExcludingRetriever(WrappingRetriever):
     """Leaves out documents that give a benchmark's answers away.
 
-    Nothing is searched for in their place: the rest of the top ``k`` remains.
+    They are not replaced by further results; the rest of the top ``k`` remains.
 
     Attributes:
         references: A benchmark's questions with their reference answers, right and wrong. A

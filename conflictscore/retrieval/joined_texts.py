@@ -1,4 +1,4 @@
-"""Take a joined text apart: by tags, rules, numbers, fields or blank lines."""
+"""Splits a joined text into documents: by tags, rules, numbers, fields or blank lines."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.listed_texts import listed_parts
 
 Part = tuple[str, dict[str, Any]]
-"""A part's text, and what it says of itself: ``title``, ``date`` and other fields."""
+"""A part's text, and the fields stated in it, such as ``title`` and ``date``."""
 
 _FIELDS = {
     **dict.fromkeys(("title", "name", "headline", "heading", "filename", "file name"), "title"),
@@ -22,7 +22,7 @@ _FIELDS = {
     **{name: name for name in ("metadata", "author", "authors", "score", "relevance", "page")},
     **{name: name for name in ("id", "section", "site", "publisher", "rank")},
 }
-"""Labels of a document's fields, and the names that we give them."""
+"""Labels of a document's fields, and our names for them."""
 _CONTENTS = {
     "content",
     "contents",
@@ -70,7 +70,7 @@ _NUMBERED = (
 )
 _BARE = _NUMBERED[-1]
 _LEAD = 200
-"""The most characters of a line before the first document, such as "Found 3 results:"."""
+"""Maximum characters of a line before the first document, such as "Found 3 results:"."""
 _BACK = re.compile(
     r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
     r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"
@@ -81,17 +81,17 @@ _ENDS = (*".!?…。।\"”')»]", "\uff01", "\uff1f", "\u2019")
 
 
 def field_of(label: str) -> str | None:
-    """Our name for a field, by its label; None for one that we do not know."""
+    """Our name for a field, by its label; None for unknown labels."""
     return _FIELDS.get(label.strip().casefold().replace("_", " "))
 
 
 def parts_of(text: str, *, blank_lines: bool) -> list[str]:
-    """The documents that a tool joined into one text; the text alone if that cannot be told.
+    """The documents that a tool joined into one text; the whole text if the boundaries are unclear.
 
-    With ``blank_lines``, paragraphs that stand for themselves may be documents: so they are joined
-    by LangChain's retriever tool, and by most search tools. The parts beyond ``MOST_OF_TOOLS`` and
-    one more are not read. A part's own title and date stay in its
-    text, in lines of their own; nothing that a text says of itself becomes a field.
+    With ``blank_lines``, self-contained paragraphs may be documents, since LangChain's retriever
+    tool and most search tools join documents by blank lines. At most ``MOST_OF_TOOLS`` + 1 parts
+    are read. A part's own title and date stay in its text, on separate lines; nothing that a text
+    says about itself becomes a field.
     """
     for split in (_tagged, _ruled, _numbered, _labelled):
         parts = [*islice((part for part in split(text) if part[0]), MOST_OF_TOOLS + 1)]
@@ -115,7 +115,7 @@ def _shown(part: Part) -> str:
 
 
 def _read(part: str) -> Part:
-    """A document's text, and the labelled fields before and after it."""
+    """A document's text, with the labelled fields before and after it."""
     lines, about, last = part.strip().split("\n"), dict[str, Any](), dict[str, Any]()
     for number, line in enumerate(lines):
         label, value = _label(line)
@@ -135,7 +135,7 @@ def _label(line: str) -> tuple[str, str]:
 
 
 def _value(name: str, value: str) -> dict[str, Any]:
-    """A field; a mapping that Python wrote gives fields of its own."""
+    """Read a field; a mapping in Python syntax yields its own fields."""
     if value.startswith("{"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)
@@ -169,7 +169,9 @@ def _element(attributes: str, inside: str) -> Part:
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
     }
-    for _ in _FIELDS:  # a document has few, and a text that repeats one is no reason to crawl
+    for (
+        _
+    ) in _FIELDS:  # a document has few fields, and a text that repeats one must not slow this down
         inner = _INNER.match(inside)
         if inner is None or (label := field_of(inner.group(1))) is None:
             break
@@ -182,7 +184,7 @@ def _element(attributes: str, inside: str) -> Part:
 
 
 def _ruled(text: str) -> Iterator[Part]:
-    """Parts with a rule between them; the line below a heading, and front matter, are none."""
+    """Parts separated by rules; underlines of headings and front matter do not count as rules."""
     rules = [match for match in _RULE.finditer(text) if not _is_underline(text, match.start())]
     if not rules or _has_front_matter(text, rules[0].start()):
         return
@@ -216,7 +218,7 @@ def _numberless(part: str) -> Part:
 
 
 def _titled(part: str) -> Part:
-    """A part after its number: on that line may be its title, its address, or its text."""
+    """A part after its number; the rest of that line may be its title, address or text."""
     head, _, rest = part.partition("\n")
     head = head.strip().strip("-=*#:_ ").strip()
     if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
@@ -251,9 +253,9 @@ def _number(match: re.Match[str]) -> int:
 
 
 def _is_lead(before: str) -> bool:
-    """Whether this may stand before the first document: nothing, or a line that announces them.
+    """Whether this may precede the first document: nothing, or a line that announces the results.
 
-    A text that cites "[1]" has its notes at the end.
+    In a text that cites "[1]", the notes are at the end.
     """
     before = before.strip()
     return len(before) <= _LEAD and before.count("\n") < 2 and "[" not in before
@@ -276,7 +278,7 @@ def _labelled(text: str) -> Iterator[Part]:
 
 
 def _standalone_paragraphs(text: str) -> list[str]:
-    """Paragraphs of which each can stand alone; none if one goes on from another."""
+    """Self-contained paragraphs; empty if one continues another."""
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)
     if not fit or any(re.match(r"[-*•#>|\[]", one) for one in paragraphs):

@@ -1,7 +1,7 @@
-"""The parts of a long text that are nearest to what is asked about it.
+"""Finds the parts of a long text that are nearest to a query.
 
-A text that no model can read whole is cut into windows, and those that share most words with each
-query are shown (BM25). So the whole text is searched, wherever in it the decisive line stands.
+A text that is too long for a model is cut into windows, and the windows that share most words with
+each query are shown (BM25). So the whole text is searched, wherever the decisive line is.
 """
 
 import threading
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from conflictscore.retrieval.ranking import BM25Ranker
 
 _FEWEST_WINDOWS = 6
-"""A window takes this share of the room at most, so that several places can be shown."""
-_MOST_TOKENS = 384  # of a window, however much room there is
+"""Largest share of the room for a window, so that several places can be shown."""
+_MOST_TOKENS = 384  # tokens of a window, however much room there is
 _OVERLAP = 4
-"""A window repeats a quarter of the one before it."""
+"""A window repeats a quarter of the previous one."""
 
 
 @lru_cache(maxsize=1)
 def _mark_tokens() -> int:
-    """Tokens of the mark between parts; counted when it is needed, since counting loads a table."""
+    """Tokens of the mark between parts; counted on demand, since counting loads a table."""
     return count_tokens(MARK) + 2
 
 
@@ -33,41 +33,41 @@ class NearParts(NamedTuple):
     """The parts of a text that are shown."""
 
     text: str
-    """They stand in the text's order, with a mark between those that are apart."""
+    """The parts in the text's order, with a mark between parts that are not adjacent."""
     chars: int
     """How many characters of the text they hold."""
     rest: str
     """The text that is not shown, in its order, with the same mark between its parts."""
     is_complete: bool
-    """Whether each query shares a word with the text; where one does not, such as in another
-    language, nothing tells which part would speak to it."""
+    """Whether each query shares a word with the text. If one does not, for example because it is in
+    another language, there is no sign of which part is relevant to it."""
 
 
 class _CutText(NamedTuple):
-    """The windows of a text, and what ranks them by a query."""
+    """The windows of a text, with an index that ranks them by a query."""
 
     windows: tuple[TokenWindow, ...]
     ranker: "BM25Ranker"
 
 
 def near(*queries: str) -> Callable[[str, int], NearParts | None]:
-    """Choose the parts of a text nearest to what is asked about it, as a prompt is fitted."""
+    """Choose the parts of a text nearest to the queries, while fitting a prompt."""
     return lambda text, tokens: near_parts(text, queries, tokens)
 
 
 def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | None:
     """The parts of a text nearest to the queries.
 
-    None where there is no room for any, or no query shares a word with the text, so that its
-    beginning is as near as any other part.
+    None if there is no room, or no query shares a word with the text, so that its beginning is as
+    good as any other part.
 
-    The best window of each query is taken first, then the second ones, until the room is used.
-    Time is linear in the length of the text; it is cut and indexed once for all queries.
+    The best window of each query is taken first, then the second best, until the room is used. Time
+    is linear in the length of the text; it is cut and indexed once for all queries.
 
     Args:
-        text: The text, of more than so many tokens.
-        queries: What is asked about it, such as claims.
-        tokens: The room.
+        text: The text, with more tokens than ``tokens``.
+        queries: The queries, such as claims.
+        tokens: The room in tokens.
     """
     size = min(_MOST_TOKENS, tokens // _FEWEST_WINDOWS)
     if size < LEAST_TOKENS:
@@ -104,7 +104,7 @@ _cutting = threading.Lock()
 
 
 def _cut_once(text: str, size: int) -> _CutText:
-    """Of claims that are judged at the same time, the first cuts the text, and the others wait."""
+    """If several claims are judged at once, the first cuts the text and the others wait."""
     with _cutting:
         return _cut(text, size)
 

@@ -1,4 +1,4 @@
-"""From settings to a retriever: where to search, whether to read the pages, how to cut passages."""
+"""Opens a retriever from settings: where to search, whether to read pages, how to cut passages."""
 
 import difflib
 import importlib
@@ -66,7 +66,7 @@ def open_search(
     Raises:
         ConfigurationError: There is nothing to search; or a search's key or address is missing.
         NoDocumentsError: There is nothing to read in the docs.
-        InputError: An unknown name; docs that are missing, unreadable or not wanted; a recording
+        InputError: An unknown name; docs that are missing, unreadable or not allowed; a recording
             that cannot be read; or a ``top_k`` out of range.
     """
     if spec is None and not docs and not configured_search():
@@ -93,7 +93,7 @@ def open_search(
 
 
 def _split(spec: str) -> tuple[str, str]:
-    """The name and the argument of a search; InputError unless they are whole and known."""
+    """The name and argument of a search; InputError if incomplete or unknown."""
     name, colon, argument = (text.strip() for text in spec.partition(":"))
     if name not in PROVIDERS:
         near = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
@@ -109,7 +109,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """Where a retriever searches, in a few words for a reader, without path, address or key."""
+    """Where a retriever searches, in a few words for display, without path, address or key."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

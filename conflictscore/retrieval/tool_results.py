@@ -1,6 +1,6 @@
-"""From what a tool returned to documents: artifacts, JSON, content blocks, and joined texts.
+"""Turns tool results into documents: artifacts, JSON, content blocks, and joined texts.
 
-Who wrote a text is known from how it came, never from the text: see
+The source of a text follows from its transport, never from the text itself: see
 :func:`documents_from_messages`.
 """
 
@@ -37,7 +37,7 @@ _TEXT_KEYS = (
     "description",
     "summary",
 )
-"""Where a search result has its text; the first that holds any counts."""
+"""Fields that may contain a search result's text; the first non-empty one counts."""
 _LIST_KEYS = (
     "results",
     "documents",
@@ -67,16 +67,16 @@ _LIST_KEYS = (
     "structured_content",
     "structuredContent",
 )
-"""Where a search tool's JSON object has its results, alone or within another object."""
+"""Fields in which a search tool's JSON object has its results, possibly nested."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
-"""Where a search result has its text, if not in fields of its own."""
+"""Fields in which a search result's text may be nested."""
 _DEPTH = 12
 
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MOST_ARGUMENTS = 100
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
-"""A text of this many words reads like a document, whatever the tool is called."""
+"""A text with this many words counts as a document, whatever the tool is called."""
 _NOTHING = re.compile(
     r"(?:sorry[,. ]*|(?:the )?search (?:is )?(?:completed?|done|finished)[.:,]? *)?"
     r"(?:(?:there (?:are|were) )?(?:no|zero|0)(?: \w+){0,4}"
@@ -88,9 +88,9 @@ _NOTHING = re.compile(
     r"(?: (?:for|matching|about|to|in)\b(?:(?!\b(?:but|however|though)\b)[^.!?\n]){0,120})?[.!]*",
     re.IGNORECASE,
 )
-"""A search's sentence that it found nothing, which is no document."""
+"""Matches a search's statement that it found nothing, which is not a document."""
 _NOTHING_CHARS = 300
-_LEAST_WORDS = 4  # of a text in a field that nobody knows
+_LEAST_WORDS = 4  # words of a text in an unknown field
 _LONGEST_ADDRESS = 2000
 
 
@@ -99,25 +99,24 @@ def documents_from_messages(
     sources: Collection[str] | None = None,
     most: int = MOST_OF_TOOLS,
 ) -> tuple[Document, ...]:
-    """Number the documents that tools returned in these messages, from 1 and in their order.
+    """Number the documents that tools returned in these messages, from 1 in order.
 
-    A tool message gives the documents of its artifact: a LangChain ``Document``, a search result,
-    or a list of such, however deep. Without such an artifact its content is read: content blocks
-    one by one, JSON, and texts that a tool joined, by tags, numbers, rules, labelled fields or
-    blank lines. Where that cannot be told, one text is one document. A failed tool gives no
-    document, nor does an empty list of results, a sentence that nothing was found, or anything but
-    text.
+    The documents of a tool message are those in its artifact: a LangChain ``Document``, a search
+    result, or a nested list of these. Without such an artifact, its content is read: content blocks
+    one by one, JSON, and joined texts, which are split by tags, numbers, rules, labelled fields or
+    blank lines. If the boundaries are unclear, a text is one document. Failed tools, empty result
+    lists, statements that nothing was found, and content other than text give no documents.
 
-    What the protocol says of a text is its address, title and date: the URI of a block, the fields
-    of a JSON result, the metadata of an artifact, the argument of a call. What the text says of
-    itself adds to none of them; without any it is named after its tool. The parts of a joined text
-    are documents of their own with one voice, since any of them may have written the marks between
-    them. So is all that a fetch returned: a call whose arguments hold an address, or whose tool is
-    named like one.
+    Address, title and date come from the protocol: the URI of a block, the fields of a JSON result,
+    the metadata of an artifact, the argument of a call. What a text says about itself is not used
+    for them; without any, the document is named after its tool. The parts of a joined text are
+    separate documents with one voice, since any part may have written the marks between them. The
+    same holds for everything that a fetch returned, that is, a call with an address among its
+    arguments, or to a tool named like a fetch.
 
-    ``sources`` names the tools whose results are evidence. By default those that are named like a
-    search, return documents, or return prose: a clock or a receipt is none. No more than ``most``
-    documents are read.
+    ``sources`` names the tools whose results are evidence. By default these are tools that are
+    named like a search, return documents, or return prose; times and receipts do not count. At most
+    ``most`` documents are read.
     """
     return read_messages(messages, sources, most)[0]
 
@@ -125,7 +124,7 @@ def documents_from_messages(
 def read_messages(
     messages: Sequence[BaseMessage], sources: Collection[str] | None, most: int
 ) -> tuple[tuple[Document, ...], frozenset[int]]:
-    """The documents of these messages, and the places of the messages that gave any of them."""
+    """The documents of these messages, and the positions of the messages that contained any."""
     results = [*islice(_results(messages, sources), most)]
     places = frozenset(place for place, _ in results)
     return to_documents([document for _, document in results]), places
@@ -134,9 +133,9 @@ def read_messages(
 def _results(
     messages: Sequence[BaseMessage], sources: Collection[str] | None
 ) -> Iterator[tuple[int, Retrieved]]:
-    """Results of tools, with the places of their messages.
+    """Results of tools, with the positions of their messages.
 
-    Of each message it is at most what a turn may give, and one more.
+    At most one more per message than the limit for a turn.
     """
     calls = {
         call["id"]: call["args"]
@@ -192,7 +191,7 @@ class _ToolReply:
         return [*islice(documents, MOST_OF_TOOLS + 1)]
 
     def _name_origins(self, documents: Sequence[Retrieved]) -> None:
-        """Say of documents without an origin where they come from: a fetched page, or the tool."""
+        """Set the origin of documents that have none: the fetched page, or the tool."""
         if self._fetches and len(self._addresses) == 1:
             for document in documents:
                 document.metadata.setdefault("url", self._addresses[0])
@@ -201,7 +200,7 @@ class _ToolReply:
                 document.metadata["title"] = self._name
 
     def _is_evidence(self, documents: Sequence[Retrieved], from_artifact: bool) -> bool:
-        """Whether a tool that nobody named returns evidence: by its name, or the look of it."""
+        """Whether a tool not listed in ``sources`` returns evidence, by its name or its output."""
         if not self._name or self._searches:
             return True
         if self._words & WRITES:
@@ -225,7 +224,7 @@ class _ToolReply:
             return
         uri = resource.get("uri")
         for document in self._in_text(resource["text"], place):
-            if _has_text(uri):  # one address is one source, however its text is written
+            if _has_text(uri):  # one address is one source, whatever its text
                 document.metadata = {"url": uri}
                 self._join([document], f" {place}")
             yield document
@@ -254,7 +253,7 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """A result with the fields that the tool gave it; a fetched page's fields are its text."""
+        """A result with the fields set by the tool; a fetched page's fields count as its text."""
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -290,13 +289,13 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _json(text: str) -> object:
-    """JSON that is all of the text, or all but a line or two around it."""
+    """JSON that makes up the text, apart from a line or two around it."""
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
         for start in starts:
             with suppress(json.JSONDecodeError):
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                # a label or a closing word beside it, and no text of its own
+                # a label or a closing word, without content of its own
                 if len(text) - (end - start) <= max(200, len(text) // 4):
                     return value
     return None
@@ -312,7 +311,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is the reply of a search that found nothing."""
+    """Whether data is the reply of a search without results."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 
@@ -330,7 +329,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """The documents in its lists of results; else it is one itself; else the one within it."""
+    """The documents in its result lists; otherwise itself, or the document inside it."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
@@ -351,7 +350,7 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
     if not isinstance(results, Mapping | list | tuple):
         return
     if isinstance(results, list) and len(results) == 1 and isinstance(results[0], list):
-        results = results[0]  # a list of results for each of its queries
+        results = results[0]  # a list of results for each query
     if isinstance(results, list) and results and all(map(_has_text, results)):
         yield from (Retrieved(page_content=text) for text in results)
     else:
@@ -359,9 +358,9 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 
 
 def _renamed(data: object, depth: int = _DEPTH) -> object:
-    """Results under field names that nobody knows, with their longest text as ``text``.
+    """Results with unknown field names, with their longest text as ``text``.
 
-    What is a list of mappings counts, each of which has a text of some words in the same field.
+    They must be a list of mappings, each with a text of some words in the same field.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())
@@ -373,7 +372,7 @@ def _renamed(data: object, depth: int = _DEPTH) -> object:
 
 
 def _text_key(results: Sequence[Mapping[Any, Any]]) -> Any:
-    """The field that has a text of some words in each result, and the longest; None if none has."""
+    """The field with the longest text in all results; None if no field has a text in each."""
     fields = results[0] if results else {}
     texts = [
         key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in results)

@@ -1,9 +1,9 @@
 """Which documents speak with one voice, so that all of them are one witness.
 
-A voice is a near-copy's original (:mod:`~conflictscore.retrieval.duplicates`), or a name that the
-metadata has under ``voice``. We give one to the parts of a text that a tool joined and to all that
-a fetch returned, since one author may have written every part; whoever passes documents may give
-one to those of one source. Each document is still labelled and shown by itself.
+A voice is the original of near-copies (:mod:`~conflictscore.retrieval.duplicates`), or a name in
+the metadata field ``voice``. We set the same voice for all parts of a joined text and for
+everything that a fetch returned, since one author may have written all of it. Callers may set a
+voice for documents from the same source. Each document is still labelled and shown by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ VOICE = "voice"
 
 
 def without_voice(document: Retrieved) -> Retrieved:
-    """A document whose metadata came from outside, where nothing may choose its voice."""
+    """A document whose metadata came from outside, which must not choose its voice."""
     if VOICE not in document.metadata:
         return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}

@@ -1,4 +1,4 @@
-"""Cost of a run and of each method: as paid, and as if no reply came from a cache.
+"""The cost of a run and of each method, as paid and as if nothing had been cached.
 
 The cost of a net correction is what the method costs without a cache. Counted are, for
 

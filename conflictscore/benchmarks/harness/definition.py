@@ -1,4 +1,4 @@
-"""A benchmark as the harness runs it: questions, and how their answers are judged."""
+"""Defines a benchmark for the harness: its questions, and how to judge their answers."""
 
 import inspect
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class AnswerJudge(Protocol):
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; one that cannot be had has no value, and says why.
+        """The verdicts by measure; a missing verdict has no value and a reason.
 
         Raises:
             ConfigurationError: A setting is wrong, so that nothing can be judged.

@@ -1,4 +1,4 @@
-"""An estimate of a run before anything is paid for: calls, tokens and cost by step and model.
+"""Estimates a run before any call costs money: calls, tokens and cost by step and model.
 
 A few questions go through the real steps, asked of models that count their prompts and call
 nothing: once without a conflict in any answer, which gives the lower bound, and once with one in

@@ -1,7 +1,7 @@
-"""The figures of a run, as records: what tables and exports are made of.
+"""The figures of a run as records, from which tables and exports are made.
 
-They are computed by ``harness.counting``. A figure that cannot be had is None, never 0, and every
-proportion stands with its counts.
+They are computed by ``harness.counting``. A missing figure is None, never 0, and every proportion
+comes with its counts.
 """
 
 from typing import Annotated

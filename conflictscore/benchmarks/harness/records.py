@@ -1,8 +1,8 @@
-"""The nouns of a benchmark run: questions, what was recorded of them, and results by method.
+"""Records of a benchmark run: questions, their recorded steps, and results by method.
 
-A question passes through *steps*; each is paid for and recorded as one. ``loop`` gives the first
-answer and what came of a second look, so ``rag``, ``regenerated-rag`` and ``guarded-rag`` share
-it and are paired by construction.
+A question passes through *steps*, each of which is paid for and recorded as a unit. ``loop``
+produces the first answer and the second look, so ``rag``, ``regenerated-rag`` and ``guarded-rag``
+share it and are paired by construction.
 """
 
 import json

@@ -32,7 +32,7 @@ class ErrorType(StrEnum):
     GENERALIZES = "generalizes"
     """It melts several answers into a vaguer one."""
     RESOLVES = "resolves"
-    """It gives several as if they went together."""
+    """It gives several conflicting answers as if they were compatible."""
     REFRAINS = "refrains"
     """It gives none."""
     OTHER = "other"

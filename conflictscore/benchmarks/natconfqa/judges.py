@@ -109,7 +109,7 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
 async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
     """Have a judge take an answer apart; it sees neither references nor passages.
 
-    About a blank answer nobody is asked.
+    For a blank answer no model is asked.
     """
     if not answer.strip():
         return _NOTHING

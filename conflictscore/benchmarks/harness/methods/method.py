@@ -1,4 +1,4 @@
-"""A method of a benchmark run: what it asks for one question, and what is to be known of it."""
+"""A method of a benchmark run: how it answers a question, and its properties."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.records import Attempt, Document
 
 Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
-"""How questions are asked: by two options, by several of which one is right, by several of which
-some are, each with its probability, or with none."""
+"""The form of questions: binary choice, several options with one right answer, several options with
+several right answers and their probabilities, or free form."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class BenchmarkMethod:
     looks_again: bool = False
     """Whether it looks at the loop's first answer again."""
     own_judge: bool = False
-    """Whether what counts as right of its answers is another thing than of the other methods', so
-    that a benchmark judges them by one of its ``judges``."""
+    """Whether its answers are judged by a different criterion, by one of the benchmark's
+    ``judges``."""
     tells_type: bool = False
     """Whether it tells the type of the conflict."""
     caveat: str = ""

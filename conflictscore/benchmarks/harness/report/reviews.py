@@ -25,7 +25,7 @@ class ChangeVerdict(StrEnum):
 
 
 class AnswerVerdict(StrEnum):
-    """Whether an answer that was not changed is right, by a reviewer."""
+    """A reviewer's verdict on whether an unchanged answer is right."""
 
     RIGHT = "right"
     WRONG = "wrong"

@@ -122,7 +122,7 @@ class Study(Record):
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
     """The runs of each study: those of one benchmark and form that share a question; no live runs.
 
-    A run whose questions no other run of its group has is in no study.
+    A run that shares no question with another run of its group belongs to no study.
     """
     return [
         sharing

@@ -30,7 +30,7 @@ _ENDS: Final = ("right", "hedged", "wrong")
 
 
 def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """From first answers to those of each second look; not where worth is a number."""
+    """Flows from first answers to those of each second look; empty for graded measures."""
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
