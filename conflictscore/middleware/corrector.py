@@ -59,7 +59,8 @@ def correct(
         require: How much of the answer must be checked, ``"fully"`` or ``"partly"``; otherwise an
             ``UncheckedAnswerError`` is raised. Answers that state nothing pass.
         on_event: Called with each event of the run, such as ``{"event": "label", …}``, in its own
-            thread. **settings: See below.
+            thread.
+        **settings: See below.
 
     Returns:
         The run: ``answer`` is the corrected text, ``checked`` is ``fully``, ``partly`` or ``no``,
