@@ -94,7 +94,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             means ``require="partly"``.
         on_event: Called with each event of a run, such as ``{"event": "label", …}``, in its own
             thread. The agent's ``stream_mode="custom"`` yields the same events.
-        ****settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
+        **settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
             to the judge.
 
     Raises:
