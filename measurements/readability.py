@@ -11,7 +11,7 @@ but texts that are counted alike can be compared.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 WORDINGS: Mapping[str, str] = {
@@ -83,10 +83,11 @@ def other_descriptions() -> Iterator[tuple[str, str]]:
     """Names and descriptions of well-known distributions that are installed here."""
     for name in _BESIDE:
         try:
-            description = metadata(name).get_payload()
+            metadata = distribution(name).read_text("METADATA") or ""
         except PackageNotFoundError:
             continue
-        if isinstance(description, str) and description.strip():
+        _, _, description = metadata.partition("\n\n")
+        if description.strip():
             yield f"README of {name}", description
 
 
