@@ -32,7 +32,7 @@ _READING = 2
 """Goes up when a document that may be too long for a prompt is read in another way."""
 _LONG_BYTES = 6000
 """A shorter document fits every judge's prompt, so that its verdicts are the same as ever."""
-_NOT_TOLD = "the labeler gave no label"
+_NOT_TOLD = "the labeler returned no label"
 
 
 async def judging(
