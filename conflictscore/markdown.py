@@ -106,7 +106,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
     It is the passage that contains ``opening``, the words with which it is said to begin, letter by
     letter. Otherwise it is the passage that shares most words with the claim, where rare words
-    count more. None if no passage shares a word.
+    weigh more. None if no passage shares a word.
     """
     candidates = passages(answer)
     if opening:

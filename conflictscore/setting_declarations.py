@@ -39,7 +39,7 @@ LookFurther = Literal["off", "disputed", "unsupported"]
 """Claims that are searched for again before an answer is corrected: only ties, if a search is free;
 all disputed claims; or also claims that no document mentions."""
 Unsettled = Literal["hedge", "keep"]
-"""What to do with a passage that the evidence does not settle: say that sources disagree, or keep
+"""Treatment of a passage that the evidence does not settle: say that sources disagree, or keep
 it."""
 CommandForm = Literal["option", "model option", "set"]
 """How a command accepts a setting: as an option, as one of the model options, or by ``--set
@@ -48,7 +48,7 @@ NAME=VALUE``."""
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a declaration adds to a setting's name, type, range and default.
+    """Properties that a declaration adds to a setting's name, type, range and default.
 
     Attributes:
         help: One paragraph; omits the default if it is a plain value.
@@ -190,7 +190,7 @@ class DeclaredSettings:
     )
     unsettled: Unsettled = _setting(
         "hedge",
-        "What to do if the evidence does not settle a passage. hedge: say that "
+        "Action if the evidence does not settle a passage. hedge: say that "
         "sources disagree. keep: leave the passage as it is.",
         brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
         " passage",

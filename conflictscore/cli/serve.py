@@ -142,7 +142,7 @@ Then, with any OpenAI client:
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="What to send if an answer could not be checked: the answer alone, the "
+    help="Reply if an answer could not be checked: the answer alone, the "
     "answer with a note, or an error (like --require partly).",
 )
 @click.option(

@@ -89,7 +89,7 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
     It is the judge's quotation as found in the document, or the deciding window. If there is none,
     it is not found, or it has more than 400 characters, it is the sentences with most of the
-    claim's words, where rare words count more. None if the verdict takes no side or the document is
+    claim's words, where rare words weigh more. None if the verdict takes no side or the document is
     blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):

@@ -165,7 +165,7 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     """How much each document is likely to say about each claim, in [0, 1].
 
     It is the share of a claim's words that occur in the document, where words that few documents
-    have count more. One row per claim, one number per document.
+    have weigh more. One row per claim, one number per document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)

@@ -120,7 +120,7 @@ class SelfCorrectingChatModel(SettingFields):
     """Text to return in place of a refused answer; None to raise
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
-    """What to do if a search or model fails: ``pass_through`` returns the model's own reply with a
+    """Policy if a search or model fails: ``pass_through`` returns the model's own reply with a
     note; ``raise`` raises the error and also means ``require="partly"``. Wrong keys and settings
     always raise."""
     sources: Collection[str] | None = None

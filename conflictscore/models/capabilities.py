@@ -83,7 +83,7 @@ class SentRequest(NamedTuple):
 
 @dataclass
 class Capabilities:
-    """What calls so far have shown about one model at one endpoint."""
+    """Findings of calls so far about one model at one endpoint."""
 
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False

@@ -14,7 +14,7 @@ Mode = Literal["correct", "annotate"]
 """``correct`` changes claims that sources disagree about; ``annotate`` returns the first answer
 with a note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""What to return for an answer that could not be checked: the answer alone, the answer with a note,
+"""Response to return for an answer that could not be checked: the answer alone, the answer with a note,
 or an error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
 """How the upstream gives the first answer: ``rag`` puts the documents found before the text of the
@@ -44,7 +44,7 @@ class ServiceSettings:
     refusal: str | None = None
     """Text to send in place of a refused answer; None for HTTP 503."""
     first_answer: FirstAnswer = "rag"
-    """Who gives the first answer; for requests with tools always the upstream."""
+    """Source of the first answer; for requests with tools always the upstream."""
     any_model: bool = False
     """Whether requests may name any model; the served model answers. Clients that default to an
     OpenAI model then work after changing only the address."""
