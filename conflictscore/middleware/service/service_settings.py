@@ -14,7 +14,7 @@ Mode = Literal["correct", "annotate"]
 """``correct`` changes claims that sources disagree about; ``annotate`` returns the first answer
 with a note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""Response to return for an answer that could not be checked: the answer alone, the answer with a note,
+"""Response for an answer that could not be checked: the answer alone, the answer with a note,
 or an error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
 """How the upstream gives the first answer: ``rag`` puts the documents found before the text of the
