@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.low_rank import DOWN, UP
-from training.weights import EPSILON, HEADS, Weights, buckets, layers_of
+from training.weights import DOWN, EPSILON, HEADS, UP, Weights, buckets, layers_of
 
 Parameters = dict[str, Tensor]
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-DOWN, UP = ".down", ".up"
-"""Added to the name of a matrix for the two of its product."""
+from training.weights import DOWN, UP
 
 
 def add_products(p: dict[str, Tensor], rank: int, *, frozen: int, seed: int) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from conflictscore.labelers.nli.adapted import LEARNED, NLI_MPNET
-from training.low_rank import DOWN, UP
+from training.weights import DOWN, UP
 
 _MOST = 127
 """The largest number of 8 bits."""

@@ -16,6 +16,8 @@ Weights = dict[str, NDArray[Any]]
 EPSILON = 1e-12
 """Epsilon of layer norms: BERT's. With MPNet's, 1e-5, its tokens come out by 0.0005
 different at most, by less than in half precision."""
+DOWN, UP = ".down", ".up"
+"""Added to the name of a matrix for the two narrow ones whose product is learned beside it."""
 HEADS = 12
 """Attention heads of every layer."""
 _BEGIN = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91)
