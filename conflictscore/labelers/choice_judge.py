@@ -1,16 +1,14 @@
 """The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from conflictscore.labelers.calibration import UNCALIBRATED, rounded
-from conflictscore.labelers.parts import label_of_parts
+from conflictscore.labelers.parts import label_by_parts
 from conflictscore.labelers.prompting import PromptWriter, identity_of
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.threads import at_once
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
 """Letters of the ``label_choice`` template."""
@@ -58,5 +56,4 @@ class ChoiceJudge:
                 prompt, tuple(LETTERS), read, prompts=self._prompts, meter=meter
             )
 
-        labels = await at_once(partial(ask, prompt) for prompt in prompts.texts)
-        return await label_of_parts(labels, no_quotes)
+        return await label_by_parts(prompts.texts, ask, no_quotes)

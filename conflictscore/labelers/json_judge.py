@@ -1,20 +1,18 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of, text_of
-from conflictscore.labelers.parts import label_of_parts
+from conflictscore.labelers.parts import label_by_parts
 from conflictscore.labelers.prompting import PromptWriter, identity_of, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
-from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 700
 
@@ -79,8 +77,7 @@ class JsonJudge:
         async def ask_again(snippets: Sequence[str]) -> EvidenceLabel:
             return await ask((await self._prompt_writer.of(claim, document, *snippets)).texts[0])
 
-        labels = await at_once(partial(ask, prompt) for prompt in prompts.texts)
-        return await label_of_parts(labels, ask_again)
+        return await label_by_parts(prompts.texts, ask, ask_again)
 
     async def _ask(
         self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool

@@ -6,11 +6,13 @@ take too many calls, the nearest parts alone are read, and the label says so (``
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from conflictscore.models.fitting import Choose, Fitted
 from conflictscore.prompts import material
 from conflictscore.records import Document, EvidenceLabel, Label
+from conflictscore.threads import at_once
 
 MOST_PARTS = 4
 """The most parts that a document is read in; each costs a call for each claim or batch."""
@@ -19,6 +21,8 @@ _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]
 """Fits a document into a judge's prompt."""
+AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
+"""Asks about a document once more, by the parts around these quotations of it."""
 
 
 class Parts(NamedTuple):
@@ -52,10 +56,18 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     return Parts(tuple(texts), cut=False)
 
 
-async def label_of_parts(
-    labels: Sequence[EvidenceLabel],
-    ask_again: Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]],
+async def label_by_parts(
+    prompts: Sequence[str],
+    ask: Callable[[str], Awaitable[EvidenceLabel]],
+    ask_again: AskAgain,
 ) -> EvidenceLabel:
+    """The label of a document by a prompt for each of its parts; one prompt is simply asked."""
+    if len(prompts) == 1:
+        return await ask(prompts[0])
+    return await label_of_parts(await at_once(partial(ask, each) for each in prompts), ask_again)
+
+
+async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
     """The label of a document whose parts have these labels, the nearest part's first.
 
     That is the side that its parts take. Where they take both, the judge is asked again, with the
