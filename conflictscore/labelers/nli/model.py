@@ -84,7 +84,7 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
         ) from error
     if sorted(labels) != sorted(set(_NAMES.values())):
         raise ConfigurationError(
-            f"{source}: id2label must name the outputs 0, 1 and 2 entailment, "
+            f"{source}: id2label must name the three outputs 0, 1 and 2 entailment, "
             "contradiction and neutral, in the model's own order"
         )
     return labels, positions

@@ -167,7 +167,7 @@ class TestCalibration:
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
-            ({"model": "0" * 64}, "was fitted for the model 000.*, and this is"),
+            ({"model": "0" * 64}, "was fitted for the model 000.*, but this is"),
             ({"labeler": "choice"}, "labeler: Input should be 'nli'"),
             ({"calibration": {"temperature": 0, "fitted_on": "x"}}, r"calibration\.temperature"),
             ({"colour": "red"}, "colour"),
