@@ -141,7 +141,7 @@ class TestBudget:
         assert (caught.value.kind, caught.value.spent, caught.value.limit) == ("tokens", 22, 20)
         assert caught.value.exit_code == 3
         assert "22 of 20 tokens" in str(caught.value)
-        assert "higher max_tokens" in str(caught.value)
+        assert "raise max_tokens" in str(caught.value)
         # what asyncio may log is of clients that LangChain dropped after many servers, not of these
         assert not [record for record in caplog.records if record.name != "asyncio"]
 
@@ -197,7 +197,7 @@ class TestBudget:
         assert (refused[0].kind, refused[0].spent, refused[0].limit) == ("calls", 5, 5)
         assert refused[0].exit_code == 3
         assert "5 of 5 calls" in str(refused[0])
-        assert "higher max_calls" in str(refused[0])
+        assert "raise max_calls" in str(refused[0])
 
     async def test_a_model_that_reports_no_tokens_is_refused_from_its_second_call_on(self) -> None:
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}

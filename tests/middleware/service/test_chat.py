@@ -122,7 +122,7 @@ class TestCorrect:
             response = served.ask()
 
         reply = response.json()
-        assert "it ended by “length”" in reply["conflictscore"]["notes"][0]
+        assert "it ended with “length”" in reply["conflictscore"]["notes"][0]
         assert reply["choices"][0]["message"] == {"role": "assistant", **message}
         assert reply["choices"][0]["finish_reason"] == "length"
         assert (reply["x_upstream"], reply["id"]) == ("kept", "chatcmpl-upstream")
