@@ -31,7 +31,7 @@ from tests.regex_steps import repeated_characters, steps_of, with_deep_stack
 
 PATTERN_SIZES, FEW_STEPS = (48, 192), 32
 """Characters; and steps a character below which a pattern is linear for the shorter text."""
-FUNCTION_SIZES, FEW_LINES = (300, 1_500, 3_000), 120
+FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 120
 """Characters, the longer ones beyond the constants of the package; and lines of Python likewise."""
 GROWTH = 1.5
 """Steps that grow by a higher power of the length are not linear; quadratic ones grow by 2."""

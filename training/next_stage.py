@@ -53,7 +53,7 @@ def narrowed(change: NDArray[Any], rank: int) -> Narrow:
 
 def with_products(
     before: Mapping[str, NDArray[Any]], learned: Mapping[str, NDArray[Any]], share: float = 1.0
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Any]:
     """The arrays of ``learned.npz`` of the stage before, with this stage's products beside them.
 
     Args:
@@ -62,7 +62,7 @@ def with_products(
             ``PLACE.weight.up`` of shape (outputs, rank), and other arrays, which are not read.
         share: Of the products, in (0, 1].
     """
-    arrays = dict(before)
+    arrays: dict[str, Any] = dict(before)
     for name in learned:
         if not name.endswith(DOWN):
             continue
@@ -118,7 +118,7 @@ def write_next_stage(
     """
     shutil.copytree(shipped, folder, dirs_exist_ok=True)
     with np.load(shipped / LEARNED) as before:
-        np.savez_compressed(folder / LEARNED, **with_products(before, learned, share))  # type: ignore[arg-type]
+        np.savez_compressed(folder / LEARNED, **with_products(before, learned, share))
     model = onnx.load(shipped / "model.onnx", load_external_data=False)
     put_into_graph(model.graph, learned, share)
     (folder / "model.onnx").write_bytes(model.SerializeToString())

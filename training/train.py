@@ -67,7 +67,8 @@ docs/findings/nli-model.md):
 \b
        python -m training.held --data DATA --larger --out build/held.jsonl
        python -m training.build_natural --data DATA --held build/held.jsonl \\
-         --tokenizer build/teacher/tokenizer.json --most-further 3000 --out build/natural.npz
+         --tokenizer build/teacher/tokenizer.json --most-further 3000 --entities 250 \\
+         --most-held 450 --measured 15 --out build/natural.npz
        python -m training.train --pairs build/natural.npz --start build/teacher/start.npz \\
          --rank 16 --frozen 8 --rate 6e-4 --averaged .5 --taught-share .5 --dropout .05 \\
          --batch-tokens 2048 --out build/next

@@ -204,7 +204,7 @@ async def _with_the_rest(
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = _with_more(located_claims, texts, answer)
-            parts_left = None  # with other claims they are others
+            parts_left = None  # the claims have changed, so the parts are to be found again
         except (ProviderError, BudgetError) as failure:
             if not located_claims:
                 raise

@@ -31,7 +31,7 @@ _FORMAT = 1
 _READING = 2
 """Goes up when a document that may be too long for a prompt is read in another way."""
 _LONG_BYTES = 6000
-"""A shorter document fits every judge's prompt, so that its verdicts are the same as ever."""
+"""A shorter document fits the prompts of most judges, so its verdicts keep their keys."""
 _NOT_TOLD = "the labeler returned no label"
 
 
@@ -58,15 +58,14 @@ async def judging(
         {} if cache is None else await cache.find_async([*keys.values(), *shared_keys.values()])
     )
     judge = dict(labeler.identity or {})
-    model = (
-        str(judge["model"]) if "endpoint" in judge else ""
-    )  # a labeler without an endpoint makes no calls
+    # a labeler without an endpoint makes no calls
+    model = str(judge["model"]) if "endpoint" in judge else ""
     for place, key in keys.items():
         stored_verdict = stored_by_key.get(key) or stored_by_key.get(
             shared_keys.get(place, key), {}
         )
         cost = stored_cost(stored_verdict)
-        if (label := _kept(stored_verdict, place)) is not None:
+        if (label := _kept(stored_verdict, waiting[place])) is not None:
             del waiting[place]
             meter.cached(cost if model else Usage(), model)
             tell(label)
@@ -147,12 +146,19 @@ def _hashed(title: str, text: str) -> str:
     return hashlib.sha256(shown_text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _kept(stored_verdict: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
-    numbers = {"claim": place[0], "document": place[1], "cached": True}
+def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:
+    """The label of a stored verdict; None if it has none, or one that may be read again.
+
+    Earlier versions read one part of a document that did not fit, under the same key if it is not
+    long, as happens with small context windows.
+    """
+    claim, document = pair
+    numbers = {"claim": claim.number, "document": document.number, "cached": True}
     try:
-        return EvidenceLabel.model_validate({**stored_verdict, **numbers})
+        label = EvidenceLabel.model_validate({**stored_verdict, **numbers})
     except ValidationError:
         return None
+    return None if label.document_cut and not _is_long(document) else label
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
@@ -223,6 +229,10 @@ def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str |
         "document": content_of(document),
         "judge": judge,
     }
-    if len(document.text.encode(errors="replace")) > _LONG_BYTES:
+    if _is_long(document):
         ingredients["reading"] = _READING
     return content_key(ingredients if beside is None else {**ingredients, "beside": beside})
+
+
+def _is_long(document: Document) -> bool:
+    return len(document.text.encode(errors="replace")) > _LONG_BYTES

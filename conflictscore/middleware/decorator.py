@@ -103,7 +103,8 @@ def self_correct(
         chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
             function like the decorated one. It is invoked with ``question`` (also as ``query`` and
             ``input``) and ``documents`` (also as ``context``), or with the question alone where it
-            takes one value. To decorate a function, give settings alone: ``@self_correct(…)``.
+            takes one value, and always synchronously. To decorate a function, give settings alone:
+            ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed where every call brings documents.
         require: How far an answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
             is refused by an ``UncheckedAnswerError``, one that states nothing passes.

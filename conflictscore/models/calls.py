@@ -95,9 +95,10 @@ async def dispatch(
 
 
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
-    """Whether nobody asks a provider that refused a call until the wait is over.
+    """Whether all calls to a provider wait until the wait of this one is over.
 
-    That is if it names a time, or refuses again and again, or many calls.
+    So they do after a refusal that names a time, after repeated refusals of one call, and if the
+    limit has fallen to a single call.
     """
     if trouble.kind != "refused":
         return False

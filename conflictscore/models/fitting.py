@@ -78,9 +78,7 @@ def fit_documents(
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
-        return Fitted(
-            tuple(documents), ()
-        )  # a token has at least one byte, so there is no need to count
+        return Fitted(tuple(documents), ())  # a token has at least one byte, so none is counted
     room -= count_tokens(around)
     empty_documents = [document.model_copy(update={"text": ""}) for document in documents]
     frames = [count_tokens(prompts.documents([d])) for d in empty_documents]
