@@ -41,6 +41,7 @@ from conflictscore.middleware.entrypoints import (
 from conflictscore.middleware.messages import ChatQuestion, asked_in, unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
+from conflictscore.models.callbacks import let_children_be_counted
 from conflictscore.models.calls import call
 from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import UsageMeter
@@ -238,10 +239,13 @@ def apart(
 
     A nested graph would otherwise use the outer graph's checkpoints, context and streams. With
     ``traced_only`` the run's callbacks do not see the children, but a LangSmith trace does, since
-    it would otherwise start a new trace for each child.
+    it would otherwise start a new trace for each child. Otherwise callbacks that add up tokens do
+    not see this run's reply, which carries its children's tokens.
     """
     config: RunnableConfig = {}
     if run is not None:
+        if not traced_only:
+            let_children_be_counted(run)
         children = CallbackManager(handlers=[], parent_run_id=run.run_id)
         for handler in run.inheritable_handlers:
             if not traced_only or isinstance(handler, LangChainTracer):

@@ -77,8 +77,9 @@ class SelfCorrectingChatModel(SettingFields):
     The last human message is the question, and earlier messages are the conversation. The model
     answers from the documents found for the question, and its answer is corrected as in
     :func:`create_self_correcting_rag`. ``response_metadata["conflictscore"]`` has the run as plain
-    JSON, and ``usage_metadata`` the tokens of all calls. A stream yields the final reply in one
-    chunk; drafts and verdicts are never streamed.
+    JSON, and ``usage_metadata`` the tokens of all calls; callbacks that add up tokens count each
+    call once, under the model that was called. A stream yields the final reply in one chunk; drafts
+    and verdicts are never streamed.
 
     With tools bound, or called since the question, the model is first called with the messages as
     they are. A reply with tool calls is returned unchanged. Any other reply is checked against the

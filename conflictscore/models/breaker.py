@@ -30,6 +30,7 @@ class CircuitBreaker:
         self._proved = False
         self._error: ConflictScoreError | None = None
         self._asking_again = asyncio.Lock()
+        self._unsettled = 0
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
@@ -62,12 +63,15 @@ class CircuitBreaker:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a repeated request must finish before other calls are made."""
+        """Whether repeated requests must finish before other calls are made.
+
+        The lock does not tell: it is free for a moment when one of several such requests ends.
+        """
         alike = self._error is None and self._all_alike(self._doubts)
-        return alike and self._asking_again.locked()
+        return alike and self._unsettled > 0
 
     async def decided(self) -> None:
-        """Wait until such a request has finished."""
+        """Wait until such requests have finished."""
         while self.in_doubt:
             async with self._asking_again:
                 pass
@@ -82,13 +86,17 @@ class CircuitBreaker:
         Calls made inside do not wait for this decision.
         """
         self._doubts[_reason(error)] += 1
-        async with self._asking_again:
-            self.check()
-            if not self._proved:
-                with CircuitBreaker().watching():
-                    yield
-                return
-        yield
+        self._unsettled += 1
+        try:
+            async with self._asking_again:
+                self.check()
+                if not self._proved:
+                    with CircuitBreaker().watching():
+                        yield
+                    return
+            yield
+        finally:
+            self._unsettled -= 1
 
 
 def _reason(error: ConflictScoreError) -> str:

@@ -1,8 +1,15 @@
 """LangChain's callbacks around a call: the meters of a run and any other listeners."""
 
-from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.callbacks import (
+    BaseCallbackHandler,
+    BaseCallbackManager,
+    UsageMetadataCallbackHandler,
+)
+from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
+
+from conflictscore.models.usage import UsageMeter
 
 _HIDDEN = ["nostream"]
 """Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
@@ -28,3 +35,22 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     config["callbacks"] = with_handler(config.get("callbacks"), meter)
     config["tags"] = [*config.get("tags", []), *_HIDDEN]
     return config
+
+
+def let_children_be_counted(run: BaseRunManager | None) -> None:
+    """Hide the end of a call from handlers that add up tokens and also see the calls inside it.
+
+    The reply carries the tokens of the calls inside, so such a handler would count them twice.
+    """
+    if run is not None:
+        run.handlers = [
+            handler
+            for handler in run.handlers
+            if not (_adds_up_tokens(handler) and handler in run.inheritable_handlers)
+        ]
+
+
+def _adds_up_tokens(handler: BaseCallbackHandler) -> bool:
+    # the handlers of langchain_community, such as get_openai_callback's, have no common class
+    is_counter = isinstance(handler, UsageMeter | UsageMetadataCallbackHandler)
+    return is_counter or hasattr(handler, "total_tokens")

@@ -11,7 +11,11 @@ from uuid import UUID
 
 import openai
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import (
+    BaseCallbackHandler,
+    UsageMetadataCallbackHandler,
+    get_usage_metadata_callback,
+)
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.load import dumps
@@ -115,6 +119,30 @@ async def test_the_reply_carries_its_run_and_the_tokens_of_all_calls(ask: Ask, w
         "input_token_details": {"cache_read": 3 * len(server.requests)},
     }
     assert reply.response_metadata["model_name"] == "conflictscore/scripted"
+
+
+@FACES
+async def test_callbacks_that_add_up_tokens_count_each_call_once(
+    ask: Ask, chat: SelfCorrectingChatModel
+) -> None:
+    passed, own = UsageMetadataCallbackHandler(), UsageMetadataCallbackHandler()
+    chat.callbacks = [own]  # which calls inside do not inherit
+    with get_usage_metadata_callback() as around:
+        reply = await ask(chat, QUESTION, {"callbacks": [passed]})
+
+    [of_calls] = around.usage_metadata.values()
+    assert around.usage_metadata.keys() == {"scripted"}
+    assert passed.usage_metadata == around.usage_metadata
+    assert own.usage_metadata == {"conflictscore/scripted": reply.usage_metadata}
+    assert reply.usage_metadata["total_tokens"] == of_calls["total_tokens"] > 0
+
+
+@BOTH
+async def test_a_reply_that_calls_tools_counts_once(ask: Ask) -> None:
+    server_of_calls = OpenAIServer(lambda request: call_tool(request, "search", query="lamp"))
+    with server_of_calls as server, get_usage_metadata_callback() as counted:
+        reply = await ask(wrapped(server, Shelf()).bind_tools([SEARCH]), QUESTION)
+    assert [*counted.usage_metadata.values()] == [reply.usage_metadata]
 
 
 @BOTH
