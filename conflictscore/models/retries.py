@@ -26,6 +26,7 @@ _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.
 _LOADING = re.compile(r"(?i)\bloading\b")
 """llama.cpp answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
+"""A shorter time counts as none: some providers send one with every refusal."""
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4
@@ -89,15 +90,15 @@ def _is_lasting(fault: ProviderFault, status: int) -> bool:
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
     """Seconds to wait by a header in milliseconds, in seconds or as a date; at least .1.
 
-    None if the provider names no time, or a time in the past, since a wait of 0 would turn a
-    lasting refusal into a busy loop.
+    None if the provider names no time, a shorter one, or one in the past, since a wait of 0 would
+    turn a lasting refusal into a busy loop. The waits of :class:`Retries` grow instead.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
             seconds = _seconds(headers[name]) * unit
         except (KeyError, ValueError):
             continue
-        return max(_LEAST_WAIT_S, seconds) if math.isfinite(seconds) and seconds > 0 else None
+        return seconds if _LEAST_WAIT_S <= seconds < math.inf else None
     return None
 
 

@@ -23,7 +23,7 @@ from tests.models.calling import ask, calling, failure
 
 REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
 LATE = TransientError("late", again=True)
-SOON = "0.01"
+SOON = "0.1"
 
 
 def trying(server: OpenAIServer, rule: Retries, **settings: Any) -> LanguageModel:
@@ -95,7 +95,7 @@ class TestRefusals:
             await failure(model)  # and nobody else waits for it either
         assert len(server.requests) == 2
 
-    @pytest.mark.parametrize("wait", ["0.3", "0", None])
+    @pytest.mark.parametrize("wait", ["0.3", "0", "0.001", None])
     async def test_while_it_asks_to_wait_or_has_one_place_left_nobody_sends_it_anything(
         self, wait: str | None
     ) -> None:
