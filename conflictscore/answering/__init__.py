@@ -1,1 +1,1 @@
-"""Answers, their claims and their evidence as text: what models are asked and what they reply."""
+"""Answers, claims and evidence as text: requests to models, and the reading of their replies."""

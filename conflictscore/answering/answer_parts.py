@@ -1,4 +1,4 @@
-"""The parts of a final answer with the outcome of their check, for display on a page."""
+"""The parts of a final answer, each with the outcome of its check, for display on a page."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -8,20 +8,26 @@ from conflictscore.markdown import Passage, passages
 from conflictscore.records import Change, ClaimEvidence, ConflictReport, RevisionAction, Run
 
 _OPEN, _CLOSE = "\u2e28", "\u2e29"
-"""Around a part, in text that becomes HTML. They are punctuation, so that Markdown's emphasis
-begins and ends beside them as it does at a parenthesis."""
+"""Marks around a part in text that becomes HTML.
+
+They are punctuation, so Markdown's emphasis can begin and end next to them, as it can next to a
+parenthesis.
+"""
 
 
 class Standing(StrEnum):
-    """The outcome of the check for a part; of several outcomes, the first of these."""
+    """The outcome of the check for a part.
 
-    HEDGED = "hedged"  # it was changed, and tells several answers of the documents
-    CHANGED = "changed"  # it was changed to what the evidence says
-    DISPUTED = "disputed"  # documents disagree about a claim of it
-    CONTRADICTED = "contradicted"  # documents contradict a claim of it, and none supports it
-    UNCLAIMED = "unclaimed"  # something in it stands in no claim, and was not checked
-    UNLABELLED = "unlabelled"  # a claim of it has no label
-    UNCOVERED = "uncovered"  # no document speaks to a claim of it
+    If several apply, the first in this order counts.
+    """
+
+    HEDGED = "hedged"  # changed, and now gives several answers of the documents
+    CHANGED = "changed"  # changed to what the evidence says
+    DISPUTED = "disputed"  # documents disagree about one of its claims
+    CONTRADICTED = "contradicted"  # documents contradict one of its claims, and none supports it
+    UNCLAIMED = "unclaimed"  # something in it is in no claim, and was not checked
+    UNLABELLED = "unlabelled"  # one of its claims has no label
+    UNCOVERED = "uncovered"  # no document says anything about one of its claims
     SUPPORTED = "supported"  # documents support its claims, and none contradicts them
 
 
@@ -32,13 +38,13 @@ class AnswerPart(NamedTuple):
     end: int
     standing: Standing
     claims: tuple[int, ...]
-    """Numbers of the claims that were read from it."""
+    """Numbers of the claims read from the passage."""
 
 
 def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
-    """The parts of the final answer that were checked, or should have been, in their order.
+    """The parts of the final answer that were checked, or should have been, in order.
 
-    A passage that states nothing, such as a greeting, is in none.
+    Passages that state nothing, such as greetings, are left out.
     """
     report = run.final_report or (None if run.flipped else run.report)
     if not run.answer or report is None:
@@ -55,7 +61,7 @@ def _part(
     new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
     gaps: Sequence[tuple[int, int]],
 ) -> AnswerPart | None:
-    """A passage with its claims and its standing; None where it has none."""
+    """A passage with its claims and its standing; None if it has no standing."""
     claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
     actions = [action for span, action in new_spans if _meet(span, passage)]
     is_unclaimed = any(_meet(span, passage) for span in gaps)
@@ -67,7 +73,10 @@ def _part(
 
 
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
-    """The answer with a mark before and after each part; None where it has such marks itself."""
+    """The answer with a mark before and after each part.
+
+    None if the answer already has such marks.
+    """
     if _OPEN in answer or _CLOSE in answer:
         return None
     kinds = {passage.start: passage.kind for passage in passages(answer)}
@@ -80,7 +89,7 @@ def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
 
 
 def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
-    """Where the marks of a part go: within the lines of code, and the outer bars of a row."""
+    """The positions of a part's marks: inside code fences and the outer bars of a table row."""
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
@@ -92,7 +101,7 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
 
 
 def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
-    """Where the new texts of the last round stand in the final answer."""
+    """The spans of changed texts in the final answer, with what was done to them."""
     answer = run.answer or ""
     changes = [change for change in run.applied_changes if not change.whole]
     last = max((change.round for change in changes), default=0)
@@ -105,7 +114,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
 
 
 def _moved_by(change: Change, changes: Sequence[Change]) -> int:
-    """By how many characters the changes before it, of its round, moved it."""
+    """By how many characters earlier changes of the same round moved a change."""
     before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 

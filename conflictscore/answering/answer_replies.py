@@ -1,4 +1,4 @@
-"""Reads the replies of a model; replies in another form are refused, never guessed at."""
+"""Reads replies of a model; replies in an unexpected form are refused, never guessed at."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300  # the most of a query that is searched for
+_QUERY_CHARS = 300  # longest query, in characters
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
 _FRAMES = 3
@@ -32,10 +32,10 @@ _CITATION = re.compile(
 
 
 def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
-    """The first words of a template's name.
+    """The beginning of a template's name, by the number of options and how the choice is read.
 
-    The paper's templates are for two options and a reply such as ``(A)``. A letter can be weighed
-    only where the reply begins with it.
+    The paper's templates are for two options and a reply such as ``(A)``. Letters can be weighed
+    only if the reply begins with one.
     """
     if len(options) > 2 or by_probability:
         return "options"
@@ -43,7 +43,7 @@ def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
 
 
 def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
-    """The options as fields of these templates; none in free form."""
+    """The options as fields of these templates; empty for a free-form question."""
     if not options:
         return {}
     if form_of(options, by_probability=by_probability) == "multiple_choice":
@@ -59,10 +59,10 @@ def option_fields(options: Sequence[str], *, by_probability: bool = False) -> di
 async def weigh(
     model: LanguageModel, prompts: PromptSet, meter: UsageMeter, prompt: str, options: Sequence[str]
 ) -> Answer:
-    """The likeliest option by the probabilities of the letters as the first token of the reply.
+    """The likeliest option, by the probabilities of the letters as first token of the reply.
 
-    They are normalised over the options; a letter that the server does not report has at most what
-    the reported tokens leave over.
+    Probabilities are normalised over the options. A letter that the server does not report gets at
+    most the probability that the reported tokens leave.
     """
     letters = LETTERS[: len(options)]
 
@@ -90,7 +90,7 @@ async def weigh(
 
 
 class Choice(NamedTuple):
-    """A chosen option, from 0, with the reason where one was asked for."""
+    """The index of a chosen option (from 0), with the reason if one was requested."""
 
     option: int
     justification: str | None = None
@@ -105,7 +105,7 @@ def read_text(reply: str) -> str:
 
 
 def read_queries(reply: str) -> tuple[str, ...]:
-    """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones."""
+    """Read one or two different queries from the lines ``FOR: …`` and ``AGAINST: …``."""
     lines = labelled_lines(reply, ("for", "against"))
     texts = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
     queries = each_once(query[:_QUERY_CHARS] for query in texts if any(map(str.isalnum, query)))
@@ -115,21 +115,24 @@ def read_queries(reply: str) -> tuple[str, ...]:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Whether a model copied a text from the request, as small ones do; two words may be chance."""
+    """Whether a model copied a text from the request, as small models do.
+
+    Two words may be chance.
+    """
     return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
 
 
 def of_the_task(text: str, passage: str) -> bool:
-    """Whether a replacement speaks of what was asked and not of what the passage says.
+    """Whether a replacement talks about the task instead of the passage's subject.
 
-    Small models write "The passage is kept as it stands." in place of the passage; "the passage of
-    the act" is another one.
+    Small models write "The passage is kept as it stands." instead of the passage. "The passage of
+    the act" is not such a reply.
     """
     return bool(_TASK.search(text)) and not _TASK.search(passage)
 
 
 def unframed(text: str, passage: str) -> str:
-    """A replacement without the marks that a prompt puts around a passage, which models copy."""
+    """A replacement without the marks around a passage in the prompt, which models tend to copy."""
     if _MARK.search(passage):
         return text
     for _ in range(_FRAMES):
@@ -145,16 +148,16 @@ def unframed(text: str, passage: str) -> str:
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Choice:
-    """The letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option."""
+    """Read the letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option."""
     return Choice(_option(unfenced(reply), options))
 
 
 def read_reconsidered_choice(
     reply: str, options: Sequence[str], documents: Collection[int]
 ) -> Choice:
-    """The choice, as ``B – option``, and ``Justification: …`` (Table 16; 17 in arXiv v1).
+    """Read a choice such as ``B – option`` and ``Justification: …`` (Table 16; 17 in arXiv v1).
 
-    The choice is as clear where a small model leaves the second line out.
+    The second line may be missing: small models leave it out, and the choice is still clear.
     """
     lines = [line.strip() for line in unfenced(reply).splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:

@@ -1,4 +1,4 @@
-"""generate, and the model as answerer: from documents, and again with both sides in view.
+"""The model as answerer: it answers from documents, and again with both sides of a claim in view.
 
 The prompts are those of Tables 11 to 16 of the ACL submission; its Table 16 is 17 in arXiv v1.
 """
@@ -43,19 +43,24 @@ T = TypeVar("T")
 
 REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
-"""Call parameters for the text of an answer. A reply to a request has other lines before its text,
-which they would cut."""
+"""Call parameters that apply only to the text of an answer.
+
+A reply to another request has other lines before its text, which these parameters would cut.
+"""
 
 
 def answerer_of(context: RunContext) -> Answerer:
-    """The answerer of a run: that of its context, or else its language model."""
+    """The answerer of a run: the one in its context, or else its language model."""
     return context.answerer or ModelAnswerer(context)
 
 
 def announce(
     runtime: RunRuntime, number: int, answer: Answer, *, after_guard: bool = False
 ) -> None:
-    """Stream an answer as an event; with a guard, a later round's only once it is judged."""
+    """Stream an answer as an event.
+
+    With a guard, the answer of a later round is streamed once it is judged.
+    """
     awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
@@ -63,7 +68,7 @@ def announce(
 
 @dataclass(frozen=True)
 class ModelAnswerer:
-    """The generator as answerer."""
+    """The generator model as answerer."""
 
     context: RunContext
 
@@ -121,9 +126,9 @@ class ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask the model within the conversation, and once more for a reply that can be read.
+        """Ask the model within the conversation; an unreadable reply is requested once more.
 
-        The caller's call parameters apply, except those for the text of an answer.
+        The caller's call parameters apply, except the ones for the text of an answer.
         """
         parameters = _without_text_parameters(self.context.answer_parameters)
         if body := parameters.pop("extra_body", None):
@@ -151,8 +156,8 @@ async def ask_with_documents(
     """Ask by a template of ``question``, ``documents`` and further fields.
 
     Returns:
-        What ``read`` makes of the reply, and notes on documents that were cut: "to STEP, document 1
-        was cut".
+        The value that ``read`` returns for the reply, and notes on documents that were cut: "to
+        STEP, document 1 was cut".
     """
     all_fields = {"question": material(state["question"]), **fields}
     reader, render = context.reader(meter), partial(context.prompts.render, template, **all_fields)
@@ -170,7 +175,7 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """A prompt with its documents; of long ones the parts nearest to the question are shown."""
+    """A prompt with its documents; long documents are cut to the parts nearest to the question."""
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
     fit = fit_documents(
@@ -196,9 +201,8 @@ async def _answered(
 class Reconsideration:
     """A request to reconsider an answer with both sides of a claim in view.
 
-    Tables 13 and 16; the second is 17 in arXiv v1. ``history`` goes before the prompt and takes
-    room from the documents. ``weighed`` chooses the option by the probability of its letter,
-    with no reason.
+    Tables 13 and 16 (17 in arXiv v1). ``history`` goes before the prompt and takes room from the
+    documents. ``weighed`` chooses the option by the probability of its letter, without a reason.
     """
 
     question: str
@@ -211,7 +215,7 @@ class Reconsideration:
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
-        """The whole prompt, and its documents as they were fitted to the context window."""
+        """The whole prompt, and its documents fitted to the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
         letter = "" if option is None else f"{LETTERS[option]} – "  # as the model wrote it
@@ -251,7 +255,7 @@ class Reconsideration:
 
 
 def cut_notes(fit: Fitted, step: str) -> list[str]:
-    """Notes on documents that the answering model saw only in part."""
+    """Notes on documents that the model saw only in part."""
     return [
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fit.cut

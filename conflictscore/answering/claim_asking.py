@@ -1,8 +1,8 @@
 """Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
-A short answer ("Yes.", "1871") becomes one statement, since alone it says nothing that a document
-could support. A longer one is split with its question in view. The model is asked once more about
-anything that its claims leave out.
+A short answer ("Yes.", "1871") becomes one statement, since by itself it says nothing that a
+document could support. A longer answer is split with its question in view. The model is asked once
+more about anything that its claims leave out.
 """
 
 import asyncio
@@ -39,23 +39,26 @@ _Span = tuple[int, int]
 _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
-"""Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
-_FEW_WORDS = 4  # of an answer that is nothing but a refusal, a greeting or a question back
-_SHORT = 6  # words of an answer that is too short to be checked without its question
+"""Reply tokens per token of the answer.
+
+Claims repeat names, so they are longer than their answer; a reply longer than this rambles.
+"""
+_FEW_WORDS = 4  # most words of an answer that is just a refusal, a greeting or a question
+_SHORT = 6  # most words of an answer that is too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
-_LEAST_WORDS = 3  # of a claim of a short answer: "False" alone is none
+_LEAST_WORDS = 3  # least words of a short answer's claim: "False" is not a claim
 _TRUE_OR_FALSE = re.compile(
     r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
     r"[:?,]?\s+(?P<statement>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A question that states what it asks about: "True or false: the lamp burns"."""
-_LONG_ANSWER = 20_000  # characters from which comparing takes a thread
-_BEFORE_CHARS = 600  # how much of the answer is shown before a passage that is taken apart
+"""A question that contains the statement it asks about: "True or false: the lamp burns"."""
+_LONG_ANSWER = 20_000  # characters from which an answer is compared in a thread
+_BEFORE_CHARS = 600  # characters of the answer shown before a passage that is split
 
 
 _NOTHING = Gap(
-    kind=GapKind.STATES_NOTHING, note="it declines, greets or asks back, and states nothing"
+    kind=GapKind.STATES_NOTHING, note="it refuses, greets or asks a question, and states nothing"
 )
 
 
@@ -63,10 +66,10 @@ class AnswerClaims(NamedTuple):
     """The claims of an answer.
 
     Attributes:
-        claims: Those that assert something of the world.
-        gaps: What of the answer stands in none of its claims.
-        asserting_nothing: Texts of claims that were left out because they decline, do not know,
-            greet or ask: no document can bear them out.
+        claims: The claims that assert something about the world.
+        gaps: Parts of the answer that no claim covers.
+        asserting_nothing: Texts of claims that were left out because they refuse, profess
+            ignorance, greet or ask: no document can support them.
     """
 
     claims: tuple[Claim, ...]
@@ -77,11 +80,11 @@ class AnswerClaims(NamedTuple):
 async def claims_of_answer(
     answer: str, state: RagState, context: RunContext, judge: Reader
 ) -> AnswerClaims:
-    """Have an answer split into claims, in the way that its form and the run ask for.
+    """Have an answer split into claims, in the way that suits its form and the run.
 
-    A value of JSON becomes a statement each. Where the answer may be corrected in place, each claim
-    names its passage; an answer to options, or in the paper's loop, needs no places. A bare yes or
-    no to a question that states what it asks about takes no call.
+    Each value of a JSON answer becomes a statement. If the answer may be corrected in place, each
+    claim names its passage; answers that choose an option, and answers in the paper's loop, need no
+    passages. A bare yes or no to a question that contains its statement costs no call.
 
     Raises:
         ProviderError: The model gave no claims that could be read.
@@ -90,13 +93,13 @@ async def claims_of_answer(
     question = state.get("question", "")
     if is_json(answer):
         return await _claims_of_json(answer, question, judge)
-    # an answer that is scored alone has no question, and is not given again
+    # an answer that is only scored has no question and is not corrected
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
     if short and (claims := _claims_without_a_call(asking.question, answer)):
         return claims
-    # with a least coverage, the caller hears whether all was checked
+    # with min_coverage, the caller is told whether everything was checked
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
         texts = await (asking.statement() if short else asking.claims())
@@ -109,7 +112,7 @@ async def claims_of_answer(
 
 
 def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
-    """The claims of a short answer that says yes or no, or declines; None of any other."""
+    """The claims of a short answer that says yes or no, or refuses; None for other answers."""
     if statement := _stated(question, answer):
         return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
     if _only_declines(answer):
@@ -118,7 +121,7 @@ def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
 
 
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
-    """A claim for each value, and gaps for values that were left out, or else for the answer."""
+    """A claim for each value, and gaps for values left out; if none were, gaps in the answer."""
     json_claims = await claims_of_values(answer, question, judge)
     gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in json_claims.left_out)
     gaps = gaps or gaps_of(answer, json_claims.claims, question)
@@ -126,9 +129,9 @@ async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerCl
 
 
 async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
-    """The one statement of a short answer, which needs no second asking.
+    """The one statement of a short answer; the model is not asked a second time.
 
-    A statement is read only where it says what the answer does, so nothing can be missing from it.
+    A statement is accepted only if it says what the answer says, so nothing can be missing.
     """
     texts = await asking.statement()
     claims = _asserting(_placed([(text, "") for text in texts], asking.answer))
@@ -136,7 +139,7 @@ async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
 
 
 async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
-    """The claims of a passage, with what the answer says before it in view."""
+    """The claims of a passage; the model also sees the text before it."""
     render = partial(judge.prompts.render, "decompose_passage")
     prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
     read_own = partial(_read_own, read_claims, render(before="", answer=""), passage)
@@ -145,20 +148,20 @@ async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[s
 
 @dataclass(frozen=True)
 class _Asking:
-    """An answer, with the question in view where it has one, and the model that splits it."""
+    """An answer with its question, if it has one, and the model that splits it."""
 
     answer: str
     question: str
     judge: Reader
 
     async def claims(self) -> tuple[str, ...]:
-        """The claims alone, which is the easier form."""
+        """The claims without places, which is the easier form."""
         return await self._ask_in(read_claims)
 
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
-        """The claims with their places, which their words tell where the model does not name them.
+        """The claims with their places; if the model names no places, they are found by words.
 
-        A small model cannot keep to that form; it is then asked for the claims alone.
+        If a small model fails to keep to that form, it is asked for the claims alone.
         """
         if by_model:
             form = self.judge.prompts.render("decompose_places")
@@ -167,7 +170,7 @@ class _Asking:
         return _placed([(text, "") for text in await self.claims()], self.answer)
 
     async def statement(self) -> tuple[str, ...]:
-        """The one statement that a short answer makes in answer to its question."""
+        """The one statement that a short answer makes about its question."""
         render = partial(self.judge.prompts.render, "decompose_short")
         prompt = render(question=self.question, answer=material_line(self.answer))
         ours = render(question="", answer="")
@@ -176,7 +179,7 @@ class _Asking:
         return await _ask(prompt, self.answer, read_own, self.judge)
 
     async def _ask_in(self, read_reply: _Read[C], form: str = "") -> tuple[C, ...]:
-        """Ask with the question in view where there is one, in a form of reply beside the plain."""
+        """Ask with the question in view, if there is one, for a given form of reply."""
         render = self.judge.prompts.render
         parts, ours = [render("decompose", answer=material(self.answer))], [form]
         ours.append(render("decompose", answer=""))
@@ -191,10 +194,10 @@ class _Asking:
 async def _with_the_rest(
     located_claims: list[Placed], answer: str, question: str, judge: Reader
 ) -> AnswerClaims:
-    """The claims, with those of the parts that they pass over, and what is still left.
+    """Add the claims of parts that the first claims left out, and report what is still uncovered.
 
-    The model is asked once more about the parts that no claim covers fully. Its word
-    that they claim nothing decides nothing: what they hold does.
+    The model is asked once more about the parts that no claim covers fully. If it says that they
+    claim nothing, that is not trusted: their content decides.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts
@@ -204,7 +207,7 @@ async def _with_the_rest(
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = _with_more(located_claims, texts, answer)
-            parts_left = None  # the claims have changed, so the parts are to be found again
+            parts_left = None  # the claims have changed, so the parts must be determined again
         except (ProviderError, BudgetError) as failure:
             if not located_claims:
                 raise
@@ -225,14 +228,14 @@ def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
 
 
 async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
-    """Compare an answer with its claims; a long answer in a thread."""
+    """Compare an answer with its claims, in a thread if the answer is long."""
     if len(answer) < _LONG_ANSWER:
         return compare(answer, *more)
     return await asyncio.to_thread(compare, answer, *more)
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
-    """The claims and further ones, each once, in the order of the answer."""
+    """The claims and new ones, without repetitions, in the order of the answer."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
     return sorted([*located_claims, *_placed(new, answer)], key=place_order)
@@ -244,13 +247,13 @@ def _is_short(answer: str) -> bool:
 
 
 def _only_declines(answer: str) -> bool:
-    """Whether an answer of few words and no number declines, greets or asks, so none is claimed."""
+    """Whether an answer, in few words without a number, just refuses, greets or asks."""
     is_bare = len(words_in(answer)) <= _FEW_WORDS and not any(map(str.isdigit, answer))
     return is_bare and asserts_nothing(answer)
 
 
 def _stated(question: str, answer: str) -> str | None:
-    """The statement of a bare yes or no to a question that states what it asks about."""
+    """The statement made by a bare yes or no, if its question contains the statement; else None."""
     match = _TRUE_OR_FALSE.fullmatch(question)
     if match is None or opposite(answer) is None:
         return None
@@ -259,15 +262,15 @@ def _stated(question: str, answer: str) -> str | None:
 
 
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
-    """The one sentence of a reply, which has to say what a short answer says.
+    """Read the one sentence of a reply, which must say what a short answer says.
 
-    It has the answer's numbers, half of its telling words (of the question's, where a bare yes or
-    no has none), and denies where the answer does. Any other reply is a ValueError.
+    It must have the answer's numbers and half of its telling words (or of the question's, if a bare
+    yes or no has none), and must deny if the answer denies. Raises ValueError for any other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
-        raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+        raise ValueError(f"“{statement}” is not a full sentence that answers the question")
     if missing := numbers_in(answer) - numbers_in(statement):
         raise ValueError(f"“{statement}” leaves out {', '.join(sorted(missing))}")
     own_terms = _terms_beside_yes_or_no(answer, question)
@@ -280,18 +283,19 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
         return (statement,)
     if own_terms or side or denies(statement):
         raise ValueError(f"“{statement}” is the opposite of what the answer says")
-    return (denial_of(statement),)  # small models write what a bare "No." denies
+    # for a bare "No.", small models write the statement that it denies
+    return (denial_of(statement),)
 
 
 def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
-    """The telling words of an answer without a yes or no that it begins with."""
+    """The telling words of an answer without its initial yes or no."""
     first = words_in(answer)[0]
     terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
     return terms if yes_or_no(first, question) is None else terms - telling_terms(first)
 
 
 def _side_of(word: str, question: str) -> bool | None:
-    """Whether an answer's first word says yes; None where it says neither yes nor no."""
+    """Whether an answer's first word means yes; None if it means neither yes nor no."""
     side = yes_or_no(word, question)
     if side is None and word in (*_AFFIRMS, *_DENIES):
         return word in _AFFIRMS
@@ -299,19 +303,19 @@ def _side_of(word: str, question: str) -> bool | None:
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
-    """Claims with the first words of their passages, by the places of these passages."""
+    """Turn claims with the first words of their passages into claims with places."""
     return [(text, _place(text, opening, answer)) for text, opening in claims]
 
 
 def _place(claim: str, opening: str, answer: str) -> _Span | None:
     place = place_of(claim, opening, answer)
-    if place is None and _is_short(answer):  # "No." shares no word with what it claims
+    if place is None and _is_short(answer):  # "No." shares no word with its claim
         [place] = passages(answer)
     return (place.start, place.end) if place else None
 
 
 def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
-    """The claims of a reply; one that is copied from the request is none of the answer's."""
+    """The claims of a reply; raises ValueError if one of them is copied from the request."""
     claims = read_reply(reply, answer)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]
@@ -321,6 +325,6 @@ def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:
-    """Ask with room for a reply in proportion to the text that is split."""
+    """Ask, with reply tokens in proportion to the text to split."""
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
     return await judge.ask(prompt, read_reply, room)

@@ -1,8 +1,9 @@
 """Finds parts of an answer that no claim covers, and claims that go beyond the answer.
 
-The splitter is not trusted: each number, name, negation and informative word of a passage must
-occur in a claim about that passage. Code, headings, quotations, alternative texts and comments are
-read like any other text. Time is linear in the lengths of the answer and its claims.
+The model that splits an answer is not trusted: each number, name, negation and informative word of
+a passage must occur in a claim about that passage. Code, headings, quotations, alternative texts
+and comments are treated like any other text. Time is linear in the lengths of the answer and its
+claims.
 """
 
 import re
@@ -39,11 +40,14 @@ from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
 _LOOSE_SHARE = 0.2
-"""The share of its telling words that a passage may have in no claim."""
+"""Largest share of a passage's telling words that may be missing from its claims."""
 _LOOSE_IN_A_ROW = 2
-"""As many of them beside each other say something; single ones among claimed words link them."""
-_MOST_LOOSE = 1  # telling words that a refusal may have of its own
-_MOST_OF_A_LABEL = 4  # telling words of a heading, or of a question, that need no claim
+"""This many missing words in a row say something.
+
+Single words between claimed ones only link them.
+"""
+_MOST_LOOSE = 1  # most telling words of its own that a refusal may have
+_MOST_OF_A_LABEL = 4  # most telling words of a heading or a question that need no claim
 _WORDS_OF_A_VALUE = 3
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
@@ -62,8 +66,8 @@ _PROGRAM = re.compile(
 )
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
-_MOST_PLACES = 50  # passages that a word may tell
-_MOST_LISTED = 5  # words that a sentence names
+_MOST_PLACES = 50  # most passages with a word that is used to match claims to passages
+_MOST_LISTED = 5  # most words listed in a note
 
 
 class UnclaimedPart(NamedTuple):
@@ -72,11 +76,11 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """The numbers, names, negations and telling words that no claim about it has."""
+    """The numbers, names, negations and telling words that are in no claim about the passage."""
 
 
 class Beyond(NamedTuple):
-    """A claim, by its index, and the numbers, names or negations that the answer has not."""
+    """A claim, by its index, with the numbers, names or negations in it that the answer lacks."""
 
     claim: int
     words: tuple[str, ...]
@@ -85,7 +89,7 @@ class Beyond(NamedTuple):
 def unclaimed_in(
     answer: str, placed: Sequence[Placed], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
-    """:func:`unclaimed_parts` of claims that stand with their places."""
+    """:func:`unclaimed_parts` for claims given with their places."""
     return unclaimed_parts(answer, [t for t, _ in placed], [s for _, s in placed], question)
 
 
@@ -97,27 +101,27 @@ def gaps_of(
     *,
     parts: Sequence[UnclaimedPart] | None = None,
 ) -> tuple[Gap, ...]:
-    """Parts of an answer that stand in none of its claims, and claims that go beyond it.
+    """The parts of an answer that no claim covers, and the claims that go beyond the answer.
 
     Args:
         answer: The answer.
-        placed: Its claims with their places.
+        placed: The claims with their places.
         question: What was asked.
-        failure: Why the splitter could not be asked about the rest, as the end of a sentence.
-        parts: What :func:`unclaimed_in` gives for these claims; None where nobody has asked it.
+        failure: Why the model could not be asked about the rest, to be put at the end of a note.
+        parts: The result of :func:`unclaimed_in` for these claims, if already known.
     """
     if not placed:
         if states_nothing(answer, question):
             note = "it states nothing that a document could support or contradict"
             return (Gap(kind=GapKind.STATES_NOTHING, note=note),)
-        note = f"it states something, and no claims were read from it{failure}"
+        note = f"it states something, but no claims were read from it{failure}"
         return (Gap(kind=GapKind.NO_CLAIMS, note=note),)
     claims, spans = [text for text, _ in placed], [span for _, span in placed]
     parts = unclaimed_parts(answer, claims, spans, question) if parts is None else parts
     unclaimed = [
         Gap(
             kind=GapKind.UNCLAIMED,
-            note=f"{_listed(part.words)} in {quoted(answer[part.start : part.end])} stands in no"
+            note=f"{_listed(part.words)} in {quoted(answer[part.start : part.end])} is in no"
             f" claim{failure}",
             passage=(part.start, part.end),
         )
@@ -126,8 +130,7 @@ def gaps_of(
     beyond = [
         Gap(
             kind=GapKind.CLAIM_BEYOND_ANSWER,
-            note=f"the claim {quoted(claims[index])} has {_listed(words)}, which the answer has"
-            " not",
+            note=f"the claim {quoted(claims[index])} has {_listed(words)}, which the answer lacks",
             passage=spans[index],
         )
         for index, words in claims_beyond(answer, claims, spans, question)
@@ -143,15 +146,14 @@ def _listed(words: Sequence[str]) -> str:
 def unclaimed_parts(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
-    """The passages of an answer that no claim covers fully, in their order.
+    """The passages of an answer that no claim covers fully, in order.
 
     Args:
         answer: The answer, in Markdown.
         claims: Its claims.
-        spans: For each claim the passage that it was read from, as start and end; None where that
-            is not known.
-        question: What was asked. Its words need no claim where they name the thing that is asked
-            about; numbers and negations do.
+        spans: For each claim, start and end of the passage that it was read from; None if unknown.
+        question: The question. Words that name what it asks about need no claim; numbers and
+            negations do.
     """
     parts = passages(answer)
     names = tells_names(answer)
@@ -174,7 +176,7 @@ def unclaimed_parts(
 def claims_beyond(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[Beyond, ...]:
-    """The claims with a number, a name or a negation that the answer has not."""
+    """The claims with a number, a name or a negation that the answer lacks."""
     names = tells_names(answer)
     claims = _without_labels(claims, answer)
     whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
@@ -194,10 +196,10 @@ def claims_beyond(
 
 
 def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """The claims without a label that counts them: one word in all, with a rising number.
+    """The claims without a counting label: the same word in each, with a rising number.
 
-    Splitters write "Fact F1 …", "Fact F2 …". Where the answer has such words itself, as of roads
-    or rooms, they are no labels.
+    Models write "Fact F1 …", "Fact F2 …". Words that the answer also has with a number, such as
+    roads or rooms, are not labels.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:
@@ -215,10 +217,10 @@ def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
 
 
 def states_nothing(answer: str, question: str) -> bool:
-    """Whether nothing in an answer can be checked: a greeting, a refusal, a question back.
+    """Whether nothing in an answer can be checked: it is a greeting, a refusal or a question.
 
-    That is decided by what stands in it: no number and no name beyond the question's, no negation
-    but a refusal's, and no telling word that greetings, refusals and questions do not have.
+    Such an answer has no number and no name beyond the question's, no negation except a refusal's,
+    and only words that are usual in greetings, refusals and questions.
     """
     names = tells_names(answer)
     asked = terms_of(question, names=names)
@@ -240,15 +242,15 @@ def states_nothing(answer: str, question: str) -> bool:
 def _unclaimed(
     answer: str, part: Passage, about: Sequence[Terms], asked: frozenset[str], *, names: bool
 ) -> UnclaimedPart | None:
-    """The part where one of its terms stands in none of the claims about it; None where all do."""
+    """The part with the terms that its claims lack; None if they have all of them."""
     text = _text_of(answer, part, asked)
     own = terms_of(text, names=names)
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
     missing = _missing(own, about, claimed)
     if not about and not own.numbers and _is_label(answer, part):
-        missing -= own.names  # a heading's names are what it is about
+        missing -= own.names  # the names in a heading are its topic
     loose = own.words - claimed - COURTESIES
-    if SOURCE.search(answer, part.start, part.end):  # which remarks on the sources may go with
+    if SOURCE.search(answer, part.start, part.end):  # remarks on the sources may accompany it
         loose -= REMARKS
     if not _says_something(answer, part, text, own, loose):
         loose = frozenset()
@@ -258,7 +260,7 @@ def _unclaimed(
 
 
 def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> frozenset[str]:
-    """Numbers, names and negations of a passage that the claims about it have not."""
+    """The numbers, names and negations of a passage that the claims about it lack."""
     numbers = frozenset[str]().union(*(terms.numbers for terms in about))
     missing = (own.numbers - numbers) | (own.names - claimed)
     if own.negations and not any(terms.negations for terms in about):
@@ -269,10 +271,10 @@ def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> fro
 def _says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
-    """Whether the telling words of a passage that no claim has are enough to state something."""
+    """Whether a passage's telling words that no claim has are enough to state something."""
     if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
         return len(loose) > _MOST_OF_A_LABEL
-    if text.rstrip().endswith(":"):  # a lead-in to what follows
+    if text.rstrip().endswith(":"):  # introduces the text that follows
         return len(loose) > 1
     if len(loose) > _LOOSE_SHARE * len(own.words):
         return True
@@ -280,9 +282,9 @@ def _says_something(
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """The most words of a text beside each other that stand in no claim.
+    """The most words in a row of a text that are in no claim.
 
-    Words that state nothing of their own may stand between them.
+    Words that state nothing do not interrupt the row.
     """
     most = count = 0
     for term in telling_words(text):
@@ -295,7 +297,7 @@ def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
-    """Numbers and stems as they stand in a text, in its order; those that do not, at the end."""
+    """Numbers and stems as they are written in a text, in its order; those not in it come last."""
     left = dict.fromkeys(sorted(terms))
     written = []
     for match in _WORD_OR_NUMBER.finditer(text):
@@ -313,10 +315,10 @@ def _claims_about(
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
 ) -> list[set[int]]:
-    """For each passage the claims about it: read from it, or with half of its words or of theirs.
+    """For each passage, its claims: read from it, or sharing half of its words or of their own.
 
-    A word of very many passages tells nothing about any of them. Leaving it out also keeps the time
-    linear.
+    Words that occur in very many passages are left out: they identify none, and leaving them out
+    keeps the time linear.
     """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     telling = _passages_by_word(words)
@@ -335,7 +337,7 @@ def _claims_about(
 
 
 def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
-    """The numbers of the passages that have each word, of words that few have."""
+    """For each word that occurs in few passages, the indices of these passages."""
     passages_by_word: dict[str, list[int]] = defaultdict(list)
     for number, passage_words in enumerate(words):
         for word in passage_words:
@@ -355,8 +357,8 @@ def _is_label(answer: str, part: Passage) -> bool:
 def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
     """The text of a passage that may state something.
 
-    Of code that is what reads like prose; of JSON a text of several words, since what stands for
-    itself ("en", true, a score) was asked about value by value.
+    From code, only text that reads like prose counts. From JSON, only texts of several words count,
+    since plain values ("en", true, a score) were asked about one by one.
     """
     text = answer[part.start : part.end]
     if part.kind == "value":

@@ -1,4 +1,4 @@
-"""Places of claims in their answer, before and after passages of it were changed."""
+"""Locates claims in their answer, before and after passages of it change."""
 
 from collections.abc import Sequence
 from math import inf
@@ -7,11 +7,11 @@ from conflictscore.markdown import place_of
 from conflictscore.records import Change, Claim, Gap, GapKind
 
 Placed = tuple[str, tuple[int, int] | None]
-"""A claim, with start and end of the passage that makes it where that is known."""
+"""A claim, with start and end of the passage that makes it; None if unknown."""
 
 
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
-    """The claims of an answer that was written in place, numbered in its order."""
+    """The claims of an answer that was corrected in place, numbered in order of appearance."""
     other_claims = [claim for claim in claims if not any(change.holds(claim) for change in changes)]
     located_claims: list[Placed] = [
         (claim.text, claim.passage and _moved(claim.passage, changes)) for claim in other_claims
@@ -26,10 +26,10 @@ def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple
 
 
 def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, ...]:
-    """Gaps of an answer that was written in place: its parts that stand in no claim.
+    """The gaps of an answer that was corrected in place: its parts that no claim covers.
 
-    The passages that were not changed keep their gaps. One that was changed has a gap where the
-    new text was not taken apart as a whole.
+    Unchanged passages keep their gaps. A changed passage has a gap if its new text was not split
+    completely.
     """
     real_changes = [change for change in changes if change.differs]
     gaps_after = []
@@ -42,24 +42,24 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
     for change in real_changes:
         if change.note and not change.new_claims and change.after:
             span = _moved((change.start, change.start + len(change.after)), real_changes)
-            note = f"of what took a passage's place: {change.note}"
+            note = f"in a replaced passage: {change.note}"
             gaps_after.append(Gap(kind=GapKind.UNCLAIMED, note=note, passage=span))
     return tuple(gaps_after)
 
 
 def place_order(located_claim: Placed) -> tuple[float, float]:
-    """Sorts claims by their place; those that were not found in the answer go last."""
+    """A sort key for claims by their place; claims without a place come last."""
     return located_claim[1] or (inf, inf)
 
 
 def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
-    """A span of the answer before, as it lies in the answer after the changes ahead of it."""
+    """A span of the old answer, moved by the changes before it to its place in the new answer."""
     by = sum(len(each.after) - len(each.before) for each in changes if each.end <= span[0])
     return span[0] + by, span[1] + by
 
 
 def placed_claims(located_claims: Sequence[Placed]) -> tuple[Claim, ...]:
-    """The claims, numbered from 1 in the order given."""
+    """The claims, numbered from 1 in this order."""
     return tuple(
         Claim(number=number, text=text, passage=span)
         for number, (text, span) in enumerate(located_claims, start=1)

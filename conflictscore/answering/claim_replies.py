@@ -1,4 +1,4 @@
-"""Reading a list of claims in a reply: what states something of the answer, and nothing else."""
+"""Reads a list of claims in a reply, without the headings and remarks that models add."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _OTHER_FORM = re.compile(
     r"^[ \t]{0,20}(?:\|(?=[^\n]*-)[ \t:|-]++$|</?(?:li|claim|item|fact|statement)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A table, or tags around each claim: what belongs to a claim cannot be told for sure."""
+"""A table, or tags around each claim: it is unclear which text belongs to a claim."""
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
@@ -28,21 +28,26 @@ _ADDRESSES_READER = re.compile(
     r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
-_LEAD_LINES = 3  # the most lines of introduction before a list
+_LEAD_LINES = 3  # most lines of introduction before a list
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
-"""The share of a line's words that the answer has: from here on it is a claim of the answer, and
-below it may be a remark. Claims of real answers have .8 and more; remarks next to nothing."""
+"""The share of a line's words that occur in the answer.
+
+From ``_OWN`` a line is a claim of the answer, and below ``_FOREIGN`` it may be a remark. Claims of
+real answers share .8 or more, remarks almost nothing.
+"""
 _MIXED = "not all of its lines were claims with a bullet or a number, as the first was"
 _NO_LIST = 'the line "Claims:" was missing'
 
 
 def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
-    """The claims of a reply (Table 6), without bullets, each once.
+    """Read the claims of a reply (Table 6), without bullets or repetitions.
 
-    They follow the line "Claims:" or another heading, or stand in a list of bullets, of numbers or
-    in JSON. Headings, parents of nested bullets and remarks to the reader are no claims; lines
-    under no heading are, where they have words of the answer. Another reply is a ValueError.
+    Claims follow the line "Claims:" or another heading, or form a bulleted, numbered or JSON list.
+    Lines without a heading or marks are claims if they have words of the answer. Headings, parents
+    of nested bullets and remarks to the reader are not claims.
+
+    Raises ValueError for a reply in another form.
     """
     reply = unwrapped(reply)
     if _OTHER_FORM.search(reply):
@@ -59,7 +64,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: bool) -> list[str]:
-    """The claims among the lines of a reply. If the first one has a list mark, so must all."""
+    """The claims among the lines of a reply. If the first has a list mark, all must have one."""
     if not has_heading:
         lines = _without_lead(lines, words)
     claim_lines = [line for line in lines if not line.is_heading]
@@ -73,9 +78,9 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
 
 
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
-    """Claims as :func:`read_claims` reads them, each with the first words of its passage.
+    """Read claims like :func:`read_claims`, each with the first words of its passage.
 
-    The words follow two bars; they are empty where a small model leaves them out.
+    The words follow two bars (``||``). They are empty if a small model leaves them out.
     """
     claims: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
@@ -87,7 +92,7 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts; those that differ only in case, space or a last full stop count once."""
+    """The texts without repetitions; case, spaces and a final full stop make no difference."""
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(folded(text), text)
@@ -95,7 +100,7 @@ def each_once(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def folded(text: str) -> str:
-    """A text without differences of case, space or a last full stop."""
+    """A text in lower case, with single spaces and without a final full stop, for comparison."""
     return " ".join(text.casefold().split()).rstrip(".")
 
 
@@ -114,9 +119,12 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
-    """The lines of a list without its introduction; ValueError where there is no list of claims.
+    """The lines of a list without its introduction.
 
-    A list with marks begins at its first mark. Of one without, every line has to be the answer's.
+    Raises ValueError if it is not a list of claims.
+
+    A list with marks begins at its first mark. In a list without marks, every line must have words
+    of the answer.
     """
     has_mark = [line.marked for line in lines]
     if any(has_mark[: _LEAD_LINES + 1]):
@@ -128,7 +136,7 @@ def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[Rep
 
 
 def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
-    """The claims of a list with bullets or numbers, with lines that go on joined."""
+    """The claims of a list with bullets or numbers; continued lines are joined."""
     last = max(number for number, line in enumerate(lines) if line.marked)
     claims = _joined(lines[: last + 1])
     last_claim, rest = claims[-1], lines[last + 1 :]
@@ -145,7 +153,7 @@ def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
 
 
 def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The lines with a mark, each with the lines that go on with it; headings stay out."""
+    """The lines with a mark, each joined with its continuation lines, without headings."""
     claims: list[ReplyLine] = []
     for line in lines:
         if line.marked:
@@ -158,7 +166,7 @@ def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
 
 
 def _continues(line: ReplyLine, claim: ReplyLine) -> bool:
-    """Whether a line without a mark goes on with a claim: below it, and further in."""
+    """Whether a line without a mark continues a claim: directly below and indented further."""
     return not line.apart and line.indent > claim.indent
 
 
@@ -167,7 +175,7 @@ def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
 
 
 def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
-    """For each block of lines between blank ones: which lines take most words from the answer."""
+    """For each block between blank lines, which lines take most of their words from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:
@@ -177,9 +185,10 @@ def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[
 
 
 def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
-    """The lines without those at the end that speak to the reader of the list.
+    """The lines without closing remarks to the reader of the list.
 
-    They have hardly a word of the answer, and stand apart from the list or address somebody.
+    Such lines share hardly a word with the answer, and are set apart from the list or address the
+    reader.
     """
     shares = [_share(line, words) for line in lines] if words else []
     all_own = [*accumulate((share >= _OWN for share in shares), and_)]
@@ -190,7 +199,8 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
             return True
         if words and shares[place] >= _FOREIGN:
             return False
-        # the one blank line is before the remark: a list with more of them is spaced out
+        # the only blank line is before the remark; with more blank lines, the whole list is spaced
+        # out
         stands_apart = lines[place].apart and n_blank[place - 1] == n_blank[0]
         addresses = _ADDRESSES_READER.search(lines[place].text) is not None
         return addresses or (stands_apart and bool(words))
@@ -202,7 +212,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
 
 
 def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
-    """Whether a line has no word of the answer, where all others have most of theirs from it."""
+    """Whether a line shares no word with the answer while all others share most of theirs."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 

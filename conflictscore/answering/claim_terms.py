@@ -11,7 +11,7 @@ from typing import NamedTuple
 from conflictscore.answering.word_lists import FUNCTION_WORDS, NEGATIONS, negations_in, stem
 from conflictscore.scripts import fold, spaced_out, terms_in
 
-_SMALL = 20  # numbers up to this are often written as words
+_SMALL = 20  # largest number that is often written as a word
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
@@ -26,7 +26,7 @@ SOURCE = re.compile(
     r"(?:(?:, | and |, and )#?\d{1,3}\b){0,20}",
     re.IGNORECASE,
 )
-"""A document that the answer names by its number, which is none of its facts."""
+"""A document that the answer names by its number; the number is not one of its facts."""
 _LISTED_SOURCES = re.compile(
     r"\b(?:documents?|sources?|passages?|texts?) ?\(#?\d{1,3}"
     r"(?:(?:, ?| and |, and )#?\d{1,3}){0,20}\)",
@@ -37,7 +37,7 @@ _POINTING = re.compile(
     r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time)\b",
     re.IGNORECASE,
 )
-"""Numbers that point at what was said before, and count nothing else, and longer conjunctions."""
+"""Number words that only refer back or belong to a longer conjunction, and count nothing."""
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _NUMBER_WORDS = dict(
@@ -49,16 +49,16 @@ _NUMBER_WORDS = dict(
     )
 ) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
 _MANY_CAPITALS = 0.4
-"""Share of capitals among the words within sentences from which they tell no names (German)."""
+"""Share of capitalised words within sentences from which capitals do not mark names (German)."""
 
 
 class Terms(NamedTuple):
-    """The terms of a text that a claim about it has to have."""
+    """The terms of a text that the claims about it must have."""
 
     numbers: frozenset[str]
     names: frozenset[str]
     negations: frozenset[str]
-    words: frozenset[str]  # telling words, by their stems; names are among them
+    words: frozenset[str]  # stems of telling words, including names
 
     @property
     def of_a_place(self) -> frozenset[str]:
@@ -67,15 +67,19 @@ class Terms(NamedTuple):
 
 
 def plain_text(text: str) -> str:
-    """A text without its citations, the targets of its links and numbers of its sources."""
+    """A text without citations, link targets and the numbers of its sources."""
     for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING):
         text = pattern.sub(" ", text)
     return text
 
 
-@lru_cache(maxsize=256)  # claims and passages are compared before and after they are asked about
+# the same claims and passages are compared before and after a question about them
+@lru_cache(maxsize=256)
 def terms_of(text: str, *, names: bool) -> Terms:
-    """The terms of a text; with ``names``, words with a capital within a sentence are names."""
+    """The terms of a text.
+
+    With ``names``, capitalised words within a sentence are names.
+    """
     plain = plain_text(text)
     numbers = frozenset(numbers_in(plain))
     capitals = frozenset(stem_of(word) for word in _capitals(plain)) if names else frozenset[str]()
@@ -84,7 +88,7 @@ def terms_of(text: str, *, names: bool) -> Terms:
 
 
 def telling_words(text: str) -> Iterator[str]:
-    """The stems of the words that tell something, in their order; negations are not among them."""
+    """The stems of the telling words of a text, in order, without negations."""
     for term in terms_in(_NUMBER.sub(" ", text)):
         if len(term) > 1 and term not in FUNCTION_WORDS and term not in NEGATIONS:
             yield stem_of(term)
@@ -96,7 +100,7 @@ def stem_of(word: str) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """The numbers of a text in one form: 2,140, 2.140 and 2 140 are 2140, and ½ is 1/2."""
+    """The numbers of a text in one notation: 2,140, 2.140 and 2 140 become 2140, ½ becomes 1/2."""
     closed_up = _SPACED_THOUSANDS.sub("", fold(text))
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
@@ -106,13 +110,13 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def small_numbers(text: str) -> frozenset[str]:
-    """The numbers up to twenty that a text writes as words, in digits."""
+    """The numbers up to twenty that a text writes as words, as digits."""
     words = _WORD.findall(fold(text))
     return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
 
 
 def _capitals(text: str) -> Iterator[str]:
-    """The words with a capital that do not open a sentence."""
+    """The capitalised words that do not begin a sentence."""
     end = 0
     opens = True
     for match in _WORD.finditer(text):
@@ -124,7 +128,7 @@ def _capitals(text: str) -> Iterator[str]:
 
 
 def tells_names(text: str) -> bool:
-    """Whether capitals tell names in this text: not where every noun has one."""
+    """Whether capitals mark names in this text; they do not if all nouns are capitalised."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8

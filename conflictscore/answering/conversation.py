@@ -19,7 +19,10 @@ from conflictscore.tokens import count_tokens
 _LEAST_TOKENS = 128
 _MOST_TOKENS = 1024
 _TOKENS_PER_TOKEN = 2
-"""A question that stands alone is somewhat longer; a reply beyond this is not a question."""
+"""Reply tokens per token of the question.
+
+A rewritten question is somewhat longer; a reply that is longer still is not a question.
+"""
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
@@ -29,7 +32,7 @@ _FRAME_TOKENS = 4  # tokens of a chat message beside its text
 
 @dataclass(frozen=True)
 class Conversation:
-    """The turns that a model is shown."""
+    """The turns of a conversation that a model is shown."""
 
     turns: tuple[Turn, ...]  # oldest first
     left_out: int = 0  # number of older turns that did not fit
@@ -41,15 +44,15 @@ class Conversation:
 
     @property
     def spoken(self) -> tuple[Turn, ...]:
-        """The turns of user and assistant."""
+        """The turns of the user and the assistant, without system turns."""
         return tuple(turn for turn in self.turns if turn.role != "system")
 
 
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """The conversation so far, in at most a quarter of a model's context window.
 
-    The oldest turns of user and assistant are left out first, so that the first one shown is the
-    user's. System turns always stay.
+    The oldest turns of user and assistant are left out first, and the first turn shown is the
+    user's. System turns are always kept.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
@@ -73,14 +76,14 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
-    """The whole text of a prompt that follows these messages, for counting its tokens."""
+    """The text of the messages and the prompt that follows them, for counting tokens."""
     return "\n".join([*(f"{message.type}: {message.text}" for message in messages), prompt])
 
 
 async def stand_alone_question(
     question: str, conversation: Conversation, context: RunContext, meter: UsageMeter
 ) -> str:
-    """The question, rewritten by the model so that it needs no conversation to be understood."""
+    """The question, rewritten by the model so that it is clear without the conversation."""
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
         for turn in conversation.spoken
@@ -95,7 +98,10 @@ async def stand_alone_question(
 
 
 def _read_question(question: str, reply: str) -> str:
-    """A rewritten question; a statement in its place leads all who read it, and is asked again."""
+    """Read a rewritten question.
+
+    A statement is rejected, since it would suggest an answer to every reader.
+    """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
     if question.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != question:

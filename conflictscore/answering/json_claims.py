@@ -1,4 +1,4 @@
-"""Claims of an answer that is JSON: a statement for each of its values, and which are disputed."""
+"""The claims of a JSON answer: a statement for each value, and which values are disputed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 
 
 class ValueClaims(NamedTuple):
-    """Statements of a JSON answer with the places of their values, and what was left out."""
+    """The statements of a JSON answer with the places of their values, and notes on the rest."""
 
     claims: Sequence[tuple[str, tuple[int, int] | None]]
     left_out: tuple[str, ...]
-    """A sentence for each kind of value that gave no claim, or less than one of its own."""
+    """A sentence for each kind of value that has no claim, or no claim of its own."""
 
 
 async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
@@ -52,7 +52,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
     replies = await at_once(partial(ask, first) for first in starts)
     statements = [statement for reply in replies for statement in sorted(reply)]
     if not values_to_ask and json_values(answer) == () and any(map(str.isalnum, answer)):
-        return ValueClaims([], ("its values were not taken apart into claims",))
+        return ValueClaims([], ("its values were not split into claims",))
     spans = [(each.start, each.end) for each in first_values]
     claims = [(text, spans[number]) for number, text in statements]
     literals = [answer[start:end] for start, end in spans]
@@ -60,20 +60,20 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Sentences on values beyond those that were asked about, and on texts of several sentences."""
+    """Sentences about values beyond the limit, and about texts of several sentences."""
     if n_left_out := n_values - len(literals):
-        yield f"{n_left_out} of its {n_values} values were not taken apart into claims"
+        yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
-        yield f"{prose} of its values are texts of several sentences, each checked as one"
+        yield f"{prose} of its values are texts of several sentences, each checked as one claim"
 
 
 def is_prose(literal: str) -> bool:
-    """Whether a value is a text of several sentences: too much for one claim to take its place."""
+    """Whether a value is a text of several sentences, which one claim cannot replace."""
     return literal.startswith('"') and len(passages(said_by(literal))) > 1
 
 
 def disputed_values(attempt: Attempt) -> Iterator[str]:
-    """A note for each value of a JSON answer that its documents dispute."""
+    """A note for each value of a JSON answer that the documents dispute."""
     report, answer_values = attempt.report, json_values(attempt.answer.text)
     if report is None or not answer_values:
         return
@@ -89,13 +89,13 @@ def disputed_values(attempt: Attempt) -> Iterator[str]:
 
 
 def _tells(answer: str, leaf: JsonValue) -> bool:
-    """Whether a value may state something: it has a letter or a digit, and is no address."""
+    """Whether a value may state something: it has a letter or digit and is not an address."""
     text = said_by(answer[leaf.start : leaf.end])
     return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
 
 
 def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
-    """The statements of a reply by the index of their value; ``none`` is a value without one."""
+    """Read the statements of a reply, by index of their value; ``none`` stands for no statement."""
     matches = filter(None, map(_STATEMENT.match, reply.splitlines()))
     statements = {int(match[1]) - 1: match[2].strip() for match in matches}
     for index, text in enumerate(texts):
@@ -110,7 +110,10 @@ def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
 
 
 def _says(statement: str, text: str) -> bool:
-    """Whether a statement has a value's numbers and half of its words; true and false have none."""
+    """Whether a statement has a value's numbers and half of its words.
+
+    True and false need nothing.
+    """
     if text in ("true", "false"):
         return True
     numbers, own = _plain_numbers(text), telling_terms(text)

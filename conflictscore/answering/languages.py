@@ -1,7 +1,7 @@
-"""Words that decide what a short statement says, by language: denial, yes and no, and direction.
+"""Words by language that decide what a short statement says: denials, yes and no, and direction.
 
-A language is recognised by its script or its most frequent words. Text in none of these languages
-is compared by its words alone, and nothing is written into it.
+A language is recognised by its script or its most frequent words. Text in any other language is
+compared by its words alone, and nothing is written into it.
 """
 
 import re
@@ -9,20 +9,19 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-_LOOKED_AT = 2000  # characters of a text that decide its language
+_LOOKED_AT = 2000  # characters of a text that are read to recognise its language
 
 
 class Language(NamedTuple):
-    """A language that statements are compared in, and hedges written in.
+    """A language in which statements are compared and hedges are written.
 
     Attributes:
-        common: Frequent words by which a text in it is recognised.
+        common: Frequent words by which a text is recognised.
         denials: Words that deny.
         yes: Words of a bare yes, the usual one first.
         no: Words of a bare no, the usual one first.
-        disagree: Beginning of a sentence that states a dispute; None if the project has no words
-            for it.
-        disagree_on_year: The same, if only years differ.
+        disagree: Beginning of a sentence that states a dispute; None if we have no words for it.
+        disagree_on_year: The same, for a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things of one name.
         either: The word between two sides.
         others_say: Beginning of a sentence added to a passage that makes further claims.
@@ -42,7 +41,7 @@ class Language(NamedTuple):
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list in one text."""
+    """The words of a text as a set, for word lists."""
     return frozenset(text.split())
 
 
@@ -197,7 +196,10 @@ LANGUAGES: dict[str, Language] = {
         "。",
     ),
 }
-"""By ISO 639-1 code. Languages without spaces between words are recognised by their script."""
+"""The languages by ISO 639-1 code.
+
+Languages without spaces between words are recognised by their script.
+"""
 
 _UNSPACED = ("ja", "zh")
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
@@ -205,8 +207,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Denials in languages other than English, without words that mean something else in one of
-them."""
+"""Denials in languages other than English, except words with another meaning in some language."""
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
@@ -256,7 +257,10 @@ _REFUSALS = re.compile(
     r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat)",
     re.IGNORECASE,
 )
-"""A speaker who declines or does not know. A claim about somebody else has another subject."""
+"""A speaker who refuses or does not know.
+
+A claim about somebody else has another subject.
+"""
 _GREETINGS = re.compile(
     r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome"
     r"|sure|of course|certainly|great question|happy to help"
@@ -280,9 +284,9 @@ _QUESTION_ENDS = ("?", "\uff1f", "\u061f", "か。")
 
 
 def without_agreement(text: str) -> str:
-    """A text without words at its head that agree with the user, as in "You're right, it was so".
+    """A text without an opening that agrees with the user, as in "You're right, it was so".
 
-    They agree with what a correction takes back.
+    Such words agree with a statement that a correction withdraws.
     """
     match = _AGREEMENT.match(text)
     if match is None:
@@ -293,10 +297,10 @@ def without_agreement(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def language_of(*texts: str) -> str | None:
-    """The language of texts taken together, by code; None where it is not told for sure.
+    """The code of the language of several texts; None if it is uncertain.
 
-    A later text is looked at only where those before it do not tell: an answer "1871." has its
-    question's language.
+    A later text is used only if the earlier ones do not decide: the answer "1871." has the language
+    of its question.
     """
     for text in texts:
         if (code := _language_of(text[:_LOOKED_AT])) is not None:
@@ -318,7 +322,7 @@ def _language_of(text: str) -> str | None:
 
 
 def denies_in_any(text: str) -> bool:
-    """Whether a text has a word of denial in a language beside English."""
+    """Whether a text has a word of denial in a language other than English."""
     code = _language_of(text)
     if code in _DENIALS_OF_SCRIPT:
         return bool(_DENIALS_OF_SCRIPT[code].search(text))
@@ -329,9 +333,9 @@ def denies_in_any(text: str) -> bool:
 
 
 def asserts_nothing(text: str) -> bool:
-    """Whether a text declines, does not know, greets or asks back: it says nothing of the world.
+    """Whether a text says nothing about the world: it refuses, does not know, greets or asks.
 
-    In the languages of :data:`LANGUAGES`, and some phrases of others.
+    Covers the languages of :data:`LANGUAGES`, and some phrases of others.
     """
     plain = text[:_LOOKED_AT].strip()
     if not plain or plain.endswith(_QUESTION_ENDS):
@@ -340,9 +344,9 @@ def asserts_nothing(text: str) -> bool:
 
 
 def opposite_word(word: str, hints: Iterable[str]) -> str | None:
-    """The bare no of a language's yes, or its yes; None for any other word.
+    """The language's no for a bare yes, and its yes for a bare no; None for any other word.
 
-    ``hints`` are texts that tell the language where a word is of several: "ja" is of four.
+    ``hints`` are texts that decide the language if a word belongs to several: "ja" belongs to four.
     """
     plain, language = word.casefold(), _language_with(word, hints)
     if language is None:
@@ -354,13 +358,13 @@ def opposite_word(word: str, hints: Iterable[str]) -> str | None:
 
 
 def yes_or_no(word: str, *hints: str) -> bool | None:
-    """Whether a word is a bare yes of its language; None where it is neither a yes nor a no."""
+    """Whether a word is a yes in its language; None if it is neither a yes nor a no."""
     language = _language_with(word, hints)
     return None if language is None else word.casefold() in language.yes
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """The language of a bare yes or no: the hinted one, or the only one that has this word."""
+    """The language of a bare yes or no: the hinted one, or the only language with this word."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

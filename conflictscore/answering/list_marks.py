@@ -1,4 +1,4 @@
-"""The lines of a list: which bullet or number stands before each, and which head a list below."""
+"""Reads the lines of a list: the bullet or number of each, and which ones are titles."""
 
 import re
 from collections.abc import Sequence
@@ -19,24 +19,26 @@ _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
-_BULLETS = 4  # the most in a row: models number bullets, and put bullets before numbers
+_BULLETS = 4  # most bullets in a row: models number bullets, and put bullets before numbers
 _HEADING_CHARS = 120
-_TITLE_WORDS = 4  # the most of a title that no style shows; "The gate is green" has as many
-_DEPTHS = 12  # the most lists within lists that are counted
-_ALIGNMENT = 1  # spaces: " 9." and "10." stand at one depth
+_TITLE_WORDS = 4  # most words of an unstyled title; "The gate is green" has as many
+_DEPTHS = 12  # most nested lists that are counted
+_ALIGNMENT = 1  # spaces: " 9." and "10." are at the same depth
 
 
 class ReplyLine(NamedTuple):
     """A line of a reply that has letters or digits."""
 
     text: str
-    """Without its bullet or number."""
+    """The line without its bullet or number."""
     indent: int
     mark: str
-    """The mark before it: "1" for a number, "1.1", "a", "#" for a title, else the bullet; or
-    nothing."""
+    """The kind of mark: "1" for a number, "1.1", "a", "#" for a title, otherwise the bullet.
+
+    Empty without a mark.
+    """
     apart: bool
-    """Whether a blank line stands before it."""
+    """Whether a blank line comes before it."""
 
     @property
     def marked(self) -> bool:
@@ -50,17 +52,17 @@ class ReplyLine(NamedTuple):
 
     @property
     def is_heading(self) -> bool:
-        """Whether it introduces what follows, and states nothing, whatever that is."""
+        """Whether the line only introduces what follows, and so states nothing itself."""
         bare = self.text.rstrip("*_ ")
         bold = self.is_bold and not self.marked
         is_title = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
         return bare.endswith((":", "\uff1a")) or (is_title and len(bare) <= _HEADING_CHARS)
 
     def heads(self, after: "ReplyLine") -> bool:
-        """Whether it is the title of the list that begins with the line after it.
+        """Whether the line is the title of a list that begins with the next line.
 
-        That list stands deeper, or has marks of another kind. A sentence with its full stop is no
-        title, unless it is short and bold over lines that are not.
+        That list must be indented further or have marks of another kind. A sentence with a full
+        stop is not a title, unless it is short and bold and the next line is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:
@@ -70,25 +72,25 @@ class ReplyLine(NamedTuple):
             return short or (deeper and not FULL_STOP.search(self.text))
         if FULL_STOP.search(self.text):
             return False
-        # At one depth a list may have lost its order of marks: then only a title is one.
+        # at the same depth the marks may just be out of order, so only a clear title counts
         return deeper or self.mark == "#" or (short and self.mark in ("1", "a"))
 
 
 def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The marked lines of a list without the titles of its parts."""
+    """The marked lines of a list, without the titles of its parts."""
     titles = {
         number for number, (line, after) in enumerate(pairwise(marked_lines)) if line.heads(after)
     }
     kinds = {(marked_lines[n].mark, marked_lines[n].is_bold) for n in titles}
     last = marked_lines[-1]
-    # A last title has nothing below it; only a style that titles have tells it from a claim.
+    # a title at the end has nothing below it; only the style of the other titles reveals it
     if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
         titles.add(len(marked_lines) - 1)
     return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]
 
 
 def lines_of(reply: str) -> list[ReplyLine]:
-    """The lines of a reply that have letters or digits, without quotation marks around them."""
+    """The lines of a reply that have letters or digits, without enclosing quotation marks."""
     raws: list[tuple[int, str, str, bool]] = []
     apart = False
     for raw in reply.splitlines():
@@ -117,7 +119,7 @@ def _without_bullets(text: str) -> str:
 
 
 class _Run(NamedTuple):
-    """Numbers that count 1, 2, 3 down the lines of one depth."""
+    """A sequence of numbers 1, 2, 3 … in the lines at one depth."""
 
     indent: int
     places: list[int]
@@ -125,10 +127,10 @@ class _Run(NamedTuple):
 
 
 def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str], str]]:
-    """The lines that a number or a letter counts, with its expression and kind, by their place.
+    """The lines that a number or letter counts, by index, with the mark's expression and kind.
 
     Args:
-        rows: Each line's indentation and text.
+        rows: Indentation and text of each line.
     """
     marks_by_place: dict[int, tuple[re.Pattern[str], str]] = {}
     for kind, pattern in (("1", _NUMBER), ("1.1", _SUBNUMBER), ("a", _LETTER)):
@@ -156,12 +158,13 @@ def _number(match: re.Match[str] | None) -> int:
 
 
 def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[int]:
-    """The places of lines whose numbers count 1, 2, 3 down the lines.
+    """The indices of lines whose numbers count 1, 2, 3 … down the list.
 
-    Where ``alone``, a 1 counts that no 2 follows: a section may have one claim, or there is one.
+    With ``alone``, a 1 counts even if no 2 follows, since a section or the reply may have just one
+    claim.
 
-    Any other number is the claim's own: "12. Mai 1932", "1. FC Vik". Lists within lists count by
-    themselves, each at its depth.
+    Other numbers belong to their claim: "12. Mai 1932", "1. FC Vik". Nested lists count separately,
+    each at its depth.
     """
     closed_runs: list[_Run] = []
     open_runs: list[_Run] = []
@@ -190,5 +193,8 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
 
 
 def _goes_on(run: _Run, number: int) -> bool:
-    """Whether a number is a run's next; models lose count, so a run of two may skip some."""
+    """Whether a number continues a sequence.
+
+    Models lose count, so a sequence of two may skip some.
+    """
     return number == run.last + 1 or (len(run.places) > 1 and number > run.last)

@@ -1,4 +1,4 @@
-"""The thing that a question asks of its subject, and whether a claim or document has its words.
+"""Finds what a question asks about its subject, and whether a claim or document has these words.
 
 Words are compared by their base forms. Every function takes time in proportion to the length of
 its texts.
@@ -12,9 +12,9 @@ from conflictscore.answering.languages import language_of, word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.answering.word_lists import STEM
 
-_LEAST_STEM = 3  # letters of a stem that keeps its ending
+_LEAST_STEM = 3  # stems up to this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_MOST_MATCHED = 80  # words of two statements that are compared one by one, in quadratic time
+_MOST_MATCHED = 80  # words of two statements that are compared in quadratic time
 _WORD = re.compile(r"\w+")
 _CURRENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
@@ -83,27 +83,27 @@ _IRREGULAR = {
 
 
 def answers_question(claim: str, question: str) -> bool:
-    """Whether a claim has all that a question asks about, and so may be its answer.
+    """Whether a claim has everything that a question asks about, and so may be its answer.
 
     "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
-    answer is wanted, such as "in which year", are not looked for.
+    answer is wanted, such as "in which year", are ignored.
     """
     if language_of(question) not in (None, "en"):
-        return True  # which of its words ask is known for English alone
+        return True  # question words are known only for English
     terms = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
     return terms <= base_forms(telling_terms(claim))
 
 
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Stems of English words without their endings: "opens" and "opened" are "open", "lit" "light".
+    """Stems of English words without endings: "opens" and "opened" become "open", "lit" "light".
 
-    Irregular verbs are given by their first form. It is made for comparing, not for showing.
+    Irregular verbs become their infinitive. The results are for comparison, not for display.
     """
     return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
 
 
 def _without_ending(term: str) -> str:
-    """A stem without a plural or a verb's "s", "ed" or "e", where three letters are left."""
+    """A stem without a final "s", "ed" or "e", if three letters are left."""
     for ending in ("s", "d", "e"):
         if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
             if ending == "d" and not term.endswith("ed"):
@@ -113,11 +113,11 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Base forms of what a question asks of its subject, where a claim has the words too.
+    """Base forms of the words for what a question asks about its subject, if a claim has them too.
 
-    Of "When was the Ostrow paper mill opened?" it is "opened" alone: names, the words that stand
-    with a name in the claim as in the question, and words that only say what kind of answer is
-    wanted are left out. Where nothing is left, the words that stand with a name count.
+    For "When was the Ostrow paper mill opened?" this is only "opened". Left out are names, words
+    that accompany a name in both claim and question, and words that only say what kind of answer is
+    wanted. If nothing is left, the words that accompany a name count.
     """
     words, claim_words = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
     is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
@@ -132,7 +132,7 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
 
 
 def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[int, int, int]]:
-    """Runs of words that two statements share: where each stands in both, and its length."""
+    """Runs of words that two statements share: the position in each, and the length."""
     first_words, second_words = (
         [word.casefold() for word in words[:_MOST_MATCHED]] for words in (first, second)
     )
@@ -140,5 +140,5 @@ def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tup
 
 
 def asks_for_current(question: str) -> bool:
-    """Whether a question asks for what is current, so that newer documents know better."""
+    """Whether a question asks for the current state, so that newer documents know better."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))

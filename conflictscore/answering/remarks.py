@@ -1,9 +1,9 @@
-"""Recognises an answer's remarks on its own sources, which no document could support or deny.
+"""Recognises remarks of an answer on its own sources, which no document can support or deny.
 
-"No other passage contradicts this", "none of the documents mention a price": such a clause says
-what the documents are like, which the labels of the claims say better. Advice to ask somebody
-("check with your embassy") states no fact either. Clauses with a number or a name are no remarks,
-whatever else stands in them. Time is linear in the length of the text.
+Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
+describe the documents, which the labels of the claims do better. Advice to ask somebody ("check
+with your embassy") states no fact either. A clause with a number or a name is never a remark. Time
+is linear in the length of the text.
 """
 
 import re
@@ -24,7 +24,10 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
 _CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
-"""Words of a clause on what the documents are silent about; a longer one says more than that."""
+"""Most words of a clause about what the documents do not say.
+
+A longer clause says more than that.
+"""
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
     r"|address|indicate|tell|contain|provide|cover)",
@@ -47,7 +50,7 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 
     Args:
         text: A passage of an answer.
-        question_stems: Stems of the telling words of the question, which a remark may repeat.
+        question_stems: Stems of the question's telling words, which a remark may repeat.
     """
     return "".join(_bared(sentence, question_stems) for sentence in _SENTENCE.findall(text))
 
@@ -55,7 +58,7 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 def _bared(sentence: str, question_stems: frozenset[str]) -> str:
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    if any(remarks):  # beside one, a clause on their agreement needs no noun
+    if any(remarks):  # next to such a clause, one about agreement needs no noun
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
             for is_remark, clause in zip(remarks, clauses, strict=True)
@@ -65,7 +68,10 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
 
 
 def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = False) -> bool:
-    """Whether a clause is a remark; with ``beside``, in a sentence that has another one."""
+    """Whether a clause is a remark.
+
+    With ``beside``, its sentence already has another remark.
+    """
     words = _WORD.findall(clause)
     if not _is_plain(words):
         return False
@@ -73,14 +79,14 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     names_source = bool(stems & SOURCE_NOUNS)
     if stems and stems <= REMARKS and (beside or names_source):
         return True
-    # the question's words alone could deny what is asked: "the texts state that it is not safe"
+    # with only the question's words it could be a denial: "the texts state that it is not safe"
     if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | question_stems:
         return True
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))
 
 
 def _is_plain(words: list[str]) -> bool:
-    """Whether there is neither a number nor a name among the words of a clause."""
+    """Whether a clause has neither a number nor a name."""
     return not _has_name(words) and not any(any(map(str.isdigit, word)) for word in words)
 
 
@@ -90,7 +96,7 @@ def _is_advice(clause: str) -> bool:
 
 
 def _is_owned_up(clause: str) -> bool:
-    """Whether a clause says no more than that something could not be found out."""
+    """Whether a clause only says that something could not be found out."""
     words = _WORD.findall(clause)
     is_short = len(words) <= _MOST_WORDS
     return is_short and _is_plain(words) and bool(_COULD_NOT_FIND.match(clause))
@@ -101,7 +107,7 @@ def _has_name(words: list[str]) -> bool:
 
 
 def _content_stems(words: list[str]) -> Iterator[str]:
-    """The stems of words that tell something, courtesies left out."""
+    """The stems of a clause's telling words, without courtesies."""
     for word in words:
         folded = fold(word)
         if folded not in FUNCTION_WORDS and folded not in NEGATIONS:

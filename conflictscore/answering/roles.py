@@ -1,8 +1,8 @@
-"""Roles in a short statement: the same words in another order may mean something else.
+"""Compares the roles of words in short statements: in another order, words may mean something else.
 
-"Vik beat Dal" is not "Dal beat Vik", "open until 9" not "open from 9", and Ida Reeve is not Ida
-Reeve's sister. Only what differs for sure counts: in doubt two statements are compared by their
-words alone.
+"Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida Reeve is not Ida
+Reeve's sister. Only certain differences count: in doubt, statements are compared by their words
+alone.
 """
 
 import re
@@ -31,7 +31,10 @@ _DIRECTIONS = {
     )
     for word in words.split(" ")
 }
-"""Words whose exchange turns a statement around; "from" and "since" are one side."""
+"""Words that reverse a statement when they are exchanged.
+
+"From" and "since" are on the same side.
+"""
 _PREPOSITIONS = word_set(
     "in on at for against as between near during through im am an auf bei für gegen en dans sur"
     " pour sous zu nach"
@@ -40,11 +43,11 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 
 
 def differs_in_order(statement: str, rival: str) -> bool:
-    """Whether the words that two statements share stand in places that say another thing.
+    """Whether two statements mean different things because of the positions of their common words.
 
-    They do where a word of direction before the same word is turned around, where a name that
-    stands alone in one belongs to somebody in the other, or where two names change places and the
-    verb does not change its voice.
+    This is so if a word of direction before the same word is reversed, if a name by itself in one
+    statement is an owner in the other, or if two names are exchanged without a change between
+    active and passive.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
@@ -56,21 +59,21 @@ def differs_in_order(statement: str, rival: str) -> bool:
         return True
     order = [name for name in first.subjects if name in second.subjects]
     other_order = [name for name in second.subjects if name in first.subjects]
-    # "Vik was beaten by Dal" is "Dal beat Vik": a passive takes the agent behind its verb
+    # "Vik was beaten by Dal" is "Dal beat Vik": in the passive, the agent follows the verb
     changes_voice = first.is_passive != second.is_passive
     return len(order) > 1 and (order == other_order) is changes_voice
 
 
 class _Roles(NamedTuple):
-    """The places of the names and of the words of direction in a statement.
+    """The roles of names in a statement, and its words of direction.
 
     Attributes:
-        subjects: Names that no preposition governs, each by its last word, in their order; also the
-            agent of a passive.
+        subjects: Names without a preposition, each by its last word, in order; also the agent of a
+            passive.
         names: All words of names.
         owners: Names that something belongs to: "Reeve's sister", "the sister of Reeve".
-        directions: For a word or number behind a word of direction, which direction.
-        is_passive: Whether an agent stands behind "by".
+        directions: For each word or number after a word of direction, the direction.
+        is_passive: Whether "by" introduces an agent.
     """
 
     subjects: tuple[str, ...]
@@ -81,7 +84,7 @@ class _Roles(NamedTuple):
 
     @classmethod
     def of(cls, statement: str) -> Self:
-        """Read them off a statement, word by word."""
+        """Read the roles in a statement, word by word."""
         subjects, names, owners = list[str](), set[str](), set[str]()
         directions: dict[str, frozenset[str]] = {}
         governing, is_passive, name_end = "", False, -2
@@ -112,6 +115,6 @@ class _Roles(NamedTuple):
 
 
 def _is_preposition(match: re.Match[str]) -> bool:
-    """Whether a word is a preposition; with a capital within a statement it is part of a name."""
+    """Whether a word is a preposition; capitalised within a statement, it is part of a name."""
     in_lower_case = not match["word"][0].isupper()
     return match["word"].casefold() in _PREPOSITIONS and (in_lower_case or match.start() == 0)

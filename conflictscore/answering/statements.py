@@ -27,8 +27,10 @@ _FUNCTION_WORDS = word_set(
     their them then there these they this those to too under until up was we were what when where
     which while who whom whose why will with would you your said says according also"""
 )
-"""English only. In other languages every word is telling, so two answers count as the same less
-often."""
+"""Function words of English only.
+
+In other languages every word is telling, so fewer answers count as the same.
+"""
 _LEADING = word_set("a an at by for from in on the to with")
 _WITHIN_A_NAME = word_set("and de la of the van von")
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
@@ -39,12 +41,12 @@ _DENIAL = re.compile(
 _OF_A_QUESTION = re.compile(
     r"^\W{0,4}\w{2,9}n['\u2019]t\b|\btrue or (?:is it )?false\b", re.IGNORECASE
 )
-"""Denials of a question's form alone: "Isn't a bat a mammal?" asks whether it is one."""
+"""Denials that are only part of a question's form: "Isn't a bat a mammal?" asks whether it is."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
-"""Numbers up to this are often written as words, so a document need not have their digits."""
-_MOST_COMPARED = 2000  # characters of a statement that are compared; a short sentence has far fewer
+"""Largest number that is often written as a word, so a document need not have its digits."""
+_MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )
@@ -60,7 +62,7 @@ _NOTHING = re.compile(
     r"|\bI (?:cannot|can't|can\u2019t|do not|don't|don\u2019t|am unable|am sorry|apologi[sz]e)\b",
     re.IGNORECASE,
 )
-"""That the document is silent, not that something is not so: a drink may contain no alcohol."""
+"""Says that the document is silent, not that something is false: a drink may contain no alcohol."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
 _BARE = re.compile(
@@ -103,10 +105,10 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 
 
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
-    """Where the one name or number stands that a statement gives as the answer to a question.
+    """The span of the one name or number with which a statement answers a question.
 
-    None where it gives none, or several: "by Ida Reeve in 1871". With ``alone``, the statement has
-    to be this alone: "By Ada Lowe."
+    None if it gives none or several: "by Ida Reeve in 1871". With ``alone``, the statement must
+    consist only of that answer: "By Ada Lowe."
     """
     question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
@@ -121,14 +123,15 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 
 
 def same_answer(first: str, second: str, question: str) -> bool:
-    """Whether two statements answer a question alike.
+    """Whether two statements give a question the same answer.
 
-    They do where the telling words of one outside the question are all words of the other, and its
-    values agree with values of the other: "in 1874" and "on 14 October 1874", "1.2 km" and "1,200
-    m". They do not where one denies and the other does not, where two names change places, where a
-    word of direction differs ("until 9", "from 9"), or where a name belongs to another one
-    ("Ida Reeve", "Ida Reeve's sister"). A statement that says nothing beyond the question is like
-    none other than one of that kind.
+    They do if one statement's telling words beyond the question are all in the other, and its
+    values agree with the other's: "in 1874" and "on 14 October 1874", "1.2 km" and "1,200 m".
+
+    They do not if only one of them denies, if two names are exchanged, if a word of direction
+    differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's
+    sister"). A statement that says nothing beyond the question is the same only as another such
+    statement.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
@@ -139,7 +142,7 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
 
 class _Facts(NamedTuple):
-    """The words and values of a statement outside its question, and all that it has."""
+    """The words and values of a statement: those beyond its question, and all."""
 
     words: frozenset[str]
     values: tuple[StatedValue, ...]
@@ -158,7 +161,7 @@ class _Facts(NamedTuple):
         return not self.words and not self.values
 
     def is_within(self, whole: "_Facts") -> bool:
-        """Whether another statement says all that this one says, and perhaps more."""
+        """Whether another statement says everything that this one says."""
         agreeing = (any(v.agrees(w) for w in whole.all_values) for v in self.values)
         return self.words <= whole.all_words and all(agreeing)
 
@@ -181,10 +184,10 @@ def denies(statement: str) -> bool:
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Whether a reply to a yes/no question answers yes; by its first word, or as it denies.
+    """Whether a reply to a yes/no question means yes, by its first word or its denials.
 
-    A question that denies something ("Is it true that bats are not blind?") is affirmed by a reply
-    that does so in the same words.
+    A question with a denial ("Is it true that bats are not blind?") is affirmed by a reply with the
+    same denial.
     """
     words = reply[:_MOST_COMPARED].casefold().replace(",", " ").split()
     first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
@@ -196,27 +199,27 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _denials(text: str) -> list[str]:
-    """The words of a text that deny, each as often as it occurs: two of them affirm."""
+    """The words of a text that deny, with repetitions, since two denials affirm."""
     plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
     return sorted(word.casefold() for word in _DENIAL.findall(plain))
 
 
 def answers_nothing(reply: str, question: str) -> str | None:
-    """Why a reply answers nothing; None where it gives an answer.
+    """Why a reply gives no answer; None if it gives one.
 
-    A reply does where it says that the document tells nothing, or repeats the question alone.
+    It gives none if it says that the document is silent, or only repeats the question.
     """
     if _NOTHING.search(reply[:_MOST_COMPARED]):
-        return "the document says nothing of it"
+        return "the document says nothing about it"
     if not _outside(reply, question) and not _BARE.fullmatch(reply):
         return "it repeats the question"
     return None
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """Numbers of a statement that no source has; of small ones, which words write too, none.
+    """Numbers of a statement that no source has, except small ones, which may be written as words.
 
-    A number that the source writes as another country does, or in another unit, is not invented.
+    A number that a source has in another country's notation or in another unit is not invented.
     """
     texts = tuple(source)
     source_numbers = frozenset[str]().union(*map(numbers_in, texts))
@@ -235,15 +238,15 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
 
 
 def is_about(claim: str, question: str) -> bool:
-    """Whether a claim answers a question: it has most of the question's telling words."""
+    """Whether a claim is about a question: it has most of the question's telling words."""
     terms = telling_terms(question)
     return not terms or 2 * len(terms & telling_terms(claim)) > len(terms)
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Whether a claim gives a statement's answer, and not just something said along with it.
+    """Whether a claim gives the same answer as a statement, not just a remark made along with it.
 
-    It does where it answers the question alike and has most of the question's telling words.
+    It must give the question the same answer, and have most of the question's telling words.
     """
     return claim == statement or (
         same_answer(claim, statement, question) and is_about(claim, question)
@@ -251,12 +254,14 @@ def restates(claim: str, statement: str, question: str) -> bool:
 
 
 def opposite(answer: str, question: str = "") -> str | None:
-    """The opposite of an answer that is a yes or no, true or false, in the answer's form.
+    """The opposite of a yes-or-no or true-or-false answer, in the answer's form.
 
-    Of one that goes on in the question's words ("Yes, the lamp burns.", "The statement that the
-    lamp burns is true.") it is the word alone. None for every other answer: of "Yes, since 1871."
-    it takes a reader to tell the opposite. A bare yes or no of another language becomes that
-    language's opposite; the question tells which of several languages it is.
+    For an answer that continues in the question's words ("Yes, the lamp burns.", "The statement
+    that the lamp burns is true.") it is just the opposite word. A bare yes or no of another
+    language becomes that language's opposite; if the word belongs to several languages, the
+    question decides.
+
+    None for any other answer, such as "Yes, since 1871."
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
@@ -274,12 +279,12 @@ def opposite(answer: str, question: str = "") -> str | None:
 
 
 def _is_foreign(question: str) -> bool:
-    """Whether a question is for sure in a language other than English."""
+    """Whether a question is certainly in a language other than English."""
     return language_of(question) not in (None, "en")
 
 
 def _opposite_of_led(answer: str, question: str) -> str | None:
-    """The opposite of an answer that goes on after its yes or no in the question's words."""
+    """The opposite of an answer that continues after its yes or no in the question's words."""
     frame = _FRAMED.fullmatch(answer)
     led = frame or _LED.match(answer)
     if led is None:
@@ -292,7 +297,7 @@ def _opposite_of_led(answer: str, question: str) -> str | None:
 
 
 def _turned(word: str) -> str:
-    """The opposite of an English yes or no, with its capitals."""
+    """The opposite of an English yes or no, capitalised in the same way."""
     plain = _OPPOSITES[word.casefold()]
     if word.isupper():
         return plain.upper()

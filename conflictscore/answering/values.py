@@ -1,8 +1,8 @@
-"""The values of the numbers in a statement: sign, magnitude, unit, currency, day and month.
+"""Reads the values in a statement: numbers with sign, magnitude, unit and currency, and dates.
 
-"1.2 km" and "1,200 m" are one value, "900 thousand" and "1.2 million" are two. A number that two
-countries read differently ("12.400") has both readings, and is another value only where none of its
-readings agrees: in doubt two statements say the same.
+"1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
+countries read differently ("12.400") has both readings, and differs from another only if no
+readings agree: in doubt, two statements say the same.
 """
 
 import re
@@ -11,10 +11,10 @@ from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
-_MOST_COMPARED = 2000  # characters of a statement that are read; a short sentence has far fewer
+_MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9
 _ROUNDED = 0.02
-"""By how much, relatively, a value may differ from one in another unit: "31 m", "102 feet"."""
+"""Relative difference allowed between values in different units: "31 m", "102 feet"."""
 
 _MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
@@ -89,7 +89,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
 }
 _UNITS = {
     **_UNITS,
-    # plural forms that only add a letter
+    # plurals that only add a letter
     **{f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 4 and name[-1] in "eorm"},
 }
 
@@ -162,15 +162,15 @@ _WORDED = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
 
 
 class StatedValue(NamedTuple):
-    """A number, amount or date in a statement, and where it stands.
+    """A number, amount or date in a statement, and its position.
 
     Attributes:
-        span: Offsets of its first character, and after its last; with sign, magnitude and unit.
-        readings: What the number may be, in the unit's base; empty for a date.
-        dimension: Of its unit, or its currency; None where no unit is known.
-        unit: The unit as it is written; empty where none is known.
+        span: Start and end offset, including sign, magnitude and unit.
+        readings: The possible numbers, in the base unit of the dimension; empty for a date.
+        dimension: The dimension of its unit, or its currency; None without a known unit.
+        unit: The unit as written; empty without a known unit.
         bare: The readings without the unit, for a table that names its unit elsewhere.
-        date: Year, month and day, None for each that is not told; None for a number.
+        date: Year, month and day, each None if not stated; None for a number.
     """
 
     span: tuple[int, int]
@@ -182,14 +182,14 @@ class StatedValue(NamedTuple):
 
     @property
     def is_year(self) -> bool:
-        """Whether it is a year, or a plain number that can be one."""
+        """Whether the value is a year, or a plain number that can be a year."""
         if self.date is not None:
             return self.date[1:] == (None, None)
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def agrees(self, another: "StatedValue") -> bool:
-        """Whether two values can be the same: in other units, rounded, or one day told in part."""
+        """Whether two values may be the same, allowing for units, rounding and incomplete dates."""
         if self.date is not None or another.date is not None:
             return _dates_agree(self, another)
         if self.dimension and another.dimension and self.dimension != another.dimension:
@@ -205,7 +205,7 @@ def _close(readings: frozenset[float], others: frozenset[float], within: float) 
 
 
 def _dates_agree(first: StatedValue, second: StatedValue) -> bool:
-    """Whether two dates name one day, month or year, by the parts that both have."""
+    """Whether two dates agree in all the parts that both have."""
     first_date, second_date = (each.date or _as_year(each) for each in (first, second))
     if first_date is None or second_date is None:
         return False
@@ -220,17 +220,17 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
 
 @lru_cache(maxsize=512)
 def values_in(text: str) -> tuple[StatedValue, ...]:
-    """The values of a statement, in their order; a statement that is too long is cut at its end."""
+    """The values of a statement, in order; a statement that is too long is cut."""
     return all_values_in(text[:_MOST_COMPARED])
 
 
 def all_values_in(text: str) -> tuple[StatedValue, ...]:
-    """The values of a text of any length, in its order."""
+    """The values of a text of any length, in order."""
     dates = [*_dates(text)]
     numbers = [*_numbers(text), *_worded(text)]
     stated_values, end = list[StatedValue](), 0
     for each in sorted([*dates, *numbers], key=lambda each: (each.span[0], -each.span[1])):
-        if each.span[0] >= end:  # the day of a date is no number of its own
+        if each.span[0] >= end:  # the day of a date is not a separate number
             stated_values.append(each)
             end = each.span[1]
     return tuple(stated_values)
@@ -246,17 +246,20 @@ def _dates(text: str) -> Iterator[StatedValue]:
 
 
 class _Amount(NamedTuple):
-    """The words behind a number's digits: its magnitude and its unit, and where they end."""
+    """Magnitude and unit after a number's digits, and the offset of their end."""
 
     end: int
     magnitude: float = 1.0
     dimension: str | None = None
     unit: str = ""
-    factor: float = 1.0  # of the unit, to the base of its dimension
+    factor: float = 1.0  # from the unit to the base unit of its dimension
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    """The numbers in digits, with sign, currency, magnitude and unit; degrees as Celsius."""
+    """The numbers written in digits, with sign, currency, magnitude and unit.
+
+    Degrees in Celsius.
+    """
     for match in _NUMBER.finditer(text):
         amount = _amount_behind(match)
         readings = _readings(match["digits"])
@@ -275,7 +278,7 @@ def _numbers(text: str) -> Iterator[StatedValue]:
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:
-    """Magnitude and unit of a number: the word after it is one of the two, or neither."""
+    """Magnitude and unit of a number; the word after it may be either, or neither."""
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
     magnitude, end, unit_group = 1.0, match.end("digits"), "unit"
@@ -298,12 +301,12 @@ def _worded(text: str) -> Iterator[StatedValue]:
 
 
 def _readings(digits: str) -> frozenset[float]:
-    """Readings of a number's digits: one separator with three digits after it has two."""
+    """The readings of a number's digits; one separator before three digits gives two readings."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:
         return frozenset([float(plain)])
-    if len(set(marks)) == 2:  # the last one is the decimal mark: "1,234.5"
+    if len(set(marks)) == 2:  # the last mark is the decimal one: "1,234.5"
         decimal = marks[-1]
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])

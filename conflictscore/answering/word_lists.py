@@ -1,4 +1,4 @@
-"""Words that deny, and words that state nothing, in many languages; see ``word_lists.toml``."""
+"""Words that deny and words that state nothing, in many languages; see ``word_lists.toml``."""
 
 import re
 import tomllib
@@ -7,8 +7,8 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Letters by which two forms of a word are taken to be one: "opened", "opening"."""
-_LEAST_STEM = 3  # letters that are left of a word without its ending
+"""Letters by which forms of a word count as the same: "opened", "opening"."""
+_LEAST_STEM = 3  # least letters left of a word without its ending
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
@@ -18,7 +18,7 @@ _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
 """English "isn't", "can't"; French "n'est"."""
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(
-    # Chinese, without "but", "not only", "different", "unless", "very", "Africa", "future"
+    # Chinese, except in "but", "not only", "different", "unless", "very", "Africa", "future"
     "\u4e0d(?![\u8fc7\u904e\u4ec5\u50c5\u4f46\u540c\u65ad\u65b7\u4e45\u5c11])|\u6ca1|\u6c92"
     "|\u65e0(?!\u8bba)|\u7121(?!\u8ad6)|\u672a(?![\u6765\u4f86])|\u975e(?![\u5e38\u6d32])|\u5426"
     # Japanese
@@ -30,17 +30,17 @@ _UNSPACED = re.compile(
 
 
 def stem(word: str) -> str:
-    """The letters by which two forms of a folded word are taken to be one: "opens", "opening".
+    """The letters by which forms of a folded word count as the same: "opens", "opening".
 
-    Inflected endings of English go, and so does what follows the first six letters. In other
-    languages a few words lose an ending that is none, in all places alike.
+    English inflections and everything after the first six letters are removed. In other languages
+    this cuts some letters that are not an ending, but consistently in every text.
     """
     bare = _ENDING.sub("", word)
     if len(bare) < _LEAST_STEM:
         bare = word
-    if len(bare) > _LEAST_STEM and bare[-1] == bare[-2]:  # "stopped" is of "stop"
+    if len(bare) > _LEAST_STEM and bare[-1] == bare[-2]:  # "stopped" comes from "stop"
         bare = bare[:-1]
-    if bare.endswith("y"):  # "carries" is of "carry"
+    if bare.endswith("y"):  # "carries" comes from "carry"
         bare = bare[:-1] + "i"
     return bare[:STEM]
 
@@ -51,15 +51,15 @@ def _stems(*names: str) -> frozenset[str]:
 
 FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
 COURTESIES = _stems("courtesies", "unspaced_courtesies")
-"""Stems of words that state nothing of their own."""
+"""Stems of words that state nothing by themselves."""
 REFUSALS = _stems("refusals")
-"""Stems of words of a refusal, whose "not" denies no fact."""
+"""Stems of words used in refusals, whose "not" denies no fact."""
 SOURCE_NOUNS = _stems("source_nouns")
-"""Stems of words by which an answer names its documents."""
+"""Stems of words with which an answer refers to its documents."""
 CONFLICT_WORDS = _stems("conflict_words")
 """Stems of words that say that documents do not agree."""
 REMARKS = _stems("source_nouns", "remarks", "conflict_words")
-"""Stems of words of a remark on how the documents agree."""
+"""Stems of words used in remarks on how far the documents agree."""
 
 
 NEGATIONS = _NEGATIONS
@@ -67,7 +67,7 @@ NEGATIONS = _NEGATIONS
 
 
 def negations_in(text: str) -> frozenset[str]:
-    """The words of a text that deny something; empty where it affirms."""
+    """The words of a text that deny something; empty if it denies nothing."""
     folded = fold(text)
     words = _NEGATIONS.intersection(_WORD.findall(folded))
     unspaced = () if text.isascii() else _UNSPACED.findall(text)

@@ -22,10 +22,10 @@ _NUMBER_TOKENS = 16
 async def write_anew(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Put one claim with conflicts back to the answerer, with its evidence.
+    """Show the answerer one claim in conflict with its evidence, and ask for a new answer.
 
-    The paper puts back "the main claim that had conflicts" and leaves open which; the run's context
-    says by which reading it is chosen.
+    The paper asks about "the main claim that had conflicts" and leaves open which claim that is.
+    The run's context says how it is chosen.
     """
     report = last.report
     if report is None or report.reconsider is None:
@@ -52,7 +52,10 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """The claim to put back by each choice that asks no model; ValueError if none is disputed."""
+    """The claim to reconsider, for each way of choosing that asks no model.
+
+    Raises ValueError if no claim is disputed.
+    """
     if report.reconsider is None:
         raise ValueError("no claim is disputed")
     return {
@@ -65,7 +68,10 @@ def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
 async def _chosen(
     report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> tuple[int, tuple[str, ...]]:
-    """The number of the claim to put back, and notes; a model that names none leaves the worst."""
+    """The number of the claim to reconsider, and notes.
+
+    If the model names no claim, the worst claim is taken.
+    """
     numbers, numbers_by_choice = report.disputed, claims_by_choice(report)
     if len(numbers) < 2 or context.reconsider != "asked":
         return numbers_by_choice.get(context.reconsider, numbers_by_choice["worst"]), ()

@@ -29,15 +29,15 @@ from conflictscore.records import (
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
 _CITED = re.compile(r"\[\d{1,3}\](?:\([^()\s]{1,500}\))?|\(Docs?\.? [\d, ]{1,40}\)")
-_CLAIMS_NOTHING = "it claims nothing in place of what it replaces"
+_CLAIMS_NOTHING = "it makes no claim in place of the replaced one"
 
 
 def judge_change(change: Change, before: ConflictReport, now: ConflictReport) -> Change:
-    """The change with the guard's verdict: whether it is accepted, and if not why.
+    """Return the change with the guard's verdict: whether it is accepted and, if not, the reason.
 
     A change proposed by second looks is judged by their decision, and a whole new answer by
-    comparing its evidence with the previous answer's. A change that comes with a note, or an answer
-    without scores, is refused for that reason.
+    comparing its evidence with the previous answer's. If the change has a note or the new answer
+    has no scores, the note or the error is the reason for the refusal.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
     case = _Case(
@@ -61,9 +61,9 @@ def refusal(
 ) -> str | None:
     """Why a change proposed by second looks is refused; None if it is accepted.
 
-    It stands where a second look decided it, it states what won and no longer what lost (or, in a
-    hedge, both sides, each supported by a document), and more documents support than contradict
-    every further claim that it makes.
+    A change is accepted if all of this holds: a second look decided it; it states the winner and no
+    longer the loser (or, as a hedge, both sides, each supported by a document); and each further
+    claim in it has more documents for it than against it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -78,26 +78,26 @@ class _Case:
     report: ConflictReport
 
     def balance(self, claim: ClaimEvidence) -> float:
-        """The :func:`balance` of a claim, as the run counts copies and weights."""
+        """The :func:`balance` of a claim, with the run's rules for copies and weights."""
         copies = {} if self.report.duplicates_vote else self.report.duplicates
         return balance(claim, copies, self.report.weights)
 
     def balances(self, claims: Sequence[ClaimEvidence]) -> tuple[float, ...]:
-        """Those of several claims, worst first."""
+        """The balances of several claims, worst first."""
         return tuple(sorted(map(self.balance, claims)))
 
     @property
     def trusted(self) -> list[ClaimEvidence]:
-        """The new claims without the labels of documents that have no weight."""
+        """The new claims, without labels from documents of weight 0."""
         return [claim.excluding_zero_weight(self.report.weights) for claim in self.new]
 
     @property
     def loses_coverage(self) -> bool:
-        """Whether fewer of the passage's pairs have a label than before."""
+        """Whether a smaller share of the passage's pairs has a label than before."""
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
-        """Whether the passage before did not make this claim."""
+        """Whether this claim is new: the old passage did not make it."""
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
@@ -117,7 +117,7 @@ def _refusal_of_whole(case: _Case) -> str | None:
     added_claims = filter(case.is_added, case.new)
     if any(case.balance(claim) < 0 for claim in added_claims):
         has_weights = case.report.weights
-        what = "more trust stands against than behind" if has_weights else _OUTNUMBERED
+        what = "more trust is against than behind" if has_weights else _OUTNUMBERED
         return f"{what} a claim that it makes instead"
     return None
 
@@ -151,14 +151,14 @@ def _refusal_of_looks(case: _Case) -> str | None:
 def _refusal_of_rider(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> str | None:
-    """Why a further claim of a change is refused: documents do not support it."""
+    """Why a further claim of a change is refused; None if it is accepted."""
     text = claim.claim.text
     if not case.is_added(claim) or any(_is_stated_by(text, look) for look in deciding_looks):
         return None
     if not claim.supports:
         return f"no document supports “{text}”, which it adds"
     if _is_backed_by_its_source(claim, case, deciding_looks):
-        return f"only the documents that say what won support “{text}”, which it adds"
+        return f"only the winner's own documents support “{text}”, which it adds"
     is_part = any(_is_part_of(claim, look) for look in deciding_looks)
     if case.balance(claim) < 0 and not is_part:
         return f"more speaks against “{text}”, which it adds, than for it"
@@ -168,9 +168,9 @@ def _refusal_of_rider(
 def _is_backed_by_its_source(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether a claim says more than what won, and none but the documents behind that support it.
+    """Whether a claim goes beyond the winner and only the winner's own documents support it.
 
-    A document that answers may bring a further statement along, which nobody asked it for.
+    A document may add a statement to its answer that nobody asked for.
     """
     look_texts = [side.claim.text for look in deciding_looks for side in look.sides]
     old_texts = [each.claim.text for each in case.old]
@@ -212,10 +212,10 @@ def _misstated(
 def _says_in_another_language(
     after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
 ) -> bool:
-    """Whether a passage says in its own language what a document says in another one.
+    """Whether a passage states in its own language what a document states in another.
 
-    It has the names and numbers in which rival and claim differ, and a document behind the rival
-    supports a claim that it makes.
+    The passage must contain the names and numbers that the rival has and the claim has not, and a
+    document that votes for the rival must support one of the passage's claims.
     """
     if language_of(after) == language_of(rival.statement):
         return False
@@ -226,12 +226,12 @@ def _says_in_another_language(
 
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
-    """Why a passage does not tell each side with a document behind it; None where it does."""
-    other_word = opposite(before, look.question)  # "Yes.": its other side is the other word
+    """Why a passage does not name each side with a document behind it; None if it does."""
+    other_word = opposite(before, look.question)  # for "Yes." the other side is "No."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
-            return f"no document supports “{side.claim.text}”, which it tells as one side"
+            return f"no document supports “{side.claim.text}”, which it names as one side"
         words = side.claim.text if place else _CITED.sub(" ", before)
         if place and other_word is not None and look.decision == "hedge":
             words = other_word
@@ -241,7 +241,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 
 
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
-    """Whether a passage has each value in which a side differs, in whatever way it writes it."""
+    """Whether a passage contains every value by which a side differs, in any notation."""
     own = look.sides[0].claim.text
     side_values = values_in(statement)
     stated_values = values_in(after)
@@ -252,14 +252,14 @@ def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:
-    """Whether a claim says what a look decided, or tells the dispute that it left."""
+    """Whether a claim states what a look decided, or describes the dispute that it left open."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
     return restates(text, look.counterpart.statement, look.question)
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
-    """Whether a claim is a part of what won that a document behind the winner supports too."""
+    """Whether a claim states part of the winner, with support from a document that voted for it."""
     winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

@@ -1,7 +1,7 @@
-"""Citations in a passage: which documents they name, and how they follow what they backed.
+"""Finds the citations in a passage, and changes them when the statement they back changes.
 
 A citation is our number ("[3]"), a word with it ("(Doc 3)", "(Docs 1, 2)") or a link to a document
-("[3](https://…)", "([Log](https://…))"). Others are another's, and stay.
+("[3](https://…)", "([Log](https://…))"). Other forms were not written by us and are left alone.
 """
 
 import re
@@ -16,7 +16,7 @@ _CITATION = re.compile(
     r"|\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"
     r"(?P<list>\d{1,3}(?:(?:,[ \t]|[ \t]and[ \t]|[ \t]und[ \t])\d{1,3})*)\)"
 )
-# "[1], [2]" is one run of citations
+# "[1], [2]" is one group of citations
 _BETWEEN = re.compile(r"[\s,;]{0,3}")
 _PLURALS = {"Doc": "Docs", "doc": "docs", "Document": "Documents", "document": "documents"}
 _SINGULARS = {plural: word for word, plural in _PLURALS.items()}
@@ -28,7 +28,7 @@ class _Citation(NamedTuple):
     start: int
     end: int
     form: str  # "number", "word" or "link"
-    documents: tuple[int, ...]  # none where it names no document of the run
+    documents: tuple[int, ...]  # empty if it names no document of the run
     word: str = ""
 
 
@@ -38,14 +38,14 @@ def cites(passage: str, documents: Sequence[Document]) -> bool:
 
 
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
-    """Whether a passage cites documents by our numbers, and all that it cites back a statement."""
+    """Whether a passage cites by our numbers, and every document it cites backs a statement."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
     cited_numbers = {number for each in numbers for number in each.documents}
     return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}
 
 
 def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
-    """A passage without the run of citations that ends it; its full stop stays."""
+    """A passage without the group of citations at its end; the full stop is kept."""
     runs = _runs(passage, documents)
     if not runs or passage[runs[-1][-1].end :].strip(" ).!?\u3002"):
         return passage
@@ -57,10 +57,10 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
 def cited_anew(
     passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
 ) -> str:
-    """The passage with its one group of citations changed to the rival's, in the same form.
+    """The passage with its one group of citations replaced by the rival's, in the same form.
 
-    A link becomes links to the rival's documents, and goes where they have no address. Several
-    runs, and citations that back the rival too, stay.
+    A link becomes links to the rival's documents, or is removed if they have no address. Nothing
+    changes if the passage has several groups, or if its citations back the rival as well.
     """
     runs = _runs(passage, documents)
     if len(runs) != 1:
@@ -77,7 +77,7 @@ def cited_anew(
 
 
 def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Document]) -> str:
-    """A citation of documents in the form of another one."""
+    """A citation of these documents, in the form of a given citation."""
     if form.form == "number":
         return "".join(f"[{number}]" for number in numbers)
     if form.form == "word":
@@ -92,7 +92,7 @@ def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Docume
 
 
 def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
-    """A run of citations with the brackets around it."""
+    """The span of a group of citations, with the brackets around it."""
     start, end = run[0].start, run[-1].end
     if passage[start - 1 : start] == "(" and passage[end : end + 1] == ")":
         return start - 1, end + 1
@@ -100,7 +100,7 @@ def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
 
 
 def _runs(passage: str, documents: Sequence[Document]) -> list[list[_Citation]]:
-    """The citations, those that stand side by side together."""
+    """The citations of a passage in groups: adjacent citations belong together."""
     runs = list[list[_Citation]]()
     for each in _citations(passage, documents):
         if runs and _BETWEEN.fullmatch(passage, runs[-1][-1].end, each.start):

@@ -33,18 +33,21 @@ from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
-"""Of an answer whose one claim is taken to answer the question: it and a sentence that leads to it.
-In a longer answer the claim may be about anything, since the model missed the rest."""
+"""Most passages of an answer whose only claim is assumed to answer the question.
+
+Two allow for the claim and a sentence that introduces it. In a longer answer the claim may be about
+anything, since the model overlooked the rest.
+"""
 _AROUND_CHARS = 1500
-"""How much of the answer before a passage the model sees when it writes the passage again."""
+"""Characters of the answer before a passage that the model sees when it rewrites the passage."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
-"""Room for a passage that is written again: it may become a sentence longer, but no essay."""
+"""Least and most reply tokens for a rewritten passage: room for one more sentence, not an essay."""
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 
 
 class _Dispute(NamedTuple):
-    """A passage with its disputed claims, those with most at stake first, and its other claims."""
+    """A passage with its disputed claims, the most important first, and its other claims."""
 
     passage: Passage
     claims: tuple[ClaimEvidence, ...]
@@ -56,8 +59,8 @@ async def write_in_place(
 ) -> Written:
     """Take a second look at each disputed passage, and replace the passage by the outcome.
 
-    The passages are looked at side by side, the one with most at stake first. A look that fails, or
-    a text that does not fit, leaves the passage as it is, with a note.
+    The passages are looked at concurrently, the one with most at stake first. If a look fails or
+    the new text does not fit, the passage is kept, with a note.
     """
     disputes = _disputes_in(last)
     changes_by_stake = await at_once(
@@ -70,11 +73,11 @@ async def write_in_place(
         if change.note
     )
     if all(change.note for change in changes):
-        # the caller tells why the first one stands
+        # the caller reports why the first passage was kept
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        # each fits alone, but not all of them together: which of them to give up, nothing tells
+        # each change fits alone but not all together, and nothing says which one to give up
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
@@ -83,7 +86,7 @@ async def write_in_place(
 
 
 def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Document]) -> Answer:
-    """An answer with the reasons of the changes that were applied to it."""
+    """The answer, with the reasons for the changes made to it as its justification."""
     reasons = dict.fromkeys(change.reason for change in changes if change.applied and change.reason)
     if not reasons:
         return answer
@@ -101,8 +104,8 @@ def excerpt(passage: str) -> str:
 def _disputes_in(last: Attempt) -> list[_Dispute]:
     """The passages with disputed claims, the one with most at stake first.
 
-    Where none of these claims has a place in the answer, it is looked at as a whole. Documents of
-    weight 0 are left out, since they may neither dispute a claim nor give what replaces it.
+    If no disputed claim has a place in the answer, the whole answer is one passage. Documents of
+    weight 0 are left out, since they may neither dispute a claim nor replace it.
     """
     if last.report is None or not last.report.disputed:
         raise ValueError("an answer is written again only where a claim is disputed")
@@ -118,12 +121,12 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
     if not disputes:
         whole = Passage(0, len(answer), "whole", (0, len(answer)))
         return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
-    # claims are in the order of report.disputed: those with most at stake come first
+    # claims are in the order of report.disputed, which puts the most important first
     return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
 
 
 def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
-    """Whether a passage makes a claim: the claim's place begins in it, wherever it ends."""
+    """Whether a claim belongs to a passage: the claim's span begins in it, wherever it ends."""
     span = evidence.claim.passage
     return span is not None and passage.start <= span[0] < passage.end
 
@@ -131,10 +134,10 @@ def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
 async def _look(
     dispute: _Dispute, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Change:
-    """The change that a second look at a disputed passage comes to; a failed one changes nothing.
+    """Take a second look at a disputed passage; a failed look changes nothing.
 
-    A value of a JSON answer is looked at as the words that it stands for. It has no room to tell
-    both sides of a dispute, so what nothing settles leaves it as it is.
+    A value of a JSON answer is compared as plain words. It has no room for both sides of a dispute,
+    so an unsettled dispute leaves it unchanged.
     """
     answer, passage = last.answer.text, dispute.passage
     before = answer[passage.start : passage.end]
@@ -142,7 +145,8 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # documents answer with a statement, which is no truth value, and too little for a text
+        # documents answer with a statement: it cannot replace a truth value, and is too short for a
+        # text
         if before in _TRUTH_VALUES or is_prose(before):
             why = "A truth value, or a value of several sentences, is not replaced."
             return no_change.model_copy(update={"reason": why})
@@ -166,24 +170,24 @@ def _put_in(
     answer: str,
     context: RunContext,
 ) -> Change:
-    """A change with the text that was proposed for its passage, if it fits there.
+    """Put the proposed text into a change, if it fits in the passage's place.
 
     Args:
-        change: A change of nothing, with its looks.
+        change: A change that alters nothing yet, with its looks.
         dispute: The passage and its claims.
-        shown_text: The passage as the looks saw it; the words of a JSON value.
-        proposal: The text in its place.
+        shown_text: The passage as the looks saw it; for a JSON value, its words.
+        proposal: The proposed text.
         answer: The whole answer.
-        context: Says which form the answer must have.
+        context: The run's context, which says what form the answer must have.
     """
     passage, is_value = dispute.passage, dispute.passage.kind == "value"
     text = proposal.text.rstrip()
-    if "\r\n" in answer:  # models write \n alone, whatever ends the lines of the answer
+    if "\r\n" in answer:  # models always write \n, even if the answer's lines end in \r\n
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     if not differs(shown_text, text):
         return change
     if _stands_elsewhere(text, dispute, answer, proposal.looks):
-        # replaced, the wrong statement would say the right one a second time
+        # a replacement would repeat a statement that the answer already makes
         start, end = passage.cut
         removal = {"start": start, "end": end, "before": answer[start:end], "after": ""}
         return change.model_copy(update=removal | {"action": RevisionAction.REMOVE})
@@ -193,7 +197,7 @@ def _put_in(
         problem = _invented(shown_text, text, proposal)
         text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
-    if problem and is_value:  # no failed look: the value was checked, and a note says its dispute
+    if problem and is_value:  # no failure: the reason describes the dispute
         return change.model_copy(update={"reason": f"{change.reason} It stays: {problem}."})
     if problem:
         return change.model_copy(update={"accepted": False, "note": problem})
@@ -201,7 +205,7 @@ def _put_in(
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:
-    """The action on a passage that looks changed."""
+    """The action that describes how looks changed a passage."""
     decisions = {look.decision for look in looks}
     if "hedge" in decisions:
         return RevisionAction.HEDGE
@@ -209,29 +213,29 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """The word of a new value that no candidate says, as a reason to refuse it; None without one.
+    """Why a new value is refused: it has a word that no candidate has. None if it has no such word.
 
-    A model may have written the value, and it may write more than it was asked for.
+    A model may have written the value, and may have written more than it was asked for.
     """
     statements = (look.counterpart.statement for look in proposal.looks)
     known_terms = telling_terms(before).union(*map(telling_terms, statements))
     new = sorted(telling_terms(text) - known_terms)
-    return f"nothing that was found says “{new[0]}”" if new else None
+    return f"no statement that was found says “{new[0]}”" if new else None
 
 
 def _in_wrong_form(
     answer: str, changes: Sequence[tuple[int, int, str]], context: RunContext
 ) -> str | None:
-    """Why an answer with changes is not in the caller's form, a JSON schema; None where it is."""
+    """Why the changed answer breaks the caller's JSON schema; None if it is valid."""
     return context.answer_check and context.answer_check(spliced(answer, changes))
 
 
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether the passage may go: another one says the winner, and it makes no further claim.
+    """Whether a passage can go: it makes no further claim, and another one states the winner.
 
-    A dispute that is told in the passage stands nowhere else.
+    A passage that describes a dispute is never removed.
     """
     if dispute.others or any(look.decision != "replace" for look in looks):
         return False
@@ -269,15 +273,15 @@ async def _written(
     text: str,
     corrections: Iterable[Correction],
 ) -> str:
-    """A passage with corrections put in by the answerer, which sees the answer before the passage.
+    """Let the answerer put corrections into a passage; it sees the answer up to the passage.
 
-    ``text`` is the passage with the corrections that fitted in without a model. A reply that is
-    copied from the request, speaks of the passage or does not fit in its place is asked for again,
-    like any other that cannot be read.
+    ``text`` is the passage with the corrections that needed no model. A reply that copies the
+    request, talks about the passage or does not fit in its place counts as unreadable and is
+    requested again.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
-    ours = render("put_in", **dict.fromkeys(fields, ""))  # the request's own words, in any run
+    ours = render("put_in", **dict.fromkeys(fields, ""))  # the request's own words
     prompt = render(
         "put_in",
         question=material(state["question"]),
@@ -294,7 +298,8 @@ async def _written(
     )
 
     def read(reply: str) -> str:
-        # a caller's function that returns JSON alone gives all of it, with the new value inside
+        # a caller's function that can only return JSON returns the whole answer, with the new value
+        # in it
         new = unframed(value_in(reply.strip(), answer, passage.start), text)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")

@@ -37,9 +37,10 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             question=looking.question,
             candidates=(Candidate(evidence=claim),),
             outcome=LookOutcome.ASSERTS_NOTHING,
-            why="It asserts nothing of the world, so there is nothing to correct.",
+            why="It states nothing about the world, so there is nothing to correct.",
         )
-    # one model labels all candidates: probabilities of a cascade's two cannot be compared
+    # one model must label all candidates: the probabilities of a cascade's two models are not
+    # comparable
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
@@ -50,7 +51,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             question=looking.question,
             candidates=(Candidate(evidence=claim),),
             outcome=LookOutcome.NO_QUESTION,
-            why="The question that it answers could not be told, so no document was asked.",
+            why="No question that it answers was found, so no document was asked.",
         )
     candidates = tallied(
         rivals.evidence,
@@ -81,8 +82,8 @@ async def _weighing_of(
 ) -> Weighing | None:
     """The weighing of two sides that counting leaves open; None if counting decides.
 
-    Embedded models do not weigh. For them, a document that says that it replaces the other side is
-    looked for, also where the vote would take what it says away.
+    Embedded models do not weigh. Instead, a document is looked for that says it replaces the other
+    side, even if the vote would remove what that document states.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -105,7 +106,7 @@ async def _weighing_of(
 def _decided(
     look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
-    """The look with its decision and the reason in one sentence."""
+    """The look with its decision, and the reason in one sentence."""
     if vote.rival is None:
         return _without_rival(look)
     claim, rival = look.candidates[0], look.candidates[vote.rival]
@@ -119,7 +120,7 @@ def _decided(
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
     elif claim.witnesses > 1 and rival.witnesses < 2:
-        # it was weighed for what its document says of itself, which settled nothing
+        # it was weighed because its document says something about itself, but that settled nothing
         why = f"A single dissenter changes nothing: {sides}."
         update = {"outcome": LookOutcome.DISSENTER, "why": why}
     elif looking.unsettled == "hedge" and claim.evidence.supports:
@@ -136,7 +137,7 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
     is_rival = weighing.chosen == rival
     how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
-    verdict = f"{sides}." if is_rival else f"{sides}; the second stands."
+    verdict = f"{sides}." if is_rival else f"{sides}; the second is kept."
     return {
         "decision": "replace" if is_rival else "keep",
         "decided_by": "date" if weighing.by_date else "weighing",
@@ -146,23 +147,23 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 
 
 def _without_rival(look: SecondLook) -> SecondLook:
-    """A look that found no rival: why, and whether other things of the name are to be told."""
+    """A look without a rival: its reason, and any other things of the same name to explain."""
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
     update: dict[str, object]
     if explanation := _explained(look):
         update = explanation
     elif Relation.ANOTHER_THING in of_relation:
-        why = "The documents that seem to contradict it speak of another thing."
+        why = "The documents that seem to contradict it are about another thing."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
     elif Relation.SAME in of_relation and own.supports:
-        why = "The answer says already all that seems to contradict it."
+        why = "The answer already says what seems to contradict it."
         update = {"outcome": LookOutcome.TOLD_ALREADY, "why": why}
     elif own.contradicts and not own.supports:
-        why = "Documents contradict it, and none was found to say what is so instead."
+        why = "Documents contradict it, but none says what is true instead."
         update = {"outcome": LookOutcome.REFUTED, "why": why}
     elif own.contradicts:
-        why = "Documents are labelled as contradicting it, and none gives another answer."
+        why = "Documents are labelled as contradicting it, but none gives another answer."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     else:
         why = "No document gives another answer that it supports."
@@ -171,7 +172,10 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """The decision to tell apart the things of one name that documents back; empty without any."""
+    """The decision to explain several things of one name.
+
+    Empty if documents support no other thing.
+    """
     things = [
         answer
         for answer in look.related
@@ -189,24 +193,24 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told(candidate: Candidate) -> str:
-    """A candidate with the documents that vote for it, in the form of our citations."""
+    """A candidate with the documents that vote for it, written like our citations."""
     numbers = ", ".join(map(str, candidate.votes))
     behind = f"Doc{'s' if len(candidate.votes) > 1 else ''} {numbers}" if numbers else "no document"
     return f"“{candidate.statement.rstrip('.')}” ({behind})"
 
 
-_MOST_CLAIMS = 4  # disputed claims of a passage that are looked at, those with most at stake first
+_MOST_CLAIMS = 4  # disputed claims of a passage that are looked at, the most important first
 
 
 class Correction(NamedTuple):
-    """Claim of a passage, and the statement that replaces it."""
+    """A claim of a passage, and the statement that replaces it."""
 
     wrong: str
     right: str
 
 
 class NewPassage(NamedTuple):
-    """The text in a passage's place, itself where nothing changes, and a look at each claim.
+    """The new text of a passage (the old text if nothing changes), and a look at each claim.
 
     Attributes:
         text: The text.
@@ -218,7 +222,7 @@ class NewPassage(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why, for each claim."""
+        """The reasons for all claims, each once."""
         return " ".join(dict.fromkeys(look.why for look in self.looks))
 
 
@@ -231,12 +235,12 @@ async def propose(
     *,
     alone: bool = False,
 ) -> NewPassage:
-    """Look again at each disputed claim of a passage, and write what that comes to into it.
+    """Look again at each disputed claim of a passage, and write the outcomes into it.
 
-    Claims are looked at side by side. Winners are put in first, by changing the span in which they
-    differ or by their own sentence; those that fit in neither way by asking for the passage.
-    A dispute that nothing settles, or the other things of one name, are then told in it, one of
-    them at most: two would be told over each other.
+    Claims are looked at concurrently. Winners are put in first: by changing the differing span, by
+    replacing the sentence, or, if neither works, by asking a model to rewrite the passage. Then at
+    most one unsettled dispute, or one set of things with the same name, is explained in the
+    passage, since two explanations would overwrite each other.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -260,7 +264,7 @@ def _with_winners(
     *,
     alone: bool,
 ) -> tuple[str, list[Correction]]:
-    """A passage with the winners that fit in without a model, and the corrections that do not."""
+    """The passage with the winners that need no model, and the corrections that need one."""
     text, pending = passage, list[Correction]()
     for look in looks:
         if look.decision != "replace" or look.rival is None:
@@ -280,9 +284,9 @@ def _with_dispute_told(
     beside: Callable[[SecondLook], Sequence[str]],
     looking: Looking,
 ) -> NewPassage:
-    """A passage that tells the first dispute that nothing settled, or things of one name, if any.
+    """The passage with its first unsettled dispute, or its things of one name, explained.
 
-    The looks that it does not tell then keep their claim, with an outcome that says so.
+    Looks that it does not explain keep their claim, and their outcome says so.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:
@@ -299,7 +303,7 @@ def _with_dispute_told(
 def _passage_told_anew(
     passage: str, look: SecondLook, others: Sequence[str], looking: Looking
 ) -> str | None:
-    """A passage that tells what a look found and nothing settled; None where there are no words."""
+    """The passage with a look's dispute explained; None if we have no words in its language."""
     language = language_to_tell_in(passage, looking.answer, looking.question)
     if look.decision == "explain":
         return explained_things(passage, look, others, language)
@@ -307,6 +311,6 @@ def _passage_told_anew(
 
 
 def _untold(look: SecondLook) -> SecondLook:
-    """A look whose dispute the passage does not tell after all."""
+    """A look whose dispute the passage does not explain after all."""
     outcomes = {"hedge": LookOutcome.UNSETTLED, "explain": LookOutcome.ANOTHER_THING}
     return look.model_copy(update={"decision": "keep", "outcome": outcomes[look.decision]})

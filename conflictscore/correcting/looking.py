@@ -1,4 +1,4 @@
-"""The collaborators of a second look."""
+"""The collaborators and inputs of a second look."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from conflictscore.storage.cache import ContentCache
 
 @dataclass(frozen=True)
 class Looking:
-    """Collaborators of a second look, and the answer that it looks at.
+    """The collaborators of a second look, and the answer that it examines.
 
     Attributes:
         question: The user's question, rewritten to stand alone.
-        documents: All of the run's.
-        duplicates: Maps each near-copy to the first of its group; if domains count once, pages of a
-            domain too.
-        weights: By document; empty where all count alike.
+        documents: All documents of the run.
+        duplicates: Maps each near-copy to the first of its group. If domains count once, pages of a
+            domain are mapped too.
+        weights: Weights by document; empty if all count the same.
         unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
         reader: Reads documents.
         judge: Compares statements and weighs sides.
@@ -44,10 +44,10 @@ class Looking:
 
     @property
     def is_labelled_by_embedded(self) -> bool:
-        """Whether the labeler is an embedded one, whose calls cost nothing."""
+        """Whether the labeler is embedded, so that its calls cost nothing."""
         return bool(getattr(self.labeler, "embedded", False))
 
     @property
     def documents_by_number(self) -> dict[int, Document]:
-        """The documents, by number."""
+        """The documents by their numbers."""
         return {document.number: document for document in self.documents}

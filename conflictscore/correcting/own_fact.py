@@ -1,9 +1,10 @@
-"""Whether an embedded reader's text from a document is about the claim's own fact, by its words.
+"""Checks by words whether an embedded reader's answer is about the claim's own fact.
 
-A small reader answers what it is asked, whatever its document tells: asked when a mine was closed,
-it makes "closed in 1887" of "opened in 1887". A labeler of its size is no check on that. Of 84 made
-statements that give one fact's value to another fact, the bundled encoder calls 51 supported, and
-the mean of both encoders 41. So the document itself has to have the words of the claim's question.
+A small reader answers every question, whatever the document says: asked when a mine was closed, it
+turns "opened in 1887" into "closed in 1887". A small labeler does not catch this. We made 84
+statements that give the value of one fact to another fact; the bundled encoder calls 51 of them
+supported, and the mean of both encoders 41. So the document must contain the words of the claim's
+question.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,14 +18,14 @@ from conflictscore.answering.statements import (
 from conflictscore.answering.values import StatedValue, values_in
 from conflictscore.records import Document
 
-_LOOKED_AT = 2000  # characters of a document
+_LOOKED_AT = 2000  # characters of a document that are searched
 
 
 def question_for_value(claim: str, question: str) -> str | None:
-    """A claim as the question for its one value that the user's question does not have.
+    """Turn a claim into a question for the one value in it that the user's question lacks.
 
-    "The bridge has 9 arches" becomes "The bridge has how many arches?". None where it has several
-    such values or none, or is not in English.
+    "The bridge has 9 arches" becomes "The bridge has how many arches?". None if it has no such
+    value or several, or is not in English.
     """
     if language_of(claim, question) not in (None, "en"):
         return None
@@ -42,9 +43,10 @@ def question_for_value(claim: str, question: str) -> str | None:
 
 
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
-    """Whether an answer has, beside a claim, all that a rival gives in place of the claim's value.
+    """Whether another part of the answer already has what a rival puts in place of a claim's value.
 
-    Then the reader put the value of another fact into the claim, and the answer tells that already.
+    If so, the reader put the value of another fact into the claim, and the answer already states
+    that fact.
     """
     new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
     if new_values:
@@ -60,13 +62,13 @@ def tells_own_fact(
     """Whether a document has the words of the fact that a claim's question asks for.
 
     Args:
-        document: It gave another answer.
-        claim_question: The question that it was asked.
-        question: The user's question; where it is another one, the words that it does not have tell
-            the two facts apart, and the document needs half of them.
+        document: A document that gave another answer.
+        claim_question: The question that the document was asked.
+        question: The user's question. If it differs from ``claim_question``, the words that only
+            ``claim_question`` has distinguish the two facts, and the document needs half of them.
         claim: The claim, which answers ``claim_question``.
-        behind: Documents that support the claim. One of their words for the fact is enough;
-            without them, one of the question's.
+        behind: Documents that support the claim. If there are any, the document needs one of their
+            words for the fact; otherwise one word of the question.
     """
     terms = _terms_of(document)
     if claim_question != question:

@@ -1,7 +1,8 @@
-"""Asking each document alone what it answers, so that every side of a dispute has its own words.
+"""Asks each document alone for its answer, so that every side of a dispute has its own words.
 
-No reader sees the earlier answer, another document or a way out: a model that is shown an answer
-repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
+A reader does not see the earlier answer or other documents, since a model repeats an answer that it
+is shown. It is not offered "not stated" either, since models say that too often. Inventions are
+caught afterwards.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +26,7 @@ from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 80
-_MOST_CHARS = 320  # of a reply's first sentence; a longer one is no short answer
+_MOST_CHARS = 320  # longest first sentence of a reply that counts as a short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
 
@@ -34,13 +35,13 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 @dataclass
 class Rival:
-    """An answer that documents give, and which ones."""
+    """An answer, and the documents that give it."""
 
     statement: str
     given_by: list[int] = field(default_factory=list)
 
     def as_claim(self, number: int) -> Claim:
-        """The answer as a claim, to be labelled."""
+        """The answer as a claim for a labeler."""
         return Claim(number=number, text=self.statement)
 
 
@@ -59,11 +60,13 @@ async def ask_documents(
     yes_no: bool = False,
     quotations: Mapping[int, str] = {},
 ) -> Answered:
-    """Ask each document a question, side by side, one call each, and merge equal answers.
+    """Ask all documents a question concurrently, one call for each, and merge equal answers.
 
-    Of one that is too long, the parts nearest to the question are shown, and to what the judge
-    quoted of it (``quotations``, by its number). A document that could not be asked is dropped,
-    with the reason; it is a ProviderError if no document could be asked.
+    A document that is too long is cut to the parts nearest to the question and to the judge's
+    quotation from it (``quotations``, by document number). A document that could not be asked is
+    dropped, with the reason.
+
+    Raises ProviderError if no document could be asked.
     """
     model, prompts, _ = reader
     render = partial(prompts.render, "ask_document", question=material(question))
@@ -97,13 +100,13 @@ async def ask_documents(
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
-    # callers look at the first few: those that most documents gave
+    # callers look only at the first few, so the most frequent answers come first
     rivals.sort(key=lambda rival: -len(rival.given_by))
     return Answered(tuple(rivals), tuple(dropped_replies))
 
 
 def _answer_in(reply: str, question: str) -> str:
-    """The first sentence of a reply; the second where the first asks the question again."""
+    """The first sentence of a reply, or the second if the first repeats the question."""
     first, rest = _first_sentence(reply)
     if first.endswith(_QUESTION_MARKS) and answers_nothing(first, question):
         return _first_sentence(rest)[0] or first
@@ -111,14 +114,14 @@ def _answer_in(reply: str, question: str) -> str:
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
-    """The first sentence, or line if that is shorter, and what follows it."""
+    """The first sentence (or the first line if that is shorter), and the text after it."""
     line, _, rest = text.strip().partition("\n")
     end = next(sentence_ends(line), len(line))
     return line[:end].strip(' *_`"“”'), f"{line[end:]}\n{rest}"
 
 
 def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:
-    """Why a reply is no answer of the document; None where it is one."""
+    """Why a reply does not count as the document's answer; None if it counts."""
     if len(reply) > _MOST_CHARS:
         return "it is too long for one answer"
     if why := answers_nothing(reply, "" if yes_no else question):
@@ -134,9 +137,9 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
 async def own_question(
     claim: str, question: str, reader: Reader, *, secret: Collection[str]
 ) -> str:
-    """The question that a claim answers, where the user's question asks for something wider.
+    """The question that a claim answers, if the user's question is wider.
 
-    The user's question where the model gives none, or one that gives the claim away.
+    Returns the user's question if the model writes no question, or one that reveals the claim.
     """
 
     def read(reply: str) -> str:

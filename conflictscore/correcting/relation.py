@@ -1,13 +1,13 @@
 """Decides how the answers of documents relate to a disputed claim.
 
 A labeler calls a different predicate, entity, time or version of the same subject a contradiction.
-So each answer that documents give when asked alone is classified as *the same* as the answer's, a
+So each document is asked alone, and each reply is classified: *the same* as the answer's claim, a
 *rival*, about *another thing*, or *nothing*. Only rivals may be voted on, inserted or hedged.
 
-Three methods are tried, cheapest first: comparing the statements, reading the answer as one more
-document (it already says whatever it supports), and asking a capable judge that sees the claim, its
-answer and the documents. With embedded models, each document's words for its fact and its subject
-replace the judge. In doubt an answer does not count as a rival.
+Three methods are tried, cheapest first: comparing the statements; reading the answer as one more
+document (it already states whatever it supports); and asking a capable judge that sees the claim,
+its answer and the documents. With embedded models the judge is replaced by the words that each
+document uses for its fact and its subject. In doubt, a reply does not count as a rival.
 """
 
 import re
@@ -44,10 +44,10 @@ class Related(NamedTuple):
         statement: Its text.
         given_by: The documents that gave it when each was asked alone.
         relation: How it is related to the claim.
-        knows_better: Whose document seems to know better according to the judge, the rival's or the
-            claim's; whether it does is decided by weighing. None if neither does.
-        thing: How its document calls another thing that also fits the question.
-        own_thing: How the answer or its documents call the claim's own thing.
+        knows_better: The side whose document seems to know better, according to the judge; weighing
+            decides if it really does. None if neither side's does.
+        thing: The document's name for another thing that also fits the question.
+        own_thing: The name that the answer or its documents use for the claim's own thing.
     """
 
     statement: str
@@ -63,8 +63,8 @@ async def related_answers(
 ) -> tuple[Related, ...]:
     """Each answer with its relation to the claim, in the order given.
 
-    A capable judge costs one call for all of them; the answers beyond the sixth, which fewest
-    documents gave, are then nothing.
+    A capable judge costs one call for all answers. It sees at most six; the rest, which the fewest
+    documents gave, count as NOTHING.
 
     Raises:
         ProviderError: The judge failed, or its reply could not be read.
@@ -85,7 +85,7 @@ async def related_answers(
 async def _places_of_same(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> set[int]:
-    """The places of answers that say what the claim says, or that the whole answer says already."""
+    """The indices of replies that repeat the claim or other parts of the answer."""
     own = claim.claim.text
     same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
     pending = [place for place in range(len(answers)) if place not in same]
@@ -98,10 +98,10 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """The places of answers that the answer itself supports, read as one more document.
+    """The indices of replies that the answer supports when it is read as one more document.
 
-    Only where the labeler is embedded: a judge that is asked for the relation sees the answer too.
-    A value that the answer does not have is not said in it, whatever a small encoder makes of it.
+    Used only with an embedded labeler, since a judge that determines the relation sees the answer
+    anyway. The answer must contain every value of the reply, whatever label a small encoder gives.
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []
@@ -126,9 +126,9 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
 
 
 def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
-    """A rival, unless words say that its documents tell another fact or another thing.
+    """Classify a reply as a rival unless its documents' words show another fact or another thing.
 
-    It is none either where its value stands in the answer already, beside the claim.
+    A reply whose value already appears in the answer outside the claim is not a rival either.
     """
     documents, text = looking.documents_by_number, claim.claim.text
     if is_told_beside(answer.statement, text, question, looking.answer):
@@ -154,7 +154,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
 async def _judged(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> list[Related]:
-    """The relations that a capable judge tells, with the words that tell other things apart."""
+    """Ask a capable judge for the relations, and for the words that distinguish other things."""
     documents, judge = looking.documents_by_number, looking.judge
     givers = [documents[min(answer.given_by)] for answer in answers]
     prompt = judge.prompts.render(
@@ -199,7 +199,10 @@ async def _judged(
 
 
 class RelationVerdict(NamedTuple):
-    """A line of a judge's reply; the words are untrusted: they stand in a document or are none."""
+    """One line of a judge's reply.
+
+    Its words are untrusted, and used only if they appear in a document.
+    """
 
     relation: Relation
     knows_better: Literal["rival", "claim"] | None = None
@@ -208,10 +211,10 @@ class RelationVerdict(NamedTuple):
 
 
 def read_relations(reply: str, count: int) -> list[RelationVerdict]:
-    """``1: RIVAL``, ``2: OTHER | words | words`` and so on, a line for each statement.
+    """Read a judge's reply, a line for each statement: ``1: RIVAL``, ``2: OTHER | words | words``.
 
     Raises:
-        ValueError: A statement has no line, or two that differ.
+        ValueError: A statement has no line, or two lines with different relations.
     """
     verdicts = dict[int, RelationVerdict]()
     for match in filter(None, map(_LINE.match, reply.splitlines())):
@@ -225,7 +228,7 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
 
 
 def _verdict(match: re.Match[str]) -> RelationVerdict:
-    """The verdict on one line; if either name is too long for a thing, both are dropped."""
+    """The verdict in one line; if either name is too long, both are dropped."""
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""

@@ -1,8 +1,8 @@
-"""Removes additions of a document to its answer, which no correction may repeat.
+"""Removes what a document adds to its answer, because a correction must not repeat it.
 
-A document may answer a question and add an instruction, an offer or a further statement that only
-this document supports. So only the clauses of a rival that answer the claim's own question are
-used, and a source is named by its title only if the title is a name.
+A document may add an instruction, an offer or an unrelated statement that only it supports. So a
+correction uses only the clauses of a rival that answer the claim's own question, and gives a
+source's title only if the title is a name.
 
 Every function takes time in proportion to the length of its text.
 """
@@ -15,9 +15,9 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_ENUMERATED_WORDS = 2  # plain words of an item: "dark blue" of "red, white and dark blue"
+_ENUMERATED_WORDS = 2  # plain words in a list item: "dark blue" in "red, white and dark blue"
 _ENUMERATED_CHARS = 24
-_UNSPACED_CHARS = 6  # of an item in a script without spaces between words
+_UNSPACED_CHARS = 6  # the same limit in characters, in a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _TITLE_WORDS = 6
 _PARENTHESIS = re.compile(
@@ -39,7 +39,7 @@ _UNFINISHED = re.compile(
     r"(?:^|\W)(?:is|are|was|were|be|ist|sind|war|waren|est|sont|était|es|son|era|è|sono|é|são)\s{0,4}$",
     re.IGNORECASE,
 )
-"""A verb at the end of a clause, which what follows completes: "the answer is: no"."""
+"""A verb at the end of a clause that the next clause completes: "the answer is: no"."""
 _VERB_CHARS = 12
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -85,7 +85,7 @@ _AMOUNT = re.compile(
     r"(?<!\w)\d[\d.,]{0,20}\s?(?:%|[a-z€$£])|[€$£]\s?\d|(?<!\w)(?!(?:1\d|20)\d\d\b)\d[\d.,]{3,20}"
     r"|\d\s\d"
 )
-"""A number with its unit, or one that is no year."""
+"""A number with a unit, or a number that is not a year."""
 
 
 class _Clause(NamedTuple):
@@ -98,9 +98,10 @@ class _Clause(NamedTuple):
 def without_riders(statement: str, claim: str, question: str) -> str | None:
     """The clauses of a rival that answer a claim's question, as one sentence.
 
-    A clause that says something new in plain words of its own is none of them, nor is one that
-    orders something. Names, numbers and short items of a list stay. What answers "why" or "how"
-    loses the orders alone. None where nothing answers but an order that the claim knows nothing of.
+    Clauses that say something new in ordinary words, or that give an order, are removed. Names,
+    numbers and short list items are kept. Answers to "why" and "how" lose only their orders.
+
+    Returns None if the only answer is an order that the claim does not mention.
     """
     known_terms = telling_terms(claim) | telling_terms(question)
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
@@ -126,7 +127,8 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
         return statement
     text = _joined(clauses, kept)
     if not telling_terms(text) - known_terms:
-        # the answer is in a clause that looks like a further one: in doubt, all but orders stand
+        # the answer is in a clause that looks like an addition: in doubt, keep everything but
+        # orders
         kept = [not _is_ordered(clause.text, known_terms) for clause in clauses]
         text = _joined(clauses, kept)
     text = text.strip(" ,;:–—-")
@@ -136,7 +138,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 def is_name(title: str) -> bool:
     """Whether a title names a source: short, and without a statement, an order or an amount.
 
-    Years may stand in it. In languages other than English only length and numbers decide.
+    A name may contain years. In languages other than English only length and numbers decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
@@ -153,7 +155,7 @@ def _words(text: str) -> list[str]:
 def _begins_with_order(text: str) -> bool:
     """Whether the text, or what follows a mark in it, begins with a verb that orders something.
 
-    A word alone orders nothing, and "Report of the board" has a noun.
+    A single word is no order, and neither is a noun as in "Report of the board".
     """
     parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
     phrases = [words for words in map(_words, parts) if len(words) > 1]
@@ -161,7 +163,7 @@ def _begins_with_order(text: str) -> bool:
 
 
 def _without_parentheses(text: str, known_terms: frozenset[str]) -> str:
-    """A statement without those parentheses that say something further."""
+    """The statement without parentheses that add something new."""
     return _PARENTHESIS.sub(
         lambda match: "" if _is_further(match[1], known_terms) else match[0], text
     )
@@ -183,9 +185,9 @@ def _clauses_of(text: str) -> list[_Clause]:
 
 
 def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
-    """The place of the clause that shares most words with claim and question; None of no clause.
+    """The index of the clause that shares most words with claim and question; None without clauses.
 
-    Of equals it is the first; one that orders comes after those that do not.
+    Ties go to the first clause. Clauses that give an order rank last.
     """
 
     def worth(place: int) -> tuple[bool, int, int]:
@@ -197,7 +199,7 @@ def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | Non
 
 
 def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause that says something new orders it."""
+    """Whether a clause says something new and says it as an order."""
     words = _words(text)
     if not words or not telling_terms(text) - known_terms:
         return False
@@ -205,9 +207,9 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause orders something, by a word of duty or by sharing none with what is known.
+    """Whether a clause is just an order: it has a word of duty, or no word of claim and question.
 
-    "Open since 1874" begins with a verb that may order, and does not.
+    "Open since 1874" begins with such a verb but is not an order.
     """
     has_duty_word = not _ORDERED.isdisjoint(_words(text))
     is_foreign = telling_terms(text).isdisjoint(known_terms)
@@ -215,7 +217,7 @@ def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_further(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause says something new that is no name, no number and no item of a list."""
+    """Whether a clause says something new that is not just a name, a number or a list item."""
     if not telling_terms(text) - known_terms:
         return False
     if _is_ordered(text, known_terms):
@@ -234,7 +236,7 @@ def _is_further(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _joined(clauses: list[_Clause], kept: list[bool]) -> str:
-    """Clauses that are kept, with their marks; a comma around one that is not kept goes."""
+    """The kept clauses with the marks between them; the comma after a removed clause goes too."""
     text = ""
     for place, (clause, is_kept) in enumerate(zip(clauses, kept, strict=True)):
         if is_kept:

@@ -1,4 +1,4 @@
-"""Finding the rivals of a disputed claim: what its documents answer when each is asked alone."""
+"""Finds the rivals of a disputed claim: the answers that its documents give when asked alone."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -32,10 +32,10 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # of a claim, those that most documents gave
-_MOST_THINGS = 3  # other things of one name that are told beside the claim's own
-# P(IRRELEVANT) of a document that need not be asked. By the bundled NLI model, on one half of
-# RAMDocs: 2 of 365 documents that give an answer, and 94 of 137 that give none.
+_MOST_RIVALS = 4  # most rivals of a claim; those that most documents gave are kept
+_MOST_THINGS = 3  # most other things of the same name that are explained beside the claim's own
+# P(IRRELEVANT) from which a document is not asked. With the bundled NLI model on one half of
+# RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
 _SURELY_SILENT = 0.6
 _MOST_ASKED = 12  # documents that are asked about a claim
 
@@ -49,7 +49,7 @@ class Rivals(NamedTuple):
         given_by: For each statement, the documents that gave it when asked alone.
         dropped: Replies that are not answers.
         related: Answers that are not rivals; those about other things of the same name have labels.
-        thing: How the claim's own thing is called; empty if nothing else has the same name.
+        thing: The name of the claim's own thing; empty if nothing else has the same name.
         corrects: Indices of rivals whose document knows better, according to the judge.
         contested: Whether a document behind the claim knows better, according to the judge.
         is_asked: Whether documents were asked; false if the claim's own question is unknown.
@@ -67,7 +67,7 @@ class Rivals(NamedTuple):
 
 
 class _Rival(NamedTuple):
-    """A rival of a claim, and the answers that come to it once they are worded like the claim."""
+    """A rival of a claim, and the answers that are equal to it once worded like the claim."""
 
     statement: str
     answers: tuple[Related, ...]
@@ -78,17 +78,18 @@ class _Rival(NamedTuple):
         return _givers_of(self.answers)
 
     def is_marked(self, side: Literal["rival", "claim"]) -> bool:
-        """Whether a judge read, of one of the answers, that this side's document knows better."""
+        """Whether a judge said of one of the answers that this side's document knows better."""
         return any(answer.knows_better == side for answer in self.answers)
 
 
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Ask the documents of the other side, and relate what they answer to the claim.
+    """Ask the documents of the other side, and relate their answers to the claim.
 
     A bare yes or no has one rival, its opposite.
 
     Raises:
-        ProviderError: No document could be asked, a relation not be read, or no rival be labelled.
+        ProviderError: No document could be asked, a relation could not be read, or no rival could
+            be labelled.
     """
     if opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
@@ -117,14 +118,17 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
 
 
 def _answering(replies: Answered, claim: str, question: str) -> Answered:
-    """Replies with the clauses alone that answer a claim's question; a mere order is dropped."""
+    """The replies, reduced to the clauses that answer a claim's question.
+
+    Mere orders are dropped.
+    """
     rivals, orders = list[Rival](), list[DroppedReply]()
     for reply in replies.rivals:
         statement = without_riders(reply.statement, claim, question)
         if statement is not None:
             rivals.append(Rival(statement, reply.given_by))
             continue
-        why = "it orders something that the claim says nothing of"
+        why = "it gives an order that the claim does not mention"
         orders += [
             DroppedReply(document=number, reply=reply.statement, why=why)
             for number in reply.given_by
@@ -133,7 +137,7 @@ def _answering(replies: Answered, claim: str, question: str) -> Answered:
 
 
 def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:
-    """The first few rivals among related answers, those merged that are worded alike."""
+    """The first few rivals among related answers; rivals with the same wording are merged."""
     answers_by_statement = dict[str, list[Related]]()
     for answer in answers:
         if answer.relation is Relation.RIVAL:
@@ -146,7 +150,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """The answers that are no rivals; those about another thing to tell have their labels."""
+    """The answers that are not rivals, with labels for those about another thing to explain."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -166,7 +170,7 @@ def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
 
 
 async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Label statements against all documents; a ProviderError says that no pair has a label."""
+    """Label statements against all documents; raises ProviderError if no pair gets a label."""
     if not claims:
         return ()
     evidence = await label_table(
@@ -185,12 +189,13 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
 
 
 async def _question_of(claim: str, looking: Looking) -> str | None:
-    """The question that the documents are asked: the claim's own, or the user's if it answers that.
+    """The question for the documents: the user's if the claim answers it, else the claim's own.
 
-    Of an answer with several claims, one that has all telling words of the user's question answers
-    it: "was closed in 1931" does not answer when the mine was opened. None where an embedded reader
-    finds no question that the claim answers: it gives the user's again, and what documents answer
-    to that is no rival.
+    In an answer with several claims, a claim answers the user's question if it has all its telling
+    words: "was closed in 1931" does not answer when the mine was opened.
+
+    Returns None if an embedded reader finds no question that the claim answers. It then repeats the
+    user's question, and answers to that are not rivals of the claim.
     """
     question = looking.question
     if looking.only_claim or (is_about(claim, question) and answers_question(claim, question)):
@@ -207,10 +212,10 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
 
 
 def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list[Related]:
-    """Answers about other things of the claim's name that are to be told beside it.
+    """Answers about other things with the claim's name, to be explained beside the claim.
 
-    None where the question, the answer or the claim says which thing is meant, since an answer that
-    names its thing stays.
+    Empty if the question, the answer or the claim says which thing is meant: an answer that names
+    its thing is kept as it is.
     """
     context = f"{looking.question}\n{looking.answer}\n{claim}"
     namesakes = dict[str, Related]()
@@ -224,16 +229,16 @@ def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list
 
 
 def _names_thing(text: str, answer: Related) -> bool:
-    """Whether a text has the words that tell the claim's own thing from another one."""
+    """Whether a text has the words that distinguish the claim's own thing from another."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
     return bool(telling) and telling <= telling_terms(text)
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:
-    """A rival in the claim's words where one value tells them apart, or it is no sentence.
+    """A rival in the claim's words, if they differ in one value or the rival is not a sentence.
 
-    A labeler that judges the two then judges the value alone, and no slip of the reader's grammar
-    gets into an answer.
+    The labeler then compares only the value, and the reader's bad grammar does not get into an
+    answer.
     """
     if is_about(rival, question):
         return with_other_number(claim, rival, question) or rival
@@ -251,11 +256,11 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """The opposite of a yes or no, and the documents that give it: those that contradict the claim.
+    """The opposite of a yes or no, given by the documents that contradict the claim.
 
-    An embedded labeler takes many a document on the claim's topic for one that agrees with it, and
-    hardly sees a negation. So what it labels speaks for the opposite only where the document says
-    so when it is asked alone.
+    An embedded labeler often takes a document on the claim's topic for one that agrees with the
+    claim, and hardly notices negations. So its label counts for the opposite only if the document
+    also says so when asked alone.
     """
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:
@@ -270,10 +275,10 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
 
 
 def is_led_to_yes(passage: str, looking: Looking) -> bool:
-    """Whether the rival is a yes, and the embedded models alone say so.
+    """Whether the rival is a yes, and only embedded models back it.
 
-    Labeler and reader both lean to it: of the votes that made a yes of a no on NatConfQA as many
-    were wrong as right.
+    Labeler and reader are both biased towards yes: on NatConfQA, votes that turned a no into a yes
+    were wrong as often as right.
     """
     rival = opposite(passage, looking.question)
     return (
@@ -285,7 +290,7 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
 
 
 def _denial(claim: ClaimEvidence) -> ClaimEvidence:
-    """The opposite of a yes or no with its labels: what supports the one contradicts the other."""
+    """The opposite of a yes or no, with SUPPORTS and CONTRADICTS exchanged in its labels."""
     swaps = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
     def turned(pair: EvidenceLabel) -> EvidenceLabel:
@@ -304,10 +309,11 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """The documents to ask, those of the other side; of copies with one label, the first.
+    """The documents to ask: the other side's, and only the first of copies with the same label.
 
-    Of an embedded labeler, which misses sides, all that share a word with question and claim; but
-    not those of which it is sure that they are silent, for which a small reader invents an answer.
+    An embedded labeler misses some of them. With one, every document that shares a word with
+    question and claim is asked, except documents that the labeler is sure are silent: a small
+    reader would invent an answer for them.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:
@@ -329,14 +335,14 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
-    """By document, the share that it has of the words of question and claim."""
+    """For each document, the share of the words of question and claim that it contains."""
     words = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
     [shares] = overlap_scores([words], looking.documents)
     return dict(zip((d.number for d in looking.documents), shares, strict=True))
 
 
 def _surely_silent(claim: ClaimEvidence, shares: dict[int, float]) -> set[int]:
-    """Documents without a word of the claim, or of which the labeler is sure that they say none."""
+    """Documents without a word of the claim, or that the labeler is sure are silent on it."""
     likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
     sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
     return sure | {number for number, share in shares.items() if not share}

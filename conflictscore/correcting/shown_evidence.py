@@ -14,10 +14,9 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
+_MOST_DOCUMENTS = 4  # documents shown for a side; showing more would be an argument by number
 _SHOWN_CHARS = 900
-"""Characters shown of a document: room for the sentence that explains an error and the one that
-corrects it."""
+"""Characters shown of a document: enough for an error's explanation and its correction."""
 
 
 def evidence_behind(
@@ -26,7 +25,7 @@ def evidence_behind(
     prompts: PromptSet,
     weights: Mapping[int, float],
 ) -> str:
-    """The documents behind a candidate: those that vote for it, or else all that support it."""
+    """The documents behind a candidate: its voters, or all supporters if it has no vote."""
     behind = candidate.votes or candidate.evidence.supports
     labels = tuple(
         pair.model_copy(update={"label": Label.SUPPORTS, "error": None})
@@ -48,18 +47,18 @@ def evidence_behind(
 
 
 def passage_near(statement: str, document: Document) -> str:
-    """The text of a document around the sentences that have most of a statement's words."""
+    """The part of a document around the sentences that share most words with a statement."""
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))
 
 
 def shown_text(document: Document, passage: str) -> str:
-    """Shown text of a document: all of a short one, or the text around its passage."""
+    """The text to show of a document: all of a short one, otherwise the part around the passage."""
     text = material_line(document.text)
     if len(text) <= _SHOWN_CHARS:
         return text
-    at = text.find(passage[:60])  # its end may be cut, or end in an ellipsis
+    at = text.find(passage[:60])  # the passage may be cut at its end, or end in an ellipsis
     if not passage or at < 0:
         return passage or f"{text[:_SHOWN_CHARS]} …"
     start = max(0, min(at - (_SHOWN_CHARS - len(passage)) // 2, len(text) - _SHOWN_CHARS))

@@ -1,10 +1,10 @@
-"""A document that says itself that its answer took the place of another one, by words and labels.
+"""Finds documents that say that their statement replaces another, by their words and labels.
 
-Embedded models are too small to weigh two sides. But a document that restates, corrects or replaces
-says so near its value, in a few words, and a labeler can be asked whether it supports "A was
-replaced by B". Where that holds on one side alone, a dispute that counting leaves open is settled
-by it, and a claim that is backed in this way is not outvoted by what it replaced. It never
-overrules more witnesses: anybody can write "correction" over a page.
+Embedded models are too small to weigh two sides. But a document that corrects or replaces another
+statement says so in a few words near its value, and a labeler can judge whether it supports "A was
+replaced by B". If this holds on one side only, it settles a dispute that counting leaves open, and
+protects a claim from being outvoted by what it replaced. It never overrules more witnesses, since
+anybody can write "correction" at the top of a page.
 """
 
 import re
@@ -25,9 +25,9 @@ from conflictscore.records import (
     Weighing,
 )
 
-_AROUND = 240  # characters on either side of the passage that has the value
-_COMPARED = 60  # characters by which that passage is found again in the document
-_MOST_STATED = 300  # characters of a statement in the claim that is labelled
+_AROUND = 240  # characters on either side of the passage with the value
+_COMPARED = 60  # characters used to find that passage in the document
+_MOST_STATED = 300  # most characters of a statement in the claim to label
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -42,7 +42,7 @@ _SAYS_SO = re.compile(
     r"|ne plus|remplace|rectificatif|jusqu'ici|ya no|sustituye|corrección|finora|non più|rettifica)"
     rf"\b|\b(?:from|as of|as from|since|effective|starting|with effect from)"
     rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}\b"
-    r"(?! ?(?:to|until|till|through|[-\u2013]) )"  # "from May to September" is a season
+    r"(?! ?(?:to|until|till|through|[-\u2013]) )"  # not "from May to September", which is a season
     r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
     r"|\bab (?:dem )?\d{1,2}\. ?\w",
     re.IGNORECASE,
@@ -50,10 +50,10 @@ _SAYS_SO = re.compile(
 
 
 def says_it_replaces(document: Document, statement: str) -> bool:
-    """Whether a document has, near what a statement takes from it, words of a correction.
+    """Whether a document has words of a correction near the sentence behind a statement.
 
-    "Restated", "supersedes", "no longer", "instead of", "from 1 June". A long document is read
-    around the sentence that is nearest to the statement.
+    Such words are "restated", "supersedes", "no longer", "instead of" and "from 1 June". A long
+    document is searched around the sentence nearest to the statement.
     """
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = material_line(passage_of(Claim(number=1, text=statement), document, label) or "")
@@ -66,9 +66,9 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """The side whose document says that it took the other's place; None where none or both do.
+    """The side whose document says that it replaced the other; None if no side's or both sides' do.
 
-    A ProviderError says that no such claim could be labelled.
+    Raises ProviderError if no such claim could be labelled.
     """
     sides = (0, rival)
     behind = [_saying(candidates[place], looking) for place in sides]
@@ -109,9 +109,9 @@ def _replacement(loser: Candidate, winner: Candidate) -> str:
 
 
 def _is_likelier(forward: EvidenceLabel, backward: EvidenceLabel) -> bool:
-    """Whether a document supports that A was replaced by B more than the opposite.
+    """Whether a document supports "A was replaced by B" more than "B was replaced by A".
 
-    How high P(SUPPORTS) is says little of so long a claim, which of the two is higher does.
+    For claims this long only the comparison is meaningful, not the value of P(SUPPORTS).
     """
     if forward.p_supports is None or backward.p_supports is None:
         return forward.label is Label.SUPPORTS and backward.label is not Label.SUPPORTS

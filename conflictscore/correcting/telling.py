@@ -1,7 +1,7 @@
 """Writes an unsettled dispute, or several things of one name, into a passage.
 
-It is one sentence in the answer's language, with each value followed by its sources. If the project
-has no words for the language, the passage is kept.
+The result is one sentence in the answer's language, with each value followed by its sources. If the
+project has no words for the language, the passage is kept.
 """
 
 import re
@@ -28,7 +28,7 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
-_SHORT_TAIL = 2  # words behind a value that are told with it
+_SHORT_TAIL = 2  # most words after a value that are repeated with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )
@@ -36,10 +36,10 @@ _NAME_AFTER = re.compile(r"(?:\s[A-Z][\w'-]{0,30}){1,4}")
 
 
 def language_to_tell_in(passage: str, *more: str) -> Language | None:
-    """The language that a passage is written in, by its answer and question if it is too short.
+    """The language of a passage; if the passage is too short, that of its answer and question.
 
-    English where nothing tells another one and all is written in plain letters; None for a language
-    that the project has no words for.
+    English if the language is unknown and all characters are ASCII. None if the project has no
+    words for the language.
     """
     code = language_of(passage, *more)
     if code is None:
@@ -54,11 +54,13 @@ def hedged(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """A passage that names what either side says and its documents, the better witnessed first.
+    """The passage with both sides and their documents, the side with more witnesses first.
 
-    Where one value or name tells the sides apart, both stand in its place. A passage that makes
-    further claims stays as it is, before a sentence about the other side. None where the project
-    has no words for it in the passage's language, or the rival is worded in another one.
+    If the sides differ in one value or name, both are put in its place. A passage with further
+    claims is kept, and a sentence about the other side is added.
+
+    None if the project has no words for this in the passage's language, or the rival is in another
+    language.
     """
     if language is None or language.disagree is None:
         return None
@@ -72,11 +74,11 @@ def hedged(
     )
     if others:
         return _with_other_side(passage, rival.statement, by_rival, language)
-    # the documents are named here, so the passage's own citations go
+    # the documents are named here, so the passage's own citations are removed
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
 
     def both_sides(own_side: str, rival_side: str, between: str) -> str:
-        """Both sides, the better witnessed first."""
+        """Both sides, the one with more witnesses first."""
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 
@@ -100,7 +102,10 @@ def hedged(
 
 
 def _with_other_side(passage: str, rival: str, sources: str, language: Language) -> str | None:
-    """A passage that stays, with a sentence about the other side; None in another language."""
+    """The passage followed by a sentence about the other side.
+
+    None if the rival is in another language.
+    """
     if not _is_in(language, rival):
         return None
     text = passage.rstrip()
@@ -115,7 +120,7 @@ def _are_years(*sides: str) -> bool:
 
 
 def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A span with what belongs to its name: "Paul" of "Paul Seadlund", "73" of "73 years ago"."""
+    """A span extended to the whole name: "Paul" to "Paul Seadlund", "73" to "73 years ago"."""
     start, end = span
     if match := _NAME_BEFORE.search(text[:start]):
         start = match.start("name")
@@ -132,10 +137,11 @@ def explained_things(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """A passage that tells apart the things of one name, with what is so of each.
+    """The passage with a statement about each of several things that share a name.
 
-    It calls them no disagreement: each is right of its own thing. None where the passage makes
-    further claims, or the project has no words for it in its language.
+    It does not call this a disagreement, since each statement is right about its own thing.
+
+    None if the passage makes further claims, or the project has no words for this in its language.
     """
     things = [answer for answer in look.related if answer.evidence is not None]
     if others or language is None or language.depends is None:
@@ -154,12 +160,15 @@ def _is_in(language: Language, statement: str) -> bool:
 
 
 def _plain(words: str) -> str:
-    """Words of a document without what could become markup in an answer."""
+    """A document's words without characters that could become markup in an answer."""
     return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
 
 
 def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
-    """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
+    """The documents behind a candidate, by title or cited by number.
+
+    Near-copies are listed once.
+    """
     behind = set(side.votes or side.evidence.supports)
     documents_behind = [document for document in documents if document.number in behind]
     documents_by_group = sorted(
@@ -178,10 +187,10 @@ def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = F
 
 
 def _name(document: Document) -> str:
-    """A title that is a name, or the name of a file, in quotation marks; otherwise its number.
+    """A document's title or file name in quotation marks, if it is a name; otherwise its number.
 
-    A title may say what its document wants to be read, so one that states or orders something, or
-    has markup in it, stands in no answer.
+    A hostile document can put a message into its title. So a title that states or orders something,
+    or contains markup, is never put into an answer.
     """
     file_name = "" if ":" in document.url else PurePosixPath(document.url).stem
     for name in (material_line(document.title).strip(" \"'“”"), material_line(file_name)):
@@ -191,10 +200,10 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """The statement of a passage, as one claim with its labels.
+    """The statement of a passage that names several sides, as one claim with its labels.
 
-    By the paper's rule for hedged claims (section 3): a document supports it that supports one of
-    the sides, and contradicts it where it contradicts all.
+    The labels follow the paper's rule for hedged claims (section 3): a document supports the
+    statement if it supports one of the sides, and contradicts it if it contradicts all sides.
     """
     sides = look.sides
     lead = "It depends on which one is meant" if look.decision == "explain" else "Sources disagree"
@@ -208,7 +217,7 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 
 
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
-    """The label of a document for a statement of both sides, from its labels for either.
+    """A document's label for a statement of both sides, from its labels for each side.
 
     SUPPORTS for one of them is enough. IRRELEVANT for one comes next, since only a document that
     contradicts all sides contradicts the statement.

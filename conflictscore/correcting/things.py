@@ -1,9 +1,9 @@
-"""Words by which documents tell things of one name apart.
+"""Finds the words by which documents distinguish things of the same name.
 
-"Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things;
-"the 1951 novel" and "a 1977 album" are. A document tells its thing by the words beside the name: in
-brackets, in apposition, behind "is a", or as the place that the name stands in. Two documents speak
-of different things only where both tell theirs and the words have nothing in common.
+"Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things,
+and so are "the 1951 novel" and "a 1977 album". A document describes its thing by words next to the
+name: in brackets, in apposition, after "is a", or as a place after "in". Two documents speak of
+different things only if both describe theirs and their words have nothing in common.
 """
 
 import re
@@ -15,7 +15,7 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.records import Document
 
-_LOOKED_AT = 6000  # characters of a document in which a thing is introduced
+_LOOKED_AT = 6000  # characters of a document that are searched for a description
 _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
@@ -37,11 +37,11 @@ _GENERAL = word_set(
 
 
 class Thing(NamedTuple):
-    """A thing, as a document tells it.
+    """A thing, as a document describes it.
 
     Attributes:
-        words: The document's words for it, at most eight.
-        terms: Their telling words, without the name itself.
+        words: The document's description, at most eight words.
+        terms: The telling words of the description, without the name itself.
     """
 
     words: str
@@ -51,12 +51,14 @@ class Thing(NamedTuple):
 def told_apart(
     own: Sequence[Document], others: Sequence[Document], names: str
 ) -> tuple[Thing, Thing] | None:
-    """The things of two groups of documents, where both are told and have no word in common.
+    """The things of two groups of documents, if both are described without a common word.
+
+    Else None.
 
     Args:
         own: Documents behind a claim.
         others: Documents that give another answer.
-        names: The question and the claim, in which the name stands.
+        names: The question and the claim, which contain the name.
     """
     own_things = [*_things(own, names)]
     other_things = [*_things(others, names)]
@@ -74,7 +76,7 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
 
 @lru_cache(maxsize=256)
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
-    """The ways in which a text tells the thing that one of the names stands for."""
+    """The descriptions in a text of the thing that one of the names stands for."""
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):
@@ -84,14 +86,14 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
                 terms = telling_terms(words) - name_terms - _GENERAL
                 if terms:
                     things.append(Thing(words, frozenset(terms)))
-                    break  # the first words in this form are the introduction
+                    break  # the first match of a form is where the text introduces the thing
     return tuple(things)
 
 
 @lru_cache(maxsize=64)
 def names_in(text: str) -> tuple[str, ...]:
-    """The names of a text, with a capital and of four letters or more; the longest first."""
+    """The capitalised names of at least four letters in a text, the longest first."""
     names = {match[0].strip(" .'’") for match in _NAME.finditer(text)}
-    # shorter ones are initials and codes, which many things share
+    # shorter names are initials and codes, which many things share
     several = [name for name in names if len(name) > 3]
     return tuple(sorted(several, key=len, reverse=True)[:_MOST_NAMES])

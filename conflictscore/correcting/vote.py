@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-_LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document stands behind a statement
-_LEAST_LEAD = 0.1  # by how much P(SUPPORTS) of the statement exceeds that of every other one
+_LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document votes for a statement
+_LEAST_LEAD = 0.1  # lead in P(SUPPORTS) over every other statement that a vote needs
 _WITNESSES = 2
 """Independent documents required for a change; a single one is too often a wrong label or a
 forgery."""
@@ -31,11 +31,12 @@ class VoteOutcome(NamedTuple):
 def votes_of(
     statements: Sequence[ClaimEvidence], given_by: Sequence[Collection[int]]
 ) -> list[tuple[int, ...]]:
-    """For each statement the documents that vote for it, ascending.
+    """For each statement, the numbers of the documents that vote for it, ascending.
 
-    By P(SUPPORTS) where the labeler gives it for all statements: at least .4, and .1 more than for
-    every other one. Otherwise by labels: SUPPORTS for this statement and for no other. A document
-    that is on the side of several votes for the one that it gave when it was asked alone.
+    If the labeler gives P(SUPPORTS) for all statements, a vote takes at least .4, and .1 more than
+    for every other statement. Otherwise it takes the label SUPPORTS for this statement and for no
+    other. A document on the side of several statements votes for the one that it gave when asked
+    alone.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -50,11 +51,11 @@ def votes_of(
 
 
 def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | None:
-    """The place of the one statement that a document votes for; None where it votes for none.
+    """The index of the statement that a document votes for; None if it does not vote.
 
     Args:
-        pairs: The document's label for each statement; None where it has none.
-        gave: For each statement whether the document gave it when it was asked alone.
+        pairs: The document's label for each statement; None without a label.
+        gave: For each statement, whether the document gave it when asked alone.
     """
     places = _places_supported(pairs)
     if len(places) > 1:
@@ -63,10 +64,10 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
-    """The places of the statements whose side a document is on; several where none leads."""
+    """The indices of the statements that a document sides with; several if none has the lead."""
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]
-    if len(probabilities) < len(pairs):  # a lead over a statement without a probability is no lead
+    if len(probabilities) < len(pairs):  # without all probabilities a lead means nothing
         return [place for place, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
     most = max(probabilities) - _LEAST_LEAD
     return [n for n, p in enumerate(probabilities) if p > most and p >= _LEAST_SUPPORT]
@@ -85,7 +86,8 @@ def tallied(
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
-        # The labels of an opposite are the claim's, turned around: a document has to have said it.
+        # The labels of an opposite are just the claim's, exchanged, so a document must also have
+        # said it.
         unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
@@ -105,15 +107,16 @@ def tallied(
 def outcome(
     candidates: Sequence[Candidate], corrects: Collection[int] = (), *, is_contested: bool = False
 ) -> VoteOutcome:
-    """Whether a rival takes the place of the answer's own claim, by the vote alone.
+    """Whether a rival replaces the answer's own claim, by the vote alone.
 
-    It does with at least two independent witnesses, worth more than those of the claim, and no more
-    documents against it than for it. Where two stand behind the claim as well, counting does not
-    settle it: errors are copied from source to source, and the few that know better are outvoted. A
-    rival for which no document votes that gave it was misread or invented, and does not count.
+    A rival wins with at least two independent witnesses that are worth more than the claim's, if
+    the documents against it are not worth more than those for it. If the claim also has two
+    witnesses, counting leaves the dispute open: errors are copied from source to source, and the
+    few that know better are outvoted. A rival counts only if a document that gave it also votes for
+    it; otherwise it was misread or invented.
 
-    Counting does not settle it either where a document shows that it knows better than the others:
-    behind one of the rivals that ``corrects``, or behind the claim if it ``is_contested``.
+    The dispute is also open if a document shows that it knows better than the others, either behind
+    a rival (``corrects``) or behind the claim (``is_contested``).
     """
     claim, by_strength = candidates[0], _sound_rivals(candidates)
     if not by_strength:
@@ -131,7 +134,7 @@ def outcome(
 
 
 def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
-    """The places of the rivals that a document both gave and votes for, the strongest first."""
+    """The indices of rivals that some document both gave and votes for, the strongest first."""
     sound = [
         place
         for place, rival in enumerate(candidates[1:], start=1)
@@ -141,6 +144,6 @@ def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
 
 
 def _outvotes(rival: Candidate, claim: Candidate) -> bool:
-    """Whether a rival has the witnesses that a change takes, and more weight than the claim."""
+    """Whether a rival has enough witnesses for a change, and more weight than the claim."""
     is_backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
     return is_backed and rival.worth > claim.worth

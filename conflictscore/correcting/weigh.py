@@ -1,6 +1,6 @@
-"""Weighs two sides that the count leaves open, by the quality of their evidence.
+"""Weighs two sides by the quality of their evidence, if counting votes leaves the dispute open.
 
-Only a ground decides: who was in a position to know, or a document that says that it corrects or
+Only a ground decides: a source was in a position to know, or a document says that it corrects or
 replaces the other statement. The number of documents is not a ground.
 """
 
@@ -26,7 +26,7 @@ _DATE = re.compile(
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].{0,24})?)?)?",
     re.IGNORECASE,
 )
-"""A date by ISO 8601, whole or as far as it is known, perhaps with a time."""
+"""An ISO 8601 date, perhaps without day or month, perhaps with a time."""
 _DATE_IN_WORDS = re.compile(
     r"(?:[a-z]{3,9}\.?,? )?(?:(?P<day>\d{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]{3})[a-z]{0,6}\.?"
     r"|(?P<month_first>[a-z]{3})[a-z]{0,6}\.? (?P<second_day>\d{1,2})(?:st|nd|rd|th)?),?"
@@ -34,13 +34,13 @@ _DATE_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_TOMORROW = timedelta(days=1)  # somewhere on Earth it is a day later than here
+_TOMORROW = timedelta(days=1)  # in some time zones it is already tomorrow
 
 
 class _Verdict(NamedTuple):
     """A judge's reply: the side (0 the first shown, 1 the second), its ground and its reason.
 
-    None stands for a part that the reply does not have; NEITHER is a reply without a side.
+    A missing part is None. A reply of NEITHER has no side.
     """
 
     side: int | None
@@ -56,19 +56,19 @@ async def weigh(
     judge: Reader,
     weights: Mapping[int, float] = {},
 ) -> Weighing:
-    """Compare two candidates' evidence, and let only a stable verdict on a ground decide.
+    """Compare the evidence of two candidates; only a stable verdict with a ground decides.
 
-    Where the question asks for what is current, every document of one side is newer than every one
-    of the other and no fewer witnesses stand behind it, the dates decide alone. Otherwise the judge
-    sees both sides twice, each first once, and is not told which one the answer said. A call that
-    fails leaves a ruling with its error, and then nothing decides. The embedded model is not asked:
-    it is too small for it.
+    If the question asks for the current state, dates alone can decide: all documents of one side
+    must be newer than all of the other's, with no fewer witnesses. Otherwise the judge sees both
+    sides twice, in both orders, without knowing which one the answer stated. If a call fails, its
+    ruling holds the error and nothing is decided. The embedded model is too small for this and is
+    not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)
     if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
         return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
-    if judge.model.is_local:  # it never kept to the form, in either order
+    if judge.model.is_local:  # the judge broke the form in both orders
         return Weighing(sides=sides)
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
@@ -104,7 +104,7 @@ async def weigh(
 
 
 def read_ruling(reply: str, grounds: Iterable[Ground]) -> _Verdict:
-    """``SIDE: …``, ``GROUND: …`` and ``REASON: …``."""
+    """Read the lines ``SIDE: …``, ``GROUND: …`` and ``REASON: …`` of a judge's reply."""
     fields = labelled_lines(reply, ("side", "ground", "reason"))
     side = fields.get("side", "").strip(".\"' ").upper().removeprefix("STATEMENT ")
     if side not in ("A", "B", "NEITHER"):
@@ -120,7 +120,7 @@ def _newer(
     sides: tuple[int, int],
     documents_by_number: Mapping[int, Document],
 ) -> int | None:
-    """The candidate that is newer and has no fewer witnesses than the one that is older."""
+    """The newer candidate, if it has at least as many witnesses as the older one."""
     newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
     if newer is None:
         return None
@@ -131,7 +131,7 @@ def _newer(
 def newer_side(
     sides: Sequence[Sequence[int]], documents_by_number: Mapping[int, Document]
 ) -> int | None:
-    """The side of two whose documents, all dated, are newer than all of the other's; else None."""
+    """The side whose documents are all newer than the other's; None if a date is missing."""
     dates = [[date_of(documents_by_number[number]) for number in side] for side in sides]
     if not all(dates) or any(day is None for side in dates for day in side):
         return None
@@ -149,7 +149,7 @@ def date_of(document: Document) -> date | None:
     """
     if document.metadata.get("date_from") == "page":
         return None
-    # what is longer than 60 characters is no date, whatever it begins with
+    # a value longer than 60 characters is not just a date
     text = str(document.metadata.get("date") or "")[:60].strip()
     if match := _DATE.fullmatch(text):
         year, month, day = (int(part or 1) for part in match.groups())

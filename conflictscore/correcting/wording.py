@@ -17,13 +17,13 @@ from conflictscore.correcting.citing import cited_anew, cites
 from conflictscore.records import Candidate, Document, SecondLook
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # of a statement that is compared token by token, which takes quadratic time
+_MOST_TOKENS = 80  # longest statement that is compared token by token, which takes quadratic time
 _MOST_CHARS = 400
-"""Characters of a span that is searched for; at each place of a text it may be read to its end."""
+"""Most characters of a span to search for; each position of the text may cost the span's length."""
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Telling words of a change that its claims may leave out; a number is one too many."""
+"""Most telling words of a change that its claims may leave out; numbers may not be left out."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 
@@ -31,10 +31,10 @@ _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.
 def spliced_span(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> str | None:
-    """A passage with the one span changed in which a rival differs from the passage's claim.
+    """The passage with the one span replaced in which the rival differs from the passage's claim.
 
-    The span may be the one value in which they differ, with its unit. None where they differ in
-    more, it does not stand in the passage exactly once, or another claim of the passage needs it.
+    The span may be a value with its unit. None if they differ in more than one span, if the span
+    does not appear exactly once in the passage, or if another claim of the passage needs it.
     """
     if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
         return None
@@ -45,7 +45,7 @@ def spliced_span(
 def spliced_spans(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> tuple[tuple[int, int], str] | None:
-    """Where that span stands in the passage, and what takes its place; see :func:`spliced_span`."""
+    """The position of that span in the passage, and its replacement; see :func:`spliced_span`."""
     differing_values = _differing_values(claim, rival, question)
     if differing_values is not None:
         own, new = differing_values
@@ -64,10 +64,10 @@ def spliced_spans(
 
 
 def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
-    """A claim with the value of a rival, unit and magnitude included.
+    """The claim with the rival's value, including unit and magnitude.
 
-    None where it is not one value in which they differ, or where the rest does not agree: a rival
-    with another verb, or another unit, is not about the claim's number.
+    None if they do not differ in exactly one value, or if the rest does not agree: a rival with
+    another verb or unit is not about the claim's number.
     """
     differing_values = _differing_values(claim, rival, question)
     if differing_values is None:
@@ -78,10 +78,11 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """A claim with an answer that is a mere name or number in the place of its own; None elsewhere.
+    """The claim with its own answer replaced by another that is only a name or number; else None.
 
-    "By Ada Lowe." beside the claim "The map was drawn by Ida Reeve" is "The map was drawn by Ada
-    Lowe": a labeler reads a full sentence better, and an answer that names both sides needs one.
+    With the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
+    drawn by Ada Lowe". A labeler judges a full sentence better, and an answer that names both sides
+    needs one.
     """
     place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
     if place is None or span is None or not is_about(claim, question):
@@ -92,7 +93,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 def _differing_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
-    """The one value in which claim and rival differ, in either; the rest of them has to agree."""
+    """The one value in which claim and rival differ, from each of them; the rest must agree."""
     claim_values, rival_values = values_in(claim), values_in(rival)
     only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
     only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
@@ -110,9 +111,9 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
 
 
 def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
-    """Whether one value can take the place of another: a date for a date, metres for metres.
+    """Whether one value can replace another: a date a date, metres metres.
 
-    A year is a date to one sentence and a bare number to the next.
+    A year may be read as a date in one sentence and as a plain number in another.
     """
     both_years = own.is_year and new.is_year
     both_dates_or_neither = (own.date is None) == (new.date is None)
@@ -120,7 +121,7 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None) -> str:
-    """A number with the thousands of the number whose place it takes, or of its language."""
+    """A number with the thousands separator of the number it replaces, or of the language."""
     match, old_match = _GROUPED.search(number), _GROUPED.search(old)
     if match is None or match[1] not in ".,":
         return number
@@ -133,7 +134,7 @@ def _in_style(number: str, old: str, language: str | None) -> str:
 
 
 def _only_place(old: str, text: str) -> tuple[int, int] | None:
-    """Where a span stands in a text; None where it does not stand there exactly once."""
+    """The position of a span in a text; None unless it appears exactly once."""
     if len(old) > _MOST_CHARS:
         return None
     places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text)]
@@ -141,7 +142,7 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """The one span of words in which a claim and its rival differ, in either; None otherwise."""
+    """The one span of words in which claim and rival differ, from each of them; None otherwise."""
     texts = claim.strip(ENDS), rival.strip(ENDS)
     claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
     if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):
@@ -168,12 +169,12 @@ def replaced(
     documents: Sequence[Document] = (),
     alone: bool = False,
 ) -> str | None:
-    """A passage that says what the rival says; None where only a reader of it can write that.
+    """The passage with the rival's statement; None if only a model can write that.
 
-    A bare yes or no becomes its opposite. A span in which claim and rival differ is changed. A
-    sentence that makes no other claim, in plain words of the claim, becomes the rival's, as does an
-    answer that is this passage alone. A cell of a table, a heading, a line of code and a sentence
-    with a style or a language of its own take a writer.
+    A bare yes or no becomes its opposite. A single differing span is replaced. A sentence that says
+    only what the claim says is replaced by the rival's sentence, and so is an answer of one such
+    passage. Table cells, headings, lines of code, and sentences with their own style or language
+    need a model.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:
@@ -190,10 +191,11 @@ def replaced(
 
 
 def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
-    """Whether a passage is its claim in plain words, and the rival's sentence fits in its place.
+    """Whether a passage only states its claim, and the rival's sentence can replace it.
 
-    It does where the passage says hardly more than claim and question, and the rival is in their
-    language; where that is not told, it shares half of its words with them.
+    The passage may have one telling word that claim, question and rival lack. The rival must be in
+    the passage's language or, if a language is unknown, share half of its words with claim and
+    question.
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
     own = telling_terms(passage) - claim_terms - telling_terms(rival)
@@ -207,14 +209,17 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
 
 
 def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
-    """The claim and the rival of a look that found one."""
+    """The claim and the rival of a look; raises ValueError if the look has no rival."""
     if look.rival is None:
         raise ValueError("a look without a rival changes nothing")
     return look.candidates[0], look.candidates[look.rival]
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """The words of a change that none of its claims has; None for at most two and no number."""
+    """The new words of a change that its claims leave out.
+
+    None for at most two without a number.
+    """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))
     new_terms = sorted(telling_terms(after) - known_terms)

@@ -77,7 +77,7 @@ def _asserts_nothing(split: AnswerClaims) -> str:
     [first, *more] = split.asserting_nothing
     others = f" and {len(more)} more" if more else ""
     end = "" if split.claims else ", so nothing was checked"
-    return f"“{first}”{others} asserts nothing of the world{end}"
+    return f"“{first}”{others} states nothing about the world{end}"
 
 
 async def _claims_after(

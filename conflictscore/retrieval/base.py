@@ -1,4 +1,4 @@
-"""Base of all retrievers: the number of documents, and wrapping another retriever."""
+"""Base classes of retrievers, for the number of documents and for wrapping another retriever."""
 
 import asyncio
 from abc import abstractmethod
@@ -41,11 +41,14 @@ class TopKRetriever(BaseRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """How many documents on this machine can be searched for free; None if there are none."""
+        """The number of documents that can be searched on this machine for free.
+
+        None if there are none.
+        """
         return None
 
     def search(self, query: str, k: int) -> list[Document]:
-        """At most ``k`` documents for this question, best first; thread-safe."""
+        """Find at most ``k`` documents for this question, best first; thread-safe."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -91,7 +94,7 @@ class WrappingRetriever(TopKRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """See the base."""
+        """See the base class."""
         return getattr(self.retriever, "at_hand", None)
 
     @property

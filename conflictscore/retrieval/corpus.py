@@ -22,12 +22,12 @@ class CorpusRetriever(TopKRetriever):
     They are ranked by the words that they share with the question (BM25, without English stop words
     and single letters). Documents with equal scores keep their order. A corpus of at most ``k``
     documents is returned completely; from a larger one only documents with a shared word are
-    returned. ``title``, ``source``, ``rank`` from 1, ``score`` from 0 and ``provider`` are added to
-    a document's metadata.
+    returned. ``title``, ``source``, ``rank`` (from 1), ``score`` (from 0) and ``provider`` are
+    added to a document's metadata.
 
     Attributes:
-        k: See the base.
-        documents: The documents to search, at least one; otherwise NoDocumentsError.
+        k: See the base class.
+        documents: The documents to search; NoDocumentsError if there are none.
         notes: Notes for the user on how the documents were read.
     """
 
@@ -61,7 +61,7 @@ class CorpusRetriever(TopKRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """See the base."""
+        """See the base class."""
         return len(self.documents)
 
     def search(self, query: str, k: int) -> list[Retrieved]:

@@ -13,7 +13,7 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""How many notes an error message repeats."""
+"""Most notes that an error message repeats."""
 _LARGEST = 20_000_000
 """Maximum bytes of a file to read."""
 _ENDINGS = ", ".join(ENDINGS)
@@ -30,13 +30,15 @@ class ReadResult:
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     """Reads files, and folders with all their subfolders.
 
-    Text (.txt, .md), captions (.srt, .vtt), notebooks (.ipynb), web pages (.html, .htm), Word
-    (.docx) and PDF (with the extra ``docs``) give one document a file; .jsonl gives one a line: an
-    object with ``text`` and, optionally, ``title``, ``url`` and other single values as metadata;
-    .csv gives one a row, with columns of these names. A line or row that cannot be used is left out
-    with a note that names it. All but plain text is read in a process with limits of time and
-    memory. In a folder, hidden files and other endings are passed over, and a file that cannot be
-    used is left out with a note. A file met twice is read once.
+    A file of text (.txt, .md), captions (.srt, .vtt), a notebook (.ipynb), a web page (.html,
+    .htm), a Word document (.docx) or a PDF (with the extra ``docs``) becomes one document. In
+    .jsonl, each line is a document: an object with ``text`` and, optionally, ``title``, ``url`` and
+    other single values as metadata. In .csv, each row is a document, with columns of these names. A
+    line or row that cannot be used is left out, with a note that names it.
+
+    Everything except plain text is read in a process with limited time and memory. In a folder,
+    hidden files and files with other endings are skipped, and unusable files are left out with a
+    note. A file that is found twice is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file given by name cannot be
@@ -74,12 +76,12 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
 
 
 def _shown(path: Path) -> str:
-    """The path with forward slashes, as text that any output can encode."""
+    """The path with forward slashes, as text that every output encoding can show."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
-    """The files to read for a path, in a folder sorted by name; adds notes on skipped files.
+    """The files to read for a path, sorted by name in a folder; adds notes on skipped files.
 
     Raises:
         InputError: The path does not exist, cannot be read, or is a file with another ending.

@@ -55,7 +55,8 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     Null and empty texts are skipped with a note, since retrievers return them.
 
     Raises:
-        InputError: It is not a list, all of it is null or empty, or as :func:`as_document`.
+        InputError: It is not a list, or every item is null or empty; and for the reasons of
+            :func:`as_document`.
     """
     if isinstance(given, str | Mapping | Retrieved | Document):
         given = [given]
@@ -71,7 +72,10 @@ def as_documents(given: Any) -> tuple[Document, ...]:
 
 
 def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The documents that are neither null nor empty, with their positions; the rest are noted."""
+    """The documents that are neither null nor empty, with their positions.
+
+    Adds notes on the rest.
+    """
     textless = [
         "null" if _is_null_document(item) else "empty" for item in items if _has_no_text(item)
     ]
@@ -86,13 +90,13 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     """Reads a document in any form that callers may pass; used by every entry point.
 
-    Of a mapping, ``text``, ``content`` or ``page_content`` is read, ``title``, and as its address
-    the first of ``url``, ``source`` and ``link``. Null counts as absent; other single values are
-    kept as metadata. Bytes are text if they are UTF-8.
+    From a mapping it reads ``text``, ``content`` or ``page_content``, ``title``, and the first of
+    ``url``, ``source`` and ``link`` as the address. Null counts as absent, and other single values
+    are kept as metadata. Bytes are accepted if they are UTF-8.
 
     Raises:
-        InputError: It is none of these, has no text, or a field of the wrong type; names the
-            document and the field.
+        InputError: It has another form, no text, or a field of the wrong type; names the document
+            and the field.
     """
     if isinstance(item, Document) and _is_clean(item):
         return item.model_copy(update={"number": number, "duplicate_of": None})
@@ -116,7 +120,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _is_clean(document: Document) -> bool:
-    """Whether a record is as :func:`as_document` would make it, such as one that it has made."""
+    """Whether a record is already in the form that :func:`as_document` produces."""
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False
     names = (document.title, document.url, *document.metadata)
@@ -125,7 +129,7 @@ def _is_clean(document: Document) -> bool:
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
-    """A document in any of its forms as a mapping; InputError for anything else."""
+    """A document in any accepted form as a mapping; raises InputError for anything else."""
     if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
         return {"text": "\n".join(item)}
     if isinstance(item, str):
@@ -142,7 +146,7 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
 
 
 def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
-    """The text of a document's field; InputError if it has none."""
+    """The text of a document's text field; raises InputError if it has none."""
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields[text_key], f"{where}, field {text_key}")
@@ -185,7 +189,8 @@ def _decoded(value: Any, where: str) -> Any:
 
 
 def _is_null(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)  # NaN, as of pandas
+    # NaN, such as pandas uses
+    return value is None or (isinstance(value, float) and value != value)
 
 
 def _is_blank(value: object) -> bool:
@@ -193,7 +198,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _has_no_text(item: object) -> bool:
-    """Whether an item is null or its text empty; an item without a text field is an error."""
+    """Whether an item is null or its text is empty; an item without a text field is an error."""
     if isinstance(item, Retrieved):
         return _is_blank(item.page_content)
     if isinstance(item, Document):

@@ -1,4 +1,4 @@
-"""Groups documents by registrable domain: a domain is one voice, however many pages it has.
+"""Groups documents by registrable domain, so that a domain is one voice however many pages it has.
 
 A registrable domain is one that can be registered with a registry, such as ``example.co.uk``,
 according to the ICANN section of Mozilla's Public Suffix List, as bundled with
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def registrable_domain(url: str) -> str | None:
     """The registrable domain of a web address, in lower-case ASCII.
 
-    A host without one, such as an IP address or ``localhost``, is returned itself. None for paths
-    and anything else that is not a web address.
+    A host without such a domain, such as an IP address or ``localhost``, is returned unchanged.
+    None for paths and anything else that is not a web address.
     """
     host = host_of(url)
     if host is None or _is_address(host):
@@ -51,7 +51,7 @@ def host_of(url: str) -> str | None:
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
-    """Map each document that is not the first of its voice to the first.
+    """Map each document that is not the first of its voice to the first document of that voice.
 
     A voice is a registrable domain, together with all domains that have exactly the same texts,
     where near-copies count as one text. So a domain never has two voices, and copying the texts of
@@ -78,7 +78,7 @@ def _is_address(host: str) -> bool:
 
 @cache
 def load_suffixes() -> "PublicSuffixList":
-    """Read the public suffix list from disk, so that no later question reads a file."""
+    """Read the public suffix list from disk now, so that no later question reads a file."""
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(only_icann=True)

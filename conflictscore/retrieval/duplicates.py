@@ -1,14 +1,15 @@
-"""Near-identical documents: ten copies of one press release are one witness.
+"""Finds near-identical documents: ten copies of a press release are one witness.
 
 Texts are compared by their shingles: three successive words, ignoring case, punctuation and white
 space. Two texts are near-identical if their Jaccard index (shared shingles divided by all shingles)
 is at least .8, as for a text with another heading or ending. They are also near-identical if it is
-at least .2 and every quarter of both texts has shared shingles, as for a text edited throughout.
-With one word in six changed, 44 % of the shingles are left, and 24 % between two such copies.
-Independently written reports share almost none, and pages with the same long notice share them in
-one place. MinHash proposes pairs, so that not all pairs are compared; then the exact index decides.
+at least .2 and every quarter of both texts has shared shingles, as for a text edited throughout. If
+one word in six is changed, a copy keeps 44 % of the original's shingles, and two such copies share
+24 %. Independently written reports share almost none, and pages with the same long notice share
+them in one place. MinHash proposes pairs, so that not all pairs need comparing, and the exact index
+decides.
 
-The changed word may be the number that matters, so each copy is still labelled by itself.
+The changed word may be the number that matters, so each copy is still labelled separately.
 
 Look-alike letters are unified first, because a copy with Cyrillic instead of Latin letters reads
 the same but shares no word with its original. The look-alikes are those of Unicode's list (UTS #39,
@@ -39,7 +40,10 @@ _FEWEST = 20
 """Minimum shingles of a text for this comparison; with fewer, a single word would decide."""
 
 _SLOTS, _BANDS, _SEED = 128, 64, 1
-"""A pair at 44 % is missed (no band of 2 equal slots) one time in a million."""
+"""MinHash parameters.
+
+A pair with an index of .44 is missed (no band of 2 equal slots) once in a million.
+"""
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
@@ -68,7 +72,10 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 class _Originals:
-    """The texts so far that are not copies; ``match`` returns the number of a text's original."""
+    """The texts so far that are not copies.
+
+    ``match`` returns the number of a text's original.
+    """
 
     def __init__(self) -> None:
         self._index = RMinHashLSH(_EDITED, _SLOTS, _BANDS)
@@ -127,7 +134,7 @@ def _jaccard(one: dict[str, None], other: dict[str, None]) -> float:
 
 
 def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
-    """Whether each part of a text has some of the shingles of another."""
+    """Whether each part of a text shares enough shingles with another text."""
     shingles = [*one]
     size = max(_LEAST_OF_PART, -(-len(shingles) // _PARTS))
     parts = [shingles[at : at + size] for at in range(0, len(shingles) - size // 2, size)]
@@ -143,7 +150,7 @@ def _plain_letters(text: str) -> str:
     text = unicodedata.normalize("NFKD", without_invisibles(text))
     text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
     text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
-    # every "i" is in a word, but of digits only those beside letters are taken for letters
+    # every "i" is part of a word, but a digit counts as a letter only next to letters
     text = text.casefold().replace("i", "l")
     return _WITH_A_STROKE.sub(lambda word: _WITH_A_LETTER.sub(_in_strokes, word[0]), text)
 
@@ -154,7 +161,7 @@ def _in_strokes(word: re.Match[str]) -> str:
 
 @cache
 def _lookalikes() -> dict[int, str]:
-    """Maps letters of other scripts to the look-alike among A to Z and a to z."""
+    """Maps letters of other scripts to the look-alike letter among A to Z and a to z."""
     from confusable_homoglyphs.confusables import confusables_data
 
     return {

@@ -1,4 +1,4 @@
-"""Leaves out documents that give a benchmark's answers away."""
+"""Leaves out documents that reveal a benchmark's answers."""
 
 import threading
 from collections import Counter
@@ -13,20 +13,20 @@ from conflictscore.scripts import words_in
 
 _QUOTING = "that hold the question beside a reference answer"
 _LEAST_WORDS = 3
-"""A reference answer with this many words does not occur next to its question by chance."""
+"""Least words of a reference answer that does not occur next to its question by chance."""
 
 
 class ExcludingRetriever(WrappingRetriever):
-    """Leaves out documents that give a benchmark's answers away.
+    """A retriever that leaves out documents that reveal a benchmark's answers.
 
-    They are not replaced by further results; the rest of the top ``k`` remains.
+    They are not replaced by further results, so fewer than ``k`` documents may remain.
 
     Attributes:
         references: A benchmark's questions with their reference answers, right and wrong. A
-            document is left out if it holds the words of its own question in a row, and those of
-            one of these answers, of three words at least and one that the question lacks; case and
-            punctuation aside.
-        left_out: How many documents were left out since it was opened, by the reason.
+            document is left out if it contains the words of a question in a row and also those of
+            one of its answers. The answer must have at least three words, one of which is not in
+            the question. Case and punctuation are ignored.
+        left_out: The number of documents left out since the retriever was opened, by reason.
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)
@@ -34,7 +34,7 @@ class ExcludingRetriever(WrappingRetriever):
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base; here there may be fewer, and the search's notes say how many."""
+        """See the base class; here there may be fewer, and the search's notes say how many."""
         clean = [one for one in found if not self._gives_away(query, one)]
         if left_out := len(found) - len(clean):
             note(f"documents left out {_QUOTING}: {left_out}")

@@ -30,11 +30,11 @@ _END = (
 
 
 class GoogleRetriever(WebSearchRetriever):
-    """The first ``k`` results of a Google search, through Google's own client; see the base.
+    """The first ``k`` results of a Google search, through Google's own client; see the base class.
 
-    Deprecated: the service takes no new customers and ends on 2027-01-01. The key is ``api_key``,
-    or the environment's GOOGLE_API_KEY, and the engine ``engine_id`` or GOOGLE_CSE_ID. Every ten
-    results, of 1 to 100, cost one request of the daily quota.
+    Deprecated: the service takes no new customers and ends on 2027-01-01. The key is ``api_key`` or
+    the environment variable GOOGLE_API_KEY, and the engine is ``engine_id`` or GOOGLE_CSE_ID. It
+    returns 1 to 100 results; every ten cost one request of the daily quota.
     """
 
     provider: ClassVar[str] = "google"
@@ -52,15 +52,15 @@ class GoogleRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Note for the user on how long the service still works."""
+        """A note for the user on how long the service still works."""
         return (_END,)
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """See the base."""
+        """See the base class."""
         start = number * size + 1
         try:
             asked = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
-            # there are no items where nothing was found
+            # the reply has no items if nothing was found
             items = objects(asked.execute().get("items", []))
             dated = [{**item, "date": published(item)} for item in items]
             found = hits(dated, "title", "link", "snippet", "date")
@@ -86,7 +86,8 @@ class GoogleRetriever(WebSearchRetriever):
         self._service = build(
             "customsearch",
             "v1",
-            http=httplib2.Http(),  # replaced in each request; without it, credentials are sought
+            # replaced in each request; without it, the client looks for credentials
+            http=httplib2.Http(),
             requestBuilder=self._request,
             static_discovery=True,
             cache_discovery=False,
@@ -95,8 +96,8 @@ class GoogleRetriever(WebSearchRetriever):
         return self
 
     def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
-        # A connection of its own for each request: httplib2's are not thread-safe. The key is in
-        # a header, since the client library logs and quotes addresses.
+        # Each request has its own connection, since httplib2's are not thread-safe. The key is in a
+        # header, since the client library logs and quotes addresses.
         connection = httplib2.Http(timeout=self.timeout)
         connection.follow_redirects = False
         keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}

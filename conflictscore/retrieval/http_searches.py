@@ -1,4 +1,4 @@
-"""Web searches by one HTTP request a page: Serper, SearXNG and Vertex AI Search."""
+"""Web searches with one HTTP request per page of results: Serper, SearXNG and Vertex AI Search."""
 
 import os
 import re
@@ -22,9 +22,9 @@ _DATES = (
 
 
 class SerperRetriever(WebSearchRetriever):
-    """The first ``k`` results of a Google search by serper.dev, 1 to 100; every ten cost a credit.
+    """The first ``k`` results (1 to 100) of a Google search by serper.dev; every ten cost a credit.
 
-    The key is ``api_key``, or the environment's SERPER_API_KEY.
+    The key is ``api_key`` or the environment variable SERPER_API_KEY.
     """
 
     provider: ClassVar[str] = "serper"
@@ -34,7 +34,7 @@ class SerperRetriever(WebSearchRetriever):
     service: ClassVar[str] = "https://google.serper.dev"
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base."""
+        """See the base class."""
         return {
             "method": "POST",
             "url": self.address("/search"),
@@ -43,18 +43,18 @@ class SerperRetriever(WebSearchRetriever):
         }
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
-        """See the base."""
-        # Where Google finds nothing, the reply has no such field.
+        """See the base class."""
+        # If Google finds nothing, the reply lacks this field.
         results = reply["organic"] if "searchParameters" not in reply else reply.get("organic", [])
-        # A page often holds fewer than asked for, and is not the last one for that.
+        # A page often has fewer results than requested without being the last page.
         return Page(hits(results, "title", "link", "snippet", "date"), more=True)
 
 
 class SearxngRetriever(WebSearchRetriever):
-    """The first ``k`` results of a SearXNG server, 1 to 100.
+    """The first ``k`` results (1 to 100) of a SearXNG server.
 
-    The server's settings must list ``json`` under ``search.formats``. It decides how many results a
-    page holds. Its address is ``endpoint``, or the environment's SEARXNG_URL.
+    The server's settings must list ``json`` under ``search.formats``. The server decides how many
+    results a page has. Its address is ``endpoint`` or the environment variable SEARXNG_URL.
     """
 
     provider: ClassVar[str] = "searxng"
@@ -78,12 +78,15 @@ class SearxngRetriever(WebSearchRetriever):
         return self
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base."""
+        """See the base class."""
         asked = {"q": query, "format": "json", "pageno": number + 1}
         return {"method": "GET", "url": self.address("/search"), "params": asked}
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """See the base; nothing found by engines that did not answer is a failure."""
+        """See the base class.
+
+        An empty result is a failure if some engines did not answer.
+        """
         found = hits(reply["results"], "title", "url", "content", "publishedDate")
         engines = [f"{name}: {reason}" for name, reason in reply.get("unresponsive_engines") or []]
         if not engines:
@@ -96,12 +99,12 @@ class SearxngRetriever(WebSearchRetriever):
 
 
 class VertexRetriever(WebSearchRetriever):
-    """The first ``k`` results of a Vertex AI search, 1 to 100; every 25 cost one request.
+    """The first ``k`` results (1 to 100) of a Vertex AI search; every 25 cost one request.
 
-    Searched are the websites listed in one engine, about 50 domains at most, and not the web.
-    With an API key, Google allows that only for an engine of public websites. The key is
-    ``api_key``, or the environment's VERTEX_API_KEY or GOOGLE_API_KEY; ``serving_config`` is the
-    engine's full resource name or ``PROJECT/ENGINE``, or the environment's VERTEX_SERVING_CONFIG.
+    It searches not the web but the websites listed in one engine, about 50 domains at most. With an
+    API key, Google allows only engines of public websites. The key is ``api_key`` or the
+    environment variable VERTEX_API_KEY or GOOGLE_API_KEY. The engine is ``serving_config`` or the
+    environment variable VERTEX_SERVING_CONFIG, as full resource name or as ``PROJECT/ENGINE``.
     """
 
     provider: ClassVar[str] = "vertex"
@@ -120,7 +123,10 @@ class VertexRetriever(WebSearchRetriever):
     _config: str = PrivateAttr()
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base; outside of ``global`` the service has an address for each location."""
+        """See the base class.
+
+        Outside ``global``, the service has an address for each location.
+        """
         location = self._config.split("/")[3]
         url = self.address(f"/v1/{self._config}:searchLite")
         if location != "global" and not self.endpoint:
@@ -138,7 +144,10 @@ class VertexRetriever(WebSearchRetriever):
         }
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
-        """See the base; a reply has no ``results`` where nothing was found."""
+        """See the base class.
+
+        A reply has no ``results`` if nothing was found.
+        """
         results = objects(reply.get("results", []))
         documents = [result.get("document") or {} for result in results]
         pages = [document.get("derivedStructData") or {} for document in documents]
@@ -172,13 +181,16 @@ def _snippet(page: Mapping[str, Any]) -> str:
         part["snippet"]
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and isinstance(part.get("snippet"), str)
-        # Google then writes a sentence of its own, which does not stand in the page.
+        # Google then writes its own sentence, which is not in the page.
         if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
     )
 
 
 def published(item: Mapping[str, Any]) -> str:
-    """When a page that Google or Vertex AI found was published, by its meta tags; else empty."""
+    """When a page found by Google or Vertex AI was published, by its meta tags.
+
+    Empty if unknown.
+    """
     pages = item.get("pagemap")
     blocks = pages.get("metatags") if isinstance(pages, dict) else ()
     tags = [tag for tag in (blocks if isinstance(blocks, list) else ()) if isinstance(tag, dict)]

@@ -22,7 +22,7 @@ _FIELDS = {
     **{name: name for name in ("metadata", "author", "authors", "score", "relevance", "page")},
     **{name: name for name in ("id", "section", "site", "publisher", "rank")},
 }
-"""Labels of a document's fields, and our names for them."""
+"""Labels of a document's fields, with our names for them."""
 _CONTENTS = {
     "content",
     "contents",
@@ -108,7 +108,7 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
 
 
 def _shown(part: Part) -> str:
-    """A part as a document's text."""
+    """A part of the text as a document's text."""
     text, fields = part
     lines = [str(fields[name]) for name in ("title", "date") if fields.get(name)]
     return "\n".join([*lines, text])
@@ -164,7 +164,7 @@ def _tagged(text: str) -> Iterator[Part]:
 
 
 def _element(attributes: str, inside: str) -> Part:
-    """The document of an element, by its attributes, its first elements and its text."""
+    """The document in an element, from its attributes, first child elements and text."""
     about = {
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
@@ -230,7 +230,7 @@ def _titled(part: str) -> Part:
 
 
 def _numbered(text: str) -> Iterator[Part]:
-    """``[1] …``, ``Document 1: …``, ``1. …``: numbers in a row, from the beginning of the text."""
+    """Parts with consecutive numbers from the beginning: ``[1] …``, ``Document 1: …``, ``1. …``."""
     for pattern in _NUMBERED:
         marks = list[re.Match[str]]()
         for match in pattern.finditer(text):
@@ -240,7 +240,7 @@ def _numbered(text: str) -> Iterator[Part]:
             continue
         ends = [match.start() for match in marks[1:]] + [len(text)]
         pieces = [text[m.end() : end] for m, end in zip(marks, ends, strict=True)]
-        # steps of a recipe are numbered as well: search results have a line or more each
+        # the steps of a recipe are numbered too, but search results have at least a line each
         apart = all("\n\n" in piece or "\n" in piece.strip() for piece in pieces[:-1])
         if pattern is _BARE and not apart:
             continue
@@ -253,16 +253,16 @@ def _number(match: re.Match[str]) -> int:
 
 
 def _is_lead(before: str) -> bool:
-    """Whether this may precede the first document: nothing, or a line that announces the results.
+    """Whether a text may precede the first document: it is empty, or a line that announces results.
 
-    In a text that cites "[1]", the notes are at the end.
+    If a longer text comes first, "[1]" is probably a citation, with its note at the end.
     """
     before = before.strip()
     return len(before) <= _LEAD and before.count("\n") < 2 and "[" not in before
 
 
 def _labelled(text: str) -> Iterator[Part]:
-    """``Source: … Content: …``: the field that begins the first document begins each."""
+    """Parts that begin with the same field as the first: ``Source: … Content: …``."""
     starts, first, place = list[int](), "", 0
     for line in text.split("\n"):
         label, _ = _label(line)

@@ -1,7 +1,7 @@
-"""Search results that a tool wrote as rows, under headings, or a line each.
+"""Splits search results that a tool wrote as rows, under headings, or on a line each.
 
-A text is taken apart only where every part has the same form, so that a page which happens to hold
-a table or a list stays whole. Time is linear in the length of the text.
+A text is split only if every part has the same form, so a page that happens to contain a table or a
+list stays whole. Time is linear in the length of the text.
 """
 
 import csv
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
 _RULE = re.compile(r"[\s|:-]+")
-_LEAST_WORDS = 4  # of a part's text; fewer say nothing that could be labelled
+_LEAST_WORDS = 4  # least words of a part's text; a shorter one says nothing that could be labelled
 _DELIMITERS = (",", "\t", ";")
 
 
 def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
-    """The results in a text, each with its title in a line of its own; fewer than two are none.
+    """The results in a text, each with its title on a separate line; empty for fewer than two.
 
     Args:
-        text: What a search returned.
+        text: The text that a search returned.
         is_content: Whether a column of this name holds a result's text.
     """
     for read in (_table, _delimited, _headed, _lines):
@@ -32,7 +32,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Rows of which a column is known to hold the text; its other cells stand before it."""
+    """Rows with a known text column; the other cells come before the text."""
     column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
     if column is None or any(len(row) != len(head) for row in rows):
         return
@@ -44,7 +44,7 @@ def _rows(
 
 
 def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """A table of Markdown."""
+    """The rows of a Markdown table."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if len(lines) < 4 or not lines[0].startswith("|") or not _RULE.fullmatch(lines[1]):
         return
@@ -54,7 +54,7 @@ def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Values with commas, tabs or semicolons between them, under a head."""
+    """Rows of values separated by commas, tabs or semicolons, under a header."""
     head, _, rest = text.strip().partition("\n")
     delimiter = next((each for each in _DELIMITERS if each in head), None)
     if delimiter is None or not rest:
@@ -67,7 +67,7 @@ def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """A heading of the same level before each result, and nothing before the first."""
+    """Results under headings of the same level, with nothing before the first heading."""
     marks = list(_HEADING.finditer(text))
     level = marks[0][1] if marks else ""
     marks = [match for match in marks if match[1] == level]
@@ -80,7 +80,7 @@ def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _lines(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """``1. name: text``, a line each, from the first line to the last."""
+    """Results of the form ``1. name: text``, one on every line."""
     matches = [_LINE.fullmatch(line) for line in text.strip().splitlines() if line.strip()]
     if all(matches):
         yield from (f"{match[1].strip()}\n{match[2].strip()}" for match in matches if match)

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """Largest share of the room for a window, so that several places can be shown."""
-_MOST_TOKENS = 384  # tokens of a window, however much room there is
+_MOST_TOKENS = 384  # most tokens of a window, however much room there is
 _OVERLAP = 4
 """A window repeats a quarter of the previous one."""
 
 
 @lru_cache(maxsize=1)
 def _mark_tokens() -> int:
-    """Tokens of the mark between parts; counted on demand, since counting loads a table."""
+    """Tokens of the mark between parts.
+
+    They are counted on demand, since counting loads a table.
+    """
     return count_tokens(MARK) + 2
 
 
@@ -35,12 +38,15 @@ class NearParts(NamedTuple):
     text: str
     """The parts in the text's order, with a mark between parts that are not adjacent."""
     chars: int
-    """How many characters of the text they hold."""
+    """The number of characters of the text in these parts."""
     rest: str
-    """The text that is not shown, in its order, with the same mark between its parts."""
+    """The rest of the text, in order, with the same mark between its parts."""
     is_complete: bool
-    """Whether each query shares a word with the text. If one does not, for example because it is in
-    another language, there is no sign of which part is relevant to it."""
+    """Whether each query shares a word with the text.
+
+    If a query does not, for example because it is in another language, nothing shows which part is
+    relevant to it.
+    """
 
 
 class _CutText(NamedTuple):
@@ -95,7 +101,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
 
 
 def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text without these spans of it, with a mark between the parts that are left."""
+    """The text without these spans, with a mark between the remaining parts."""
     between = pairwise([0, *chain.from_iterable(spans), len(text)])
     return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 
@@ -119,7 +125,7 @@ def _cut(text: str, size: int) -> _CutText:
 
 
 def _best_first(scores: Sequence[float]) -> list[int]:
-    """Windows with a shared word, the best first and the earlier of equals."""
+    """The windows with a shared word, best first; ties go to the earlier one."""
     met = (number for number, score in enumerate(scores) if score > 0)
     return sorted(met, key=lambda number: -scores[number])
 
@@ -130,7 +136,7 @@ def _by_turns(rankings: Sequence[Sequence[int]]) -> Iterator[int]:
 
 
 def _merged(windows: Sequence[TokenWindow]) -> Iterator[tuple[int, int]]:
-    """Spans of windows, each as long as the windows in it touch."""
+    """The spans of windows; windows that touch are merged."""
     start, end = windows[0]
     for window in windows[1:]:
         if window.start > end:

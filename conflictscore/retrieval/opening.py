@@ -28,13 +28,13 @@ def open_retrieval(
     """The retriever that these settings describe, ready to be invoked.
 
     Args:
-        search: As for ``open_search``, which says what is raised.
+        search: As for ``open_search``, which lists the errors.
         docs: Files and folders for ``corpus``.
         top_k: Documents per question, at least 1.
         read_pages: Use the text of the page behind each result in place of its snippet.
-        passage_tokens: Cut a longer document to its best passage; 0 leaves all whole.
-        references: A benchmark's questions with their reference answers; documents that hold both
-            are left out.
+        passage_tokens: Cut longer documents to their best passage; 0 keeps all documents whole.
+        references: A benchmark's questions with their reference answers; documents that contain
+            both are left out.
     """
     if passage_tokens and passage_tokens < LEAST_TOKENS:
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")
@@ -60,14 +60,15 @@ def open_search(
 ) -> BaseRetriever:
     """The retriever for one search, ready to be invoked.
 
-    ``spec`` is a name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``. None takes
-    ``corpus`` if there are docs, else the first of ``DEFAULT_ORDER`` that is configured.
+    ``spec`` is a name in ``PROVIDERS``, ``searxng:URL`` or ``recorded:FILE``. None selects
+    ``corpus`` if there are docs, otherwise the first configured search of ``DEFAULT_ORDER``.
 
     Raises:
-        ConfigurationError: There is nothing to search; or a search's key or address is missing.
+        ConfigurationError: There is nothing to search, or the key or address of a search is
+            missing.
         NoDocumentsError: There is nothing to read in the docs.
-        InputError: An unknown name; docs that are missing, unreadable or not allowed; a recording
-            that cannot be read; or a ``top_k`` out of range.
+        InputError: The name is unknown; docs are missing, unreadable or not allowed; a recording
+            cannot be read; or ``top_k`` is out of range.
     """
     if spec is None and not docs and not configured_search():
         ways = ", ".join(f"{PROVIDERS[name].needs} ({name})" for name in DEFAULT_ORDER)
@@ -81,7 +82,7 @@ def open_search(
     provider = PROVIDERS[name]
     if (name == "corpus") != bool(docs):
         raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
-    # Imported only here, so that a search's libraries load only if that search is used.
+    # Imported here, so that a search's libraries are loaded only if that search is used.
     if docs:
         from conflictscore.retrieval.corpus import CorpusRetriever
 
@@ -109,7 +110,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """Where a retriever searches, in a few words for display, without path, address or key."""
+    """A few words on where a retriever searches, for display, without path, address or key."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

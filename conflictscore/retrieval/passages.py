@@ -1,4 +1,4 @@
-"""From long documents to the passage of each that fits a question best."""
+"""Cuts long documents to the passage that fits a question best."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -15,30 +15,30 @@ from conflictscore.retrieval.token_windows import LEAST_TOKENS, cut_windows
 class PassageRetriever(WrappingRetriever):
     """Cuts the documents that another retriever finds to their best passages.
 
-    A document of up to ``tokens`` tokens stays as it is. A longer one is cut in windows of that
-    length, each half over the next, and the one that fits the question best becomes its text; see
-    ``cut_to_passages``. Awaited, it awaits the other retriever and ranks in a thread.
+    A document of up to ``tokens`` tokens is kept whole. A longer one is cut into windows of that
+    length, each overlapping the next by half, and the best window becomes its text; see
+    ``cut_to_passages``. When awaited, it awaits the other retriever and ranks in a thread.
 
     Attributes:
         retriever: Finds the documents.
-        k: See the base.
-        tokens: The most tokens of a passage, at least 16.
+        k: See the base class.
+        tokens: Most tokens of a passage, at least 16.
     """
 
     tokens: Annotated[int, Field(ge=LEAST_TOKENS)] = 512
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base."""
+        """See the base class."""
         return cut_to_passages(query, found, self.tokens)
 
 
 def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> list[Document]:
-    """Keep, of each long document, the window that fits the question best.
+    """Reduce each long document to the window that fits the question best.
 
-    The windows of all documents are ranked together, so that a word that is in all of them counts
-    for little. Of a document none of whose windows fits at all, the first is kept.
+    The windows of all documents are ranked together, so a word that all of them contain counts for
+    little. If no window of a document fits at all, the first is kept.
 
-    The metadata of a document that was cut has ``passage``, the range of characters kept.
+    A cut document gets ``passage`` in its metadata, the range of characters that was kept.
     """
     cuts = [cut_windows(document.page_content, tokens, tokens // 2) for document in documents]
     if all(len(cut) == 1 for cut in cuts):
@@ -49,7 +49,7 @@ def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> l
         for window in cut
     ]
     scores = BM25Ranker(texts).scores(query)
-    # Blank windows say nothing, however the others rank.
+    # blank windows are never the best
     scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
     ends = np.cumsum([len(cut) for cut in cuts])[:-1]
     cut_documents: list[Document] = []

@@ -1,4 +1,4 @@
-"""Which searches there are, by name, and what each one needs: help and errors come from here."""
+"""The available searches by name, and what each one needs; help and errors are made from this."""
 
 import os
 from collections.abc import Mapping
@@ -10,10 +10,11 @@ class Provider:
     """One search.
 
     Attributes:
-        retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
-        variables: The environment variables that it needs; of those in one entry, any does.
-        argument: What may follow its name after a colon, in capitals, and sets ``option``. It is
-            required unless a variable can take its place.
+        retriever: The class, as ``module:class`` with a module of ``conflictscore.retrieval``.
+        variables: The environment variables that it needs; an entry with several is met by any of
+            them.
+        argument: The argument that may follow the name after a colon, in capitals; it sets
+            ``option``. It is required unless a variable can replace it.
     """
 
     summary: str
@@ -23,14 +24,14 @@ class Provider:
     option: str = ""
 
     def usage(self, name: str) -> str:
-        """How it is written after ``--search``, such as ``"searxng[:URL]"``."""
+        """The form of the search after ``--search``, such as ``"searxng[:URL]"``."""
         if not self.argument:
             return name
         return f"{name}[:{self.argument}]" if self.variables else f"{name}:{self.argument}"
 
     @property
     def needs(self) -> str:
-        """Its variables in words, such as ``"A and B or C"``; empty if it needs none."""
+        """The needed variables in words, such as ``"A and B or C"``; empty if none is needed."""
         return " and ".join(" or ".join(either) for either in self.variables)
 
 
@@ -65,11 +66,11 @@ PROVIDERS: Mapping[str, Provider] = {
 }
 
 DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
-"""The searches that are taken without being asked for, the first whose variables are set."""
+"""The searches used by default: the first whose variables are set."""
 
 
 def configured_search() -> str | None:
-    """The default search: the first that is configured; None if none is."""
+    """The default search, which is the first configured one; None if none is configured."""
     return next(
         (
             name

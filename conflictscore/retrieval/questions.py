@@ -1,4 +1,4 @@
-"""The questions of a file, and when two of them are the same."""
+"""Reads the questions of a file, and tells which of them are the same."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -12,24 +12,23 @@ _ENDINGS = (".txt", ".csv", ".jsonl")
 
 
 def question_key(question: str) -> str:
-    """The question without differences that do not matter: Unicode form and white space.
+    """The question in one Unicode form and with normalised white space, for comparison.
 
-    Upper and lower case differ: a proper name can differ from a word by nothing else.
+    Case is kept, since it may be all that distinguishes a name from a word.
     """
     return unicodedata.normalize("NFC", " ".join(clean_text(question).split()))
 
 
 def read_questions(path: str | Path) -> tuple[str, ...]:
-    """Reads the questions of a file in order, repeated ones included.
+    """Reads the questions of a file in order, including repeated ones.
 
-    Text (.txt) holds one question a line; a .csv file has a column called ``question``, upper or
-    lower case; .jsonl holds an object a line, with ``question`` or ``query``, and in a log of runs
-    with what was searched for further (``searches``) too. The file is UTF-8.
-    Empty lines and rows are passed over.
+    A .txt file has one question on each line. A .csv file has a column called ``question``, in any
+    case. A .jsonl file has an object with ``question`` or ``query`` on each line; in a log of runs,
+    further searches (``searches``) count too. The file is UTF-8. Empty lines and rows are skipped.
 
     Raises:
-        InputError: The file cannot be read, is not UTF-8, has another ending, holds no question,
-            or a row of it is wrong; names the file, the line and the field.
+        InputError: The file cannot be read, is not UTF-8, has another ending, contains no question,
+            or has a bad row; names the file, the line and the field.
     """
     file = Path(path)
     shown, ending = file.as_posix(), file.suffix.lower()

@@ -1,4 +1,4 @@
-"""How well texts fit a question, by the words that they share with it (BM25)."""
+"""Scores how well texts fit a question, by the words that they share with it (BM25)."""
 
 import re
 import warnings
@@ -9,51 +9,53 @@ from numpy.typing import NDArray
 
 from conflictscore.scripts import UNSPACED, WORD_CHARACTER, fold, spaced_out
 
-with warnings.catch_warnings():  # in a notebook it misses a widget, for bars that are not shown
+# in a notebook it warns of a missing widget, for progress bars that are not shown
+with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
     from bm25s.stopwords import STOPWORDS_EN
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
-"""A word that is divided at the end of a line."""
+"""A word that is hyphenated at the end of a line."""
 _TERM = re.compile(
     rf"[{UNSPACED}]|{WORD_CHARACTER}{{2,}}"
-    rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a letter or digit alone: "vitamin K", "C++"
+    rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a single letter or digit: "vitamin K", "C++"
 )
 _STOP_WORDS = frozenset(STOPWORDS_EN)
 _NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
-"""A stop word in capitals may be a name: "What is IT?", "vitamin A", "Who wrote It?"; and a short
-word in capitals is another one than in small letters: "US", "WHO"."""
+"""A stop word in capitals, which may be a name: "What is IT?", "vitamin A", "Who wrote It?".
+
+A short word in capitals differs from the same word in small letters: "US", "WHO".
+"""
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
 _LOWER_CASE = re.compile(r"[a-z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
-_BEFORE = 12  # characters before a word that tell whether a sentence begins with it
+_BEFORE = 12  # characters before a word that show whether it begins a sentence
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"
 )
-"""A number with separators between its thousands, or as India groups them (12,50,000)."""
+"""A number with thousands separators, or with Indian grouping (12,50,000)."""
 _NOT_A_DIGIT = re.compile(r"\D")
 
 
 class BM25Ranker:
     """Scores texts from 0 by the words that they share with a question; thread-safe.
 
-    English stop words do not count, unless capitals make a name of them ("IT"). A number counts
-    with and without the separators of its thousands. Where a script has no spaces, two characters
-    in a row are a word.
+    English stop words do not count, unless capitals make them a name ("IT"). A number counts with
+    and without thousands separators. In scripts without spaces, each pair of characters is a word.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._size = len(texts)
         self._index: bm25s.BM25 | None = None
         words = [list(_terms(text, is_question=False)) for text in texts]
-        if any(words):  # bm25s fails on texts without a single word
+        if any(words):  # bm25s fails on texts without any word
             self._index = bm25s.BM25()
             self._index.index(words, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """One score a text, in their order; higher is better, and 0 is no shared word."""
+        """The score of each text, in order; higher is better, and 0 means no shared word."""
         words = list(_terms(query, is_question=True))
         if self._index is None or not words:
             return np.zeros(self._size, np.float32)
@@ -62,9 +64,10 @@ class BM25Ranker:
 
 
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
-    """The terms that a text is ranked by: folded words, and names that are stop words.
+    """The terms by which a text is ranked: folded words, and names that look like stop words.
 
-    A compound counts as its parts and as one word: "co-operation" is "cooperation" elsewhere.
+    A hyphenated word counts as its parts and as one word, since "co-operation" may be "cooperation"
+    elsewhere.
     """
     whole = _DIVIDED.sub("", text)
     folded = fold(whole)
@@ -75,14 +78,14 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
-        if _LOWER_CASE.search(line):  # in a line of capitals, they tell nothing
+        if _LOWER_CASE.search(line):  # in a line of capitals, they mean nothing
             yield from _named_stop_words(line, is_question=is_question)
 
 
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
-    """Stop words in capitals, as terms that differ from the words in small letters.
+    """Stop words in capitals, as terms different from the words in small letters.
 
-    One that begins a sentence of a question is none; in a text it may be one, as in "It is a novel
+    At the beginning of a question's sentence they do not count. In a text they may: "It is a novel
     by Stephen King.".
     """
     for match in _NAMED_STOP_WORD.finditer(line):

@@ -1,6 +1,7 @@
-"""Search results kept in a file: what was found for each question, to be found again offline.
+"""Records the search results for each question in a file, and finds them there again offline.
 
-A recording is JSON lines in UTF-8, a line a question; of several with the same one the last counts.
+A recording consists of JSON lines in UTF-8, one for each question. If a question has several lines,
+the last counts.
 
 ```
 {"format": 1,
@@ -19,9 +20,9 @@ A recording is JSON lines in UTF-8, a line a question; of several with the same 
    "metadata": {}}]}                               what else the search knew, single values
 ```
 
-What a search did not say is null. Unknown fields, as of an earlier version, mean nothing. What no
-JSON can hold is changed on the way: metadata that is no single finite value is left out, and a lone
-surrogate becomes U+FFFD, as ``to_documents`` does.
+Information that a search did not give is null. Unknown fields, for example from an earlier version,
+are ignored. Values that JSON cannot hold are changed, as in ``to_documents``: metadata other than
+single finite values is left out, and a lone surrogate becomes U+FFFD.
 """
 
 import difflib
@@ -60,11 +61,11 @@ from conflictscore.storage.record_file import (
 from conflictscore.threads import each
 
 FAILURES_IN_A_ROW = 5
-"""How many questions a search may fail, one after the other, until no further one is asked."""
+"""Consecutive failures after which no further question is asked."""
 
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
 _BEGINNING = b'{"format"'
-"""How every line of a recording begins."""
+"""The beginning of every line of a recording."""
 _TEXTS = (
     "provider",
     "url",
@@ -75,18 +76,18 @@ _TEXTS = (
     "page_error",
     "fetched_at",
 )
-"""The fields of a result that hold a text; a document's metadata has the same, but for the url."""
+"""The text fields of a result; a document's metadata has the same names, except for the url."""
 _SOURCE = {"url": "source"}
 
 
 class _Part(BaseModel):
-    """Nothing coerced, nothing that JSON cannot hold."""
+    """A part of a line: values are not coerced, and must be valid in JSON."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Result(_Part):
-    """A document that was found; null is what the search did not say."""
+    """A document that was found; fields that the search did not give are null."""
 
     rank: Annotated[int, Field(ge=1)] | None
     provider: str | None
@@ -102,7 +103,7 @@ class _Result(_Part):
 
 
 class _Recording(_Part):
-    """A line of the file: a question, how it was asked, and what was found."""
+    """A line of the file: a question, the parameters of the search, and its results."""
 
     format: Literal[1] = 1
     question: Annotated[str, Field(min_length=1)]
@@ -143,7 +144,7 @@ def _decoded(line: bytes, where: str) -> _Recording:
 
 
 def _is_half(line: RecordLine) -> bool:
-    """Whether a last line without its end is the beginning of one of ours; other text is not."""
+    """Whether an incomplete last line is the beginning of one of our lines, not other text."""
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
@@ -170,10 +171,10 @@ def _as_document(result: _Result) -> Document:
 
 
 class RecordedRetriever(TopKRetriever):
-    """Results of a search when it was recorded, document by document.
+    """Returns the recorded results of a search, document by document.
 
-    Questions are found again if they differ by no more than white space or the Unicode form.
-    The file is read and checked when it is opened. Safe to use from many threads at once.
+    A question is found again if it differs only in white space or Unicode form. The file is read
+    and checked when it is opened. Safe to use from many threads at once.
 
     Raises:
         NoDocumentsError: The question was not recorded.
@@ -192,7 +193,7 @@ class RecordedRetriever(TopKRetriever):
         return cls(path=Path(path), k=k)
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
-        """Those of the questions that were not recorded, in order, each once."""
+        """The questions that were not recorded, in order, without repetitions."""
         lacking = (text for text in questions if question_key(text) not in self._recordings)
         return tuple(dict.fromkeys(lacking))
 
@@ -223,7 +224,7 @@ class RecordedRetriever(TopKRetriever):
 
 
 class FailedQuestion(NamedTuple):
-    """One that was not recorded, and why."""
+    """A question that was not recorded, and the reason."""
 
     question: str
     error: ConflictScoreError
@@ -231,13 +232,13 @@ class FailedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordingReport:
-    """How many of the questions ``wanted`` were recorded ``before``, and by this run.
+    """The number of questions ``wanted``, recorded ``before``, and recorded by this run.
 
     Attributes:
-        empty: For how many of those recorded now nothing was found.
+        empty: The number of questions recorded in this run without any result.
         failures: The questions that failed in this run.
-        stopped: Why no further question is asked although some are left: a
-            ``QuotaError``, or the last one of ``FAILURES_IN_A_ROW`` errors.
+        stopped: Why the run ended early, if it did: a ``QuotaError``, or the last of
+            ``FAILURES_IN_A_ROW`` errors.
     """
 
     wanted: int
@@ -249,7 +250,7 @@ class RecordingReport:
 
     @property
     def left(self) -> int:
-        """The questions that are not recorded."""
+        """The number of questions that are not recorded."""
         return self.wanted - self.before - self.recorded
 
 
@@ -263,27 +264,27 @@ async def record_questions(
     concurrency: int = 2,
     on_progress: Callable[[RecordingReport], None] = lambda report: None,
 ) -> RecordingReport:
-    """Record the retriever's results for each question that the file does not hold yet.
+    """Record the retriever's results for each question that is not in the file yet.
 
-    Each answer is on the disk before the next question is asked, so the same call resumes after a
-    kill, after Ctrl-C, or the next day, when the search has quota again. A question that fails is
-    not recorded and not asked again in this run. If the quota is used up or the search keeps
-    failing, the run ends early; the report says so.
+    Each result is on disk before the next question is asked. So the same call resumes after a kill,
+    after Ctrl-C, or on the next day, when the search has quota again. A question that fails is not
+    recorded, and is not asked again in this run. If the quota is used up or the search keeps
+    failing, the run ends early, and the report says so.
 
     Args:
-        questions: A repeated question is asked once.
-        retriever: Its documents are recorded whole.
-        out: The file; it is created if there is none.
+        questions: The questions; repeated ones are asked once.
+        retriever: The search; its documents are recorded whole.
+        out: The file; created if missing.
         search: The retriever's name, as in ``--search``; passwords in it are left out.
-        parameters: How the questions are asked, as single values and lists of texts, without a
-            secret; ``top_k`` is the number of documents asked for.
-        concurrency: The most questions in flight, at least 1.
-        on_progress: Called at the start, and after each question.
+        parameters: The settings of the search, as single values and lists of texts, without
+            secrets; ``top_k`` is the number of documents per question.
+        concurrency: Most questions in flight, at least 1.
+        on_progress: Called at the start and after each question.
 
     Raises:
         InputError: A question is empty, ``concurrency`` is out of range, or the file cannot be
             recorded to.
-        ConfigurationError: The retriever is set up wrongly, as with a wrong key.
+        ConfigurationError: The retriever is set up wrongly, for example with a wrong key.
     """
     if concurrency < 1:
         raise InputError(f"concurrency must be at least 1, and is {concurrency}")
@@ -305,7 +306,7 @@ async def record_questions(
         failed_in_a_row = 0
 
         async def ask(question: str) -> None:
-            """Record what is found for a question, or why it is not recorded."""
+            """Record the results for a question, or the reason for its failure."""
             nonlocal report, failed_in_a_row
             if report.stopped:
                 return
@@ -319,7 +320,7 @@ async def record_questions(
                 if not used_up:
                     failures = (*report.failures, FailedQuestion(question, error))
                     report = replace(report, failures=failures)
-                if isinstance(error, ProviderError):  # all else is a matter of this one question
+                if isinstance(error, ProviderError):  # other errors affect only this question
                     failed_in_a_row += 1
                     if used_up or failed_in_a_row >= FAILURES_IN_A_ROW:
                         report = replace(report, stopped=report.stopped or error)

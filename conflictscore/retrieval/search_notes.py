@@ -1,4 +1,4 @@
-"""Notes that a retriever leaves for the reader of an answer, however deeply it is wrapped.
+"""Collects notes that a retriever leaves for the reader of an answer, however deeply it is wrapped.
 
 ```python
 with collecting() as notes:
@@ -20,7 +20,7 @@ _collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", def
 
 @contextmanager
 def collecting() -> Iterator[list[str]]:
-    """Collects the notes left inside the block, in the order they came, each text once."""
+    """Collect the notes left inside the block, in order, without repetitions."""
     notes: list[str] = []
     token = _collected.set(notes)
     try:
@@ -30,7 +30,7 @@ def collecting() -> Iterator[list[str]]:
 
 
 def note(text: str) -> None:
-    """Leaves one line for the reader of the answer; without a collector it is only logged."""
+    """Leave one line for the reader of the answer; without a collector it is only logged."""
     notes = _collected.get()
     if notes is None:
         _log.info("%s", text)

@@ -1,4 +1,4 @@
-"""Cutting a text into overlapping windows of a number of tokens."""
+"""Cuts a text into overlapping windows of a number of tokens."""
 
 import re
 from bisect import bisect_right
@@ -10,10 +10,10 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
 MARK = " […] "
-"""Marks text left out between two passages of a document."""
+"""The mark for text left out between two passages of a document."""
 
 LEAST_TOKENS = 16
-"""The smallest window: fewer tokens say nothing, and one character alone can take four."""
+"""Least tokens of a window: fewer say nothing, and a single character can take four."""
 
 _WORD_END = re.compile(r"\s+")
 
@@ -22,8 +22,8 @@ class Vocabulary(NamedTuple):
     """How tokens are counted.
 
     Attributes:
-        starts: Where in a text each token begins, one offset in characters a token, ascending.
-        count: How many tokens a part of the text takes by itself.
+        starts: The offset in characters at which each token of a text begins, ascending.
+        count: The number of tokens that a part of the text takes by itself.
     """
 
     starts: Callable[[str], list[int]]
@@ -31,7 +31,7 @@ class Vocabulary(NamedTuple):
 
 
 class TokenWindow(NamedTuple):
-    """A part of a text: the offsets of its first character, and after its last."""
+    """A part of a text, by its start and end offset."""
 
     start: int
     end: int
@@ -43,14 +43,16 @@ _COMMON = Vocabulary(token_starts, count_tokens)
 def cut_windows(
     text: str, size: int, stride: int, vocabulary: Vocabulary = _COMMON
 ) -> list[TokenWindow]:
-    """Cut a text into windows that overlap; time grows with the text's length times size / stride.
+    """Cut a text into overlapping windows, in time proportional to its length times size / stride.
 
-    A window begins and ends where a sentence does, or else a word; where there is neither in the
-    last quarter of the way, it ends anywhere between two characters. ``size`` and ``stride``, from
-    the start of a window to the start of the next, are at most so many tokens.
+    A window begins and ends at the boundary of a sentence or, failing that, of a word. If the last
+    quarter of a window has neither, it ends between any two characters. ``size`` is the most tokens
+    of a window, and ``stride`` the most tokens from the start of one window to the next.
 
-    The windows, at least one, together hold every character; none lies within the one before it.
-    InputError if the size is below 16, or the stride not from 1 to the size.
+    There is at least one window. Together they contain every character, and none lies within its
+    predecessor.
+
+    Raises InputError if the size is below 16, or the stride is not from 1 to the size.
     """
     if size < LEAST_TOKENS or not 1 <= stride <= size:
         raise InputError(f"passages of {size} tokens every {stride}: give 16 tokens or more")
@@ -64,7 +66,7 @@ def cut_windows(
         first = bisect_right(tokens, start) - 1
         end = tokens[min(first + size, total)]
         end = end if end == len(text) else _break_before(end, start, breaks)
-        # The same words can take more tokens by themselves than they took in the whole text.
+        # the same words can take more tokens by themselves than within the whole text
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         if not windows or end > windows[-1].end:
@@ -74,7 +76,7 @@ def cut_windows(
 
 
 def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:
-    """The last break in the last quarter of the way from a start to a place, or else the place."""
+    """The last break in the last quarter between start and end, or the end if there is none."""
     for places in breaks:
         index = bisect_right(places, place) - 1
         if index >= 0 and places[index] > place - (place - start) // 4:

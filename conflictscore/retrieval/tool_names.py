@@ -1,4 +1,4 @@
-"""Kinds of tools by the words of their names: those that search, fetch, read or write."""
+"""Classifies tools by the words of their names: search, fetch, read or write."""
 
 import re
 
@@ -43,7 +43,7 @@ FETCHES = frozenset(
         "url",
     }
 )
-"""Words in the name of a tool that returns one page, whatever stands in it."""
+"""Words in the name of a tool that returns one page, whatever the page contains."""
 
 
 READS = FETCHES | frozenset(

@@ -108,15 +108,15 @@ def documents_from_messages(
     lists, statements that nothing was found, and content other than text give no documents.
 
     Address, title and date come from the protocol: the URI of a block, the fields of a JSON result,
-    the metadata of an artifact, the argument of a call. What a text says about itself is not used
-    for them; without any, the document is named after its tool. The parts of a joined text are
+    the metadata of an artifact, the argument of a call. What a text says about itself is never
+    used. A document without a title is named after its tool. The parts of a joined text are
     separate documents with one voice, since any part may have written the marks between them. The
     same holds for everything that a fetch returned, that is, a call with an address among its
     arguments, or to a tool named like a fetch.
 
     ``sources`` names the tools whose results are evidence. By default these are tools that are
-    named like a search, return documents, or return prose; times and receipts do not count. At most
-    ``most`` documents are read.
+    named like a search, or that return documents or prose; results such as times and receipts do
+    not count. At most ``most`` documents are read.
     """
     return read_messages(messages, sources, most)[0]
 
@@ -135,7 +135,7 @@ def _results(
 ) -> Iterator[tuple[int, Retrieved]]:
     """Results of tools, with the positions of their messages.
 
-    At most one more per message than the limit for a turn.
+    Each message gives at most one more than the limit for a turn.
     """
     calls = {
         call["id"]: call["args"]
@@ -253,7 +253,10 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """A result with the fields set by the tool; a fetched page's fields count as its text."""
+        """A result with the fields that the tool set.
+
+        The fields of a fetched page count as its text.
+        """
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -275,7 +278,7 @@ def _addresses(value: object, depth: int = 3) -> Iterator[str]:
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
-    """The document of a ``search_result`` block, which has its texts as blocks of their own."""
+    """The document of a ``search_result`` block, whose texts are blocks inside it."""
     content = block.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [each.get("text") if isinstance(each, Mapping) else each for each in blocks]
@@ -289,13 +292,13 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _json(text: str) -> object:
-    """JSON that makes up the text, apart from a line or two around it."""
+    """The JSON that makes up a text, apart from a line or two around it."""
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
         for start in starts:
             with suppress(json.JSONDecodeError):
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                # a label or a closing word, without content of its own
+                # a label or a closing word without content
                 if len(text) - (end - start) <= max(200, len(text) // 4):
                     return value
     return None
@@ -311,7 +314,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is the reply of a search without results."""
+    """Whether data is a search's reply without results."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 
@@ -329,7 +332,10 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """The documents in its result lists; otherwise itself, or the document inside it."""
+    """The documents in a mapping's result lists.
+
+    Otherwise the mapping itself or the document in it.
+    """
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
@@ -346,7 +352,7 @@ def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
 
 
 def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
-    """The documents of a list of results, which may be texts alone."""
+    """The documents of a list of results, which may be plain texts."""
     if not isinstance(results, Mapping | list | tuple):
         return
     if isinstance(results, list) and len(results) == 1 and isinstance(results[0], list):
@@ -360,7 +366,7 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 def _renamed(data: object, depth: int = _DEPTH) -> object:
     """Results with unknown field names, with their longest text as ``text``.
 
-    They must be a list of mappings, each with a text of some words in the same field.
+    The results must be mappings, each with a text of several words in the same field.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())

@@ -1,9 +1,9 @@
-"""Which documents speak with one voice, so that all of them are one witness.
+"""Determines which documents speak with one voice, and so are one witness.
 
 A voice is the original of near-copies (:mod:`~conflictscore.retrieval.duplicates`), or a name in
 the metadata field ``voice``. We set the same voice for all parts of a joined text and for
 everything that a fetch returned, since one author may have written all of it. Callers may set a
-voice for documents from the same source. Each document is still labelled and shown by itself.
+voice for documents from the same source. Each document is still labelled and shown separately.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from langchain_core.documents import Document as Retrieved
 from conflictscore.records import Document
 
 VOICE = "voice"
-"""The field of a document's metadata that names its voice."""
+"""The metadata field that names a document's voice."""
 
 
 def without_voice(document: Retrieved) -> Retrieved:
-    """A document whose metadata came from outside, which must not choose its voice."""
+    """A document without a voice, for metadata from outside, which must not choose a voice."""
     if VOICE not in document.metadata:
         return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}
@@ -34,8 +34,8 @@ def one_voice(documents: Sequence[Document], groups: Mapping[int, int]) -> dict[
 
     Args:
         documents: Documents with their numbers.
-        groups: The number of the first document of a group, by the number of each further one,
-            such as :func:`copies` gives. Groups that share a named voice become one.
+        groups: For each further document of a group, the number of the group's first document, as
+            :func:`copies` returns it. Groups that share a named voice are merged.
     """
     first_of = {
         document.number: groups.get(document.number, document.number) for document in documents

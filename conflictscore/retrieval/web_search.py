@@ -1,4 +1,4 @@
-"""A web search: its key, one HTTP request a page of results, and errors that say what to do."""
+"""Base of web searches: keys, one HTTP request per page, and errors that say what to do."""
 
 import base64
 import html
@@ -37,13 +37,16 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Bytes of a provider's reply; a page of results has about ten thousand."""
+"""Most bytes of a provider's reply; a page of results has about ten thousand."""
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
-"""Seconds; a provider that asks for a longer pause gets no further request."""
+"""Longest pause, in seconds, that a provider may request.
+
+After a longer one it is not asked again.
+"""
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 _GZIP = {"accept-encoding": "gzip"}
@@ -52,9 +55,9 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result, as the provider gives it: the address and what is said of the page, or nothing.
+    """One result, as the provider gives it; missing values are empty.
 
-    Tags and entities may stand in ``title`` and ``text``, which is the snippet or more of the page.
+    ``title`` and ``text`` (the snippet, or more of the page) may contain tags and entities.
     """
 
     title: str
@@ -65,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Results of one request, best first; ``more`` says whether a next page may hold others."""
+    """The results of one request, best first; ``more`` says whether a next page may have others."""
 
     hits: Sequence[Hit]
     more: bool = False
@@ -73,11 +76,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One request that failed.
+    """A request that failed.
 
-    It is returned and not raised: an error raised inside an ``except`` block would carry what a
-    library raised, which may hold the key. ``retry`` says whether the same request may succeed in a
-    moment, or in the seconds of the provider's Retry-After header.
+    It is returned, not raised: an error raised inside an ``except`` block would carry the library's
+    exception, which may contain the key. ``retry`` says whether the same request may succeed in a
+    moment, or after the seconds of the provider's Retry-After header.
     """
 
     error: ConflictScoreError
@@ -88,32 +91,32 @@ class Fault:
 class WebSearchRetriever(TopKRetriever):
     """The first ``k`` results of a web search, with their snippets as plain text.
 
-    A document's metadata holds ``title``, ``source`` (the address), ``rank`` from 1, ``provider``
-    and, if the provider gives one, ``date``. Each address appears once. Safe to use from many
-    threads at once. Redirects are not followed, since they would take the key along.
+    A document's metadata contains ``title``, ``source`` (the address), ``rank`` (from 1),
+    ``provider`` and, if the provider gives one, ``date``. Each address appears once. Redirects are
+    not followed, since they would pass the key on. Safe to use from many threads at once.
 
-    A provider sets its names, and defines ``request`` and ``page``, or else ``ask``.
+    A subclass sets the names of its provider, and defines either ``request`` and ``page``, or
+    ``ask``.
 
     Attributes:
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
-        title: Its name in sentences.
+        title: The provider's name in sentences.
         service: The provider's own address.
         key_variables: The environment variables for its key, the usual one first; empty if it
             takes no key.
-        key_source: Where to get a key, to complete "a key comes from".
-        hints: By HTTP status, how to mend what is set up wrongly.
-        page_size: The most results that one request gets.
-        api_key: The key; without it, the environment's.
-        endpoint: The address asked instead of ``service``, such as a proxy's, with its path, and
-            with ``user:password@`` if it asks for them; it is kept without those.
+        key_source: Where to get a key, as the end of a sentence "a key comes from …".
+        hints: For each HTTP status of a wrong setup, how to fix it.
+        page_size: Most results of one request.
+        api_key: The key; by default from the environment.
+        endpoint: The address to use instead of ``service``, such as a proxy, with its path and, if
+            needed, ``user:password@``. These are removed from the stored address.
         timeout: Seconds to wait for the provider, above 0.
-        retries: Further tries of a request after a rate limit, a server error or a lost
-            connection.
-        backoff: Seconds before the first further try, doubled for each next one and varied by
-            half; a Retry-After of up to 60 s takes precedence.
+        retries: Number of retries after a rate limit, a server error or a lost connection.
+        backoff: Seconds before the first retry, doubled for each further one and varied by half; a
+            Retry-After of up to 60 s takes precedence.
 
     Raises:
-        ConfigurationError: No key, or the provider refuses it.
+        ConfigurationError: The key is missing, or the provider refuses it.
         InputError: ``k`` is out of range, the question is empty or the provider cannot use it.
         QuotaError: The provider's quota or credit is used up.
         ProviderError: The provider failed or did not answer.
@@ -138,14 +141,17 @@ class WebSearchRetriever(TopKRetriever):
     _key: SecretStr = PrivateAttr(default=SecretStr(""))
     _login: tuple[str, str] | None = PrivateAttr(default=None)
     _secrets: tuple[str, ...] = PrivateAttr(default=())
-    """Texts that no message may show."""
+    """Secrets that no message may show."""
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """The arguments for httpx2's request: ``method``, ``url``, ``headers``; as for ``ask``."""
+        """The arguments of httpx2's request: ``method``, ``url``, ``headers`` and so on.
+
+        See ``ask``.
+        """
         raise NotImplementedError
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """The results in the JSON reply; the page's number counts from 0.
+        """The results in the JSON reply; the page number counts from 0.
 
         Raises:
             LookupError, TypeError, ValueError: The reply has another form.
@@ -157,9 +163,9 @@ class WebSearchRetriever(TopKRetriever):
         return f"{self.endpoint or self.service}{path}"
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """One page of results, numbered from 0, by one request; thread-safe.
+        """Fetch one page of results, numbered from 0, with one request; thread-safe.
 
-        Every failure that is to be expected is returned, with texts that went through ``shown``.
+        Expected failures are returned, with texts cleaned by ``shown``.
         """
         started, body = time.monotonic(), bytearray()
         try:
@@ -191,7 +197,7 @@ class WebSearchRetriever(TopKRetriever):
 
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
-        query = clean_text(query)  # no address can hold a lone surrogate, which JSON can
+        query = clean_text(query)  # an address cannot contain a lone surrogate, which JSON can
         size = min(self.page_size, k)
         found: dict[str, Hit] = {}
         for number in range(math.ceil(k / size)):
@@ -205,15 +211,15 @@ class WebSearchRetriever(TopKRetriever):
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
-        """Message of a server or library, fit to be shown: one line, cut, without the key."""
+        """A message of a server or library in a form to show: one line, cut, without the key."""
         return scrubbed(text, *self._secrets)
 
     def failed(self, message: str, status: int | None = None) -> ProviderError:
-        """An error of this provider."""
+        """Create an error of this provider."""
         return ProviderError(message, provider=self.provider, status=status)
 
     def timed_out(self) -> Fault:
-        """The fault of a provider that did not answer in time: it is not asked again."""
+        """The fault of a provider that did not answer in time; it is not asked again."""
         return Fault(self.failed(f"{self.title} did not answer within {self.timeout:g} s"))
 
     def unreachable(self, error: Exception) -> Fault:
@@ -227,7 +233,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(self.failed(": ".join(filter(None, [message, detail]))))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """The fault behind an HTTP status from 300; ``reason`` is the provider's raw text."""
+        """The fault for an HTTP status from 300; ``reason`` is the provider's raw text."""
         cause = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
         momentary = _MOMENTARY.search(reason)
         lasting = _FOR_LONG.search(reason) or (_USED_UP.search(reason) and not momentary)
@@ -246,7 +252,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(error, status >= 500, retry_after)
 
     def _set_up_wrongly(self, status: int, cause: str) -> Fault:
-        """The fault of a key or an address that does not serve, with the setting to look at."""
+        """The fault of an unusable key or address, with the setting to check."""
         about_key = self.key_variables and status >= 400 and status != 404
         settings = " or ".join(self.key_variables) if about_key else "the address"
         hint = self.hints.get(status, f"check {settings}")
@@ -265,7 +271,8 @@ class WebSearchRetriever(TopKRetriever):
                 f"{self.title} search needs {names}; a key comes from {self.key_source};"
                 f" {_OTHER_WAYS}"
             )
-        if not re.fullmatch("[!-~]+", key):  # a header cannot hold it, and its error would show it
+        # a header cannot contain it, and httpx's error would show the key
+        if not re.fullmatch("[!-~]+", key):
             raise ConfigurationError(f"{names}: the key holds a space or a special character")
         self._key, self._secrets = SecretStr(key), (key,)
         return self
@@ -315,10 +322,10 @@ class WebSearchRetriever(TopKRetriever):
 
 
 def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
-    """The results in a reply's list, by the names of their fields; an odd one costs no other.
+    """The results in a reply's list, by the names of their fields; malformed ones are skipped.
 
     Raises:
-        TypeError: It is no list, or none of its items says anything.
+        TypeError: It is not a list, or no item has any content.
     """
     fields = (title, url, text, date)
     made = [Hit(*(_text(item.get(key)) for key in fields)) for item in objects(found)]
@@ -329,10 +336,10 @@ def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
 
 
 def objects(found: Any) -> list[dict[str, Any]]:
-    """The objects in a reply's list; anything else in it is left out.
+    """The objects in a reply's list, without anything else in it.
 
     Raises:
-        TypeError: It is no list, or nothing in it is an object.
+        TypeError: It is not a list, or has no object in it.
     """
     kept = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
     if not kept and found != []:
@@ -346,7 +353,7 @@ def _text(value: object) -> str:
 
 
 def reason_of(body: bytes | bytearray) -> str:
-    """Codes and messages of a JSON error, wherever they stand in it; empty if there are none."""
+    """The codes and messages in a JSON error, wherever they are; empty if there are none."""
     try:
         return ": ".join(_texts(json.loads(body)))
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Objects as Python writes them: lists of mappings, dataclasses, pydantic models, documents.
+"""Reads objects as Python prints them: lists of mappings, dataclasses, pydantic models, documents.
 
-A tool that returns objects reaches a chat model as their ``repr``. What is read are literals alone:
-nothing is evaluated.
+If a tool returns objects, a chat model gets their ``repr``. Only literals are read; nothing is
+evaluated.
 """
 
 import ast
@@ -12,14 +12,14 @@ from typing import Any
 from conflictscore.retrieval.documents import MOST_OF_TOOLS
 
 _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
-"""How Python writes a list of objects or mappings, or an object that holds one."""
+"""The printed form of a list of objects or mappings, or of an object that contains one."""
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _LONGEST_WRITTEN_OUT = 100_000
-"""Characters of Python's own writing that are parsed: its parser lets no other thread run."""
+"""Most characters that are parsed, since Python's parser lets no other thread run."""
 
 
 def written_out(text: str) -> object:
-    """Python's own writing of a list, of mappings, or of LangChain's documents."""
+    """The value of a printed list, mapping or LangChain document."""
     if text.startswith("page_content="):
         pieces = re.split(r"(?m)^(?=page_content=)", text)
         written_calls = [piece for piece in pieces if piece][: MOST_OF_TOOLS + 1]
@@ -27,7 +27,7 @@ def written_out(text: str) -> object:
         return None if None in calls else calls
     if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
         return None
-    # a pydantic model writes its fields without a name around them
+    # a pydantic model prints its fields without a name around them
     written = f"f({text})" if _FIELDS_ALONE.match(text) else text
     try:
         return _value_of(ast.parse(written, mode="eval").body)
@@ -36,7 +36,7 @@ def written_out(text: str) -> object:
 
 
 def _value_of(node: ast.expr) -> object:
-    """The value of a literal; of an object as its class writes it, a mapping of its fields."""
+    """The value of a literal; for a printed object, a mapping of its fields."""
     match node:
         case ast.Call():
             return {field.arg: _field_of(field.value) for field in node.keywords if field.arg}
@@ -46,14 +46,14 @@ def _value_of(node: ast.expr) -> object:
 
 
 def _field_of(node: ast.expr) -> object:
-    """The value of a field; None where it is no literal, such as a date."""
+    """The value of a field; None if it is not a literal, for example a date."""
     with suppress(ValueError, TypeError):
         return _value_of(node)
     return None
 
 
 def _called(written: tuple[str, str, str]) -> object:
-    """A document as ``str`` writes it: ``page_content='…' metadata={…}``."""
+    """A document as ``str`` prints it: ``page_content='…' metadata={…}``."""
     content, _, metadata = written
     call = f"f({content}, metadata={metadata.strip()})" if content else f"f({metadata})"
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -64,6 +64,6 @@ def _called(written: tuple[str, str, str]) -> object:
 def _keywords(call: object) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
-        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date, say
+        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # for example a date
             fields[field.arg] = ast.literal_eval(field.value)
     return fields

@@ -39,7 +39,7 @@ async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
         ("The lighthouse first lit its lamp on 14 October 1874.", [1, 3]),
         ("The lighthouse first lit its lamp in 1871.", [2]),
     ]
-    assert [(d.document, d.why) for d in dropped] == [(4, "the document says nothing of it")]
+    assert [(d.document, d.why) for d in dropped] == [(4, "the document says nothing about it")]
     for prompt, mark in zip(prompts, said, strict=True):
         assert mark in prompt
         assert not any(other in prompt for other in said if other != mark)

@@ -1,1 +1,1 @@
-"""Text of web pages as their readers see it; its libraries load late."""
+"""Reads the text of web pages as a person sees it; its libraries are loaded when needed."""

@@ -1,8 +1,8 @@
-"""The main text of a page, without its menus and notices.
+"""Finds the main text of a page, without its menus and notices.
 
-The library trafilatura finds it. It takes boxes, footers of articles and blocks with certain class
-names for something else, corrections among them; lines of the page that stand between those it
-takes are put back, unless they are links, comments or promotion.
+The library trafilatura extracts it. But it drops boxes, footers of articles and blocks with certain
+class names, and corrections are often among them. So lines of the page between the extracted lines
+are put back, unless they are links, comments or promotion.
 """
 
 import re
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _LONGEST_TEXT = 200_000
-"""Characters, more than any passage of a prompt is cut from."""
+"""Characters of a page's text that are kept; no passage of a prompt is cut from more."""
 _MOST_TAGS = 50_000
-"""Tags of a page whose main text is looked for; an article of a megabyte has half as many."""
+"""Most tags of a page whose main text is looked for; an article of a megabyte has half as many."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
     "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
@@ -37,12 +37,15 @@ _LINKED = 0.5
 _SHORTEST_LINE = 12
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
-"""Times as many characters as the extractor took: with more, it took another part of the page."""
+"""Most characters to put back, as a multiple of the extracted text.
+
+If there are more, the extractor took another part of the page.
+"""
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 
 
 class MainText(NamedTuple):
-    """Title, text and day of a page's main part; an empty text if none stands out."""
+    """Title, text and date of a page's main part; the text is empty if no part stands out."""
 
     title: str
     text: str
@@ -50,10 +53,10 @@ class MainText(NamedTuple):
 
 
 def extract(page: FetchedPage) -> PageText:
-    """The page's main text, without its menus and notices; all of its text if none stands out.
+    """The page's main text without menus and notices; all of its text if no part stands out.
 
     Raises:
-        UnreadableError: It is not text, or there is none in it.
+        UnreadableError: The page is not text, or contains none.
     """
     is_html = page.content_type != "text/plain"
     content = decode(page.body, page.charset, html=is_html).text
@@ -73,7 +76,7 @@ def extract(page: FetchedPage) -> PageText:
 
 
 def _main_text(html: str, url: str) -> MainText:
-    """The main text; empty if the page has none, or is too large to look for it."""
+    """The main text; empty if the page has none, or is too large to search."""
     if html.count("<") > _MOST_TAGS:
         return MainText("", "", None)
     import trafilatura
@@ -86,7 +89,7 @@ def _main_text(html: str, url: str) -> MainText:
         url=url,
         with_metadata=True,
         include_comments=is_question,
-        # A year that merely stands in the text is not when the page was published.
+        # A year in the text is not a publication date.
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
     if not main:
@@ -126,9 +129,9 @@ def _link_share(node: Any) -> float:
 
 
 def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
-    """A main text with the page's lines that stand between its own and are part of it.
+    """A main text with the lines of the page that belong between its own lines.
 
-    Raises nothing: where the lines of both do not fit together, the text stays as it is.
+    If the lines of page and text do not fit together, the text is returned unchanged.
     """
     lines = text.split("\n")
     places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}
@@ -153,7 +156,7 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
 
 
 def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
-    """A page's lines without what stands beside its article and without lists of links."""
+    """A page's lines without blocks beside its article and without lists of links."""
     for node in page.css(_ASIDE_FROM_TEXT):
         if node.tag not in ("body", "html", "main", "article"):
             node.decompose()
@@ -172,12 +175,12 @@ def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
 
 
 def _letters(line: str) -> str:
-    """A line without marks, by which lines of the page and of the extractor are compared."""
+    """The letters and digits of a line, for comparing the page's lines with the extractor's."""
     return _NOT_A_LETTER.sub("", line).casefold()
 
 
 def _date(html: str, url: str, found: str | None) -> str | None:
-    """When the page was published: by its own data, or else by the library's search of the rest."""
+    """When the page was published, by its own data or else by the library's search of the rest."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(html)

@@ -1,4 +1,4 @@
-"""When a page was published, by what the page says of itself."""
+"""Finds when a page was published, from the data that the page gives about itself."""
 
 import json
 import re
@@ -21,24 +21,24 @@ _PUBLISHED = (
     "sailthru.date", "publishdate", "publish-date", "publication_date", "pubdate", "date.issued",
     "article.published", "published-date", "created", "originalpublicationdate",
 )  # fmt: skip
-"""Names of meta tags for when a page was published, not when it was changed."""
+"""Names of meta tags for the date of publication, not of a change."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
 """Fields of an object that hold the article."""
 _OLDEST = date(1990, 1, 1)
-"""The web is no older."""
+"""Earliest year of publication: the web is no older."""
 _NOT_OF_THE_ARTICLE = (
     "[class*=comment],[id*=comment],[class*=related],[class*=recent],[class*=sidebar],[class*=event],"
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
     "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
 )
-"""Parts of a page that hold dates of something else: comments, events, other pages, today."""
+"""Parts of a page with dates of other things: comments, events, other pages, today."""
 
 
 def published(page: "LexborHTMLParser") -> str | None:
-    """The day that the page's own data names, as ``YYYY-MM-DD``; None if it names none."""
+    """The day that the page's own data gives, as ``YYYY-MM-DD``; None if it gives none."""
     texts = chain(_dates_of_scripts(page), _dates_of_metas(page), _dates_of_elements(page))
     return next(filter(None, map(_day, texts)), None)
 
@@ -53,7 +53,7 @@ def _dates_of_scripts(page: "LexborHTMLParser") -> Iterator[str]:
 
 
 def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
-    """The contents of meta tags by the order of their names; of several with one, the first."""
+    """The contents of date meta tags, in the order of the list of names; the first of each name."""
     metas = {
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""
@@ -70,13 +70,13 @@ def _dates_of_elements(page: "LexborHTMLParser") -> Iterator[str]:
 
 
 def days_of_events(page: "LexborHTMLParser") -> set[str]:
-    """The days on which events of the page begin and end, by its own data."""
+    """The days on which the page's events begin and end, by its own data."""
     data = " ".join(script.text() for script in page.css("script[type='application/ld+json']"))
     return {day for match in _EVENT_DAY.finditer(data) if (day := _day(match[1]))}
 
 
 def without_other_dates(page: "LexborHTMLParser") -> None:
-    """Remove from a tree what holds dates that are not when it was published."""
+    """Remove the parts of a tree with dates that are not the date of publication."""
     for node in page.css(_NOT_OF_THE_ARTICLE):
         if node.tag not in ("body", "main", "article", "html"):
             node.decompose()
@@ -94,7 +94,7 @@ def _is_of_something_else(node: Any) -> bool:
 
 
 def _dates_in(tree: Any) -> Iterator[str]:
-    """Days of publication in JSON-LD: of the page or its article, not of comments and events."""
+    """Days of publication in JSON-LD, of the page or its article but not of comments and events."""
     stack = [(tree, 0)]
     count = 0
     while stack and count < _MOST_OBJECTS:
@@ -113,7 +113,7 @@ def _dates_in(tree: Any) -> Iterator[str]:
 
 
 def _kind_of(node: Mapping[str, Any]) -> str:
-    """The types that an object of JSON-LD says it has, as one text."""
+    """The types of a JSON-LD object, as one text."""
     kinds = node.get("@type") or ""
     return " ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
 

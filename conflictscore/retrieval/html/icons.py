@@ -1,4 +1,4 @@
-"""Icons of a page as the signs that they draw: by their name, their class or their drawing."""
+"""Replaces icons of a page by the signs that they draw, from their name, class or drawing."""
 
 import re
 from typing import TYPE_CHECKING
@@ -37,11 +37,11 @@ LIGATURES = {
 }
 """Words that an icon font draws as signs."""
 _BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
-"""Elements in which an icon may stand before words that it says yes or no to."""
+"""Elements in which an icon before words may say yes or no to them."""
 
 
 def put_drawing(node: "LexborNode") -> None:
-    """A drawing by its name, and by the words that stand in it."""
+    """Replace a drawing by its words, its name or its sign."""
     attributes = node.attributes
     title = node.css_first("title,desc")
     name = attributes.get("aria-label") or (title.text() if title else "")
@@ -60,7 +60,7 @@ def put_drawing(node: "LexborNode") -> None:
 
 
 def put_icon(node: "LexborNode") -> None:
-    """An empty element that an icon font or a style sheet fills, by its name or its class."""
+    """Put a name or sign into an empty element that an icon font or a style sheet fills."""
     attributes = node.attributes
     is_picture = attributes.get("role") == "img"
     name = attributes.get("aria-label") or (
@@ -83,7 +83,7 @@ def _shortened(name: str) -> str:
 
 
 def _says_all(node: "LexborNode", name: str) -> bool:
-    """Whether an icon's name is all that its element says, or says yes or no to its words."""
+    """Whether an icon's name is all that its element says, or means yes or no to its words."""
     says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
     return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
 
@@ -114,5 +114,5 @@ def _icon_sign(classes: str, *, alone: bool) -> str:
 
 
 def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
-    """Whether the icon is all that the element shows, so that it carries the meaning."""
+    """Whether an element shows nothing but the icon, so that the icon carries the meaning."""
     return not _LETTER.search(parent.text().replace(node.text(), "", 1))

@@ -1,4 +1,4 @@
-"""Numbers before the items of a page's lists, as a browser draws them."""
+"""Puts numbers before the items of a page's lists, as a browser draws them."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ def number_lists(body: "LexborNode") -> None:
 
 
 def _before_words(item: "LexborNode", mark: str) -> None:
-    """Put a mark before an item's first words, in its paragraph if they stand in one."""
+    """Put a mark before an item's first words, inside their paragraph if they have one."""
     inner = item
     while (first := _first_part(inner)) is not None and first.tag in (
         "p",

@@ -1,4 +1,4 @@
-"""Formulas of web pages (MathML) on one line, with the brackets that their drawing implies."""
+"""Writes formulas of web pages (MathML) on one line, with the brackets implied by their layout."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
-"""Signs that say how a formula is read and that nobody sees."""
+"""Invisible signs that say how to read a formula."""
 _UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace")
 
 
@@ -34,7 +34,7 @@ def _parts(node: "LexborNode", count: int) -> list[str]:
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:
-    """A base with what stands above or below it, each behind its mark."""
+    """A base followed by its upper and lower parts, each after a mark."""
 
     def drawn(node: "LexborNode") -> str:
         base, *more = _parts(node, len(marks) + 1)

@@ -1,4 +1,4 @@
-"""Tables of web pages as lines of text: a row a line, with its cells in their columns."""
+"""Turns tables of web pages into lines of text, with a line for each row."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _LONGEST_CELL = 2_000
-"""Characters; a longer cell makes its table a layout of the page."""
+"""Most characters of a data cell; a longer cell shows that the table lays out the page."""
 
 
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Put lines of text in the place of tables of data; a layout's cells become blocks.
+    """Replace tables of data by lines of text; the cells of layout tables become blocks.
 
-    A table lays out the page if a cell of it holds another table or a heading, or is as long as an
-    article, or if it has a single cell.
+    A table lays out the page if it has a single cell, or if one of its cells contains another table
+    or a heading, or is as long as an article.
     """
-    for table in reversed(body.css("table")):  # inner ones come later
+    for table in reversed(body.css("table")):  # inner tables come later in the page
         rows = list(_rows(table))
         cells = [cell for row in rows for cell in _cells(row)]
         if not cells:
@@ -40,7 +40,7 @@ def _lines(table: "LexborNode", rows: list["LexborNode"]) -> list[str]:
     while headers < len(rows) and _is_header(rows[headers]):
         headers += 1
     texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
-    # rows that are all headers are headers of nothing
+    # if all rows are headers, they head nothing
     lines = list(table_lines(grid(texts), headers % len(rows)))
     caption = table.css_first("caption")
     if caption is not None and (title := " ".join(caption.text().split())):
@@ -103,7 +103,10 @@ def _cell(cell: "LexborNode") -> Cell:
 
 
 def _span(cell: "LexborNode", name: str) -> int:
-    """How many columns or rows a cell spans; a ``rowspan`` of 0 goes to the end of its group."""
+    """The number of columns or rows that a cell spans.
+
+    A ``rowspan`` of 0 goes to its group's end.
+    """
     span = (cell.attributes.get(name) or "1").strip()
     if not (span.isascii() and span.isdigit()):
         return 1

@@ -1,4 +1,4 @@
-"""Signs of a page in words: icons, boxes, emoji, quotation marks, numbers of lists, prices."""
+"""Puts a page's signs into words: icons, boxes, emoji, quotation marks, list numbers and prices."""
 
 import re
 from collections.abc import Mapping
@@ -55,14 +55,14 @@ _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24
-_SAMPLE = 5_000  # signs of one kind on a page that are put into words
+_SAMPLE = 5_000  # most signs of one kind on a page that are put into words
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
-    """Each formula once, on one line, whichever of its forms the page shows.
+    """Replace each formula by one line of text, whatever form it has in the page.
 
-    KaTeX and Wikipedia hold a formula as MathML and as a drawing; where only a picture is there, it
-    is read by the TeX in its alternative text.
+    KaTeX and Wikipedia give a formula both as MathML and as a drawing. If there is only a picture,
+    the TeX in its alternative text is used.
     """
     for node in body.css(".mwe-math-element,.katex,mjx-container,.MathJax"):
         math = node.css_first("math")
@@ -81,7 +81,7 @@ def put_formulas_into_words(body: "LexborNode") -> None:
 
 
 def _put_tex(script: "LexborNode") -> None:
-    """Put a formula's source in the place of its drawing, which MathJax 2 puts before it."""
+    """Replace the drawing of a formula, which MathJax 2 puts before its source, by the source."""
     drawing = script.prev
     if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
         drawing.replace_with(_tex(script.text()))
@@ -95,7 +95,10 @@ def _tex(source: str) -> str:
 
 
 def put_signs_into_words(body: "LexborNode") -> int:
-    """Icons, boxes and emoji by their state, pictures by a mark; how many pictures have one."""
+    """Replace icons, boxes and emoji by words, and pictures by marks.
+
+    Returns the number of marks.
+    """
     for node in body.css("input,textarea,select,progress,meter"):
         _put_control(node)
     for node in body.css("svg")[:_SAMPLE]:
@@ -115,7 +118,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
 
 
 def marked_inline(text: str) -> str:
-    """A snippet of HTML with its raised and lowered text marked and its struck text left out."""
+    """A snippet of HTML with superscripts and subscripts marked, and without struck text."""
     return _RAISED_TAG.sub(
         lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
     )
@@ -130,7 +133,7 @@ def _quote(body: "LexborNode") -> None:
 
 
 def _mark_embedded(body: "LexborNode") -> int:
-    """Put marks in the places of films, sounds and drawings; how many there are."""
+    """Replace films, sounds and drawings by marks; returns their number."""
     count = 0
     for tag, name in _DRAWN_OTHERWISE.items():
         for node in body.css(tag):
@@ -141,7 +144,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """Put in what a control of a form shows: a box's state, the chosen option, a field's text."""
+    """Replace a form's control by its content: a box's state, the chosen option, a field's text."""
     attributes = node.attributes
     if node.tag == "select":
         options = node.css("option")
@@ -157,7 +160,7 @@ def _put_control(node: "LexborNode") -> None:
 
 
 def _words_of_input(attributes: Mapping[str, str | None]) -> str:
-    """The words for an input: whether it is on, or its text; empty for buttons and the like."""
+    """The words for an input: its state or its text; empty for buttons and the like."""
     kind = (attributes.get("type") or "text").lower()
     is_on = "checked" in attributes
     if kind == "checkbox":
@@ -169,9 +172,11 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
 
 
 def _put_picture(node: "LexborNode") -> int:
-    """A picture as the sign that it shows, or a mark with its author's words; 1 if it has a mark.
+    """Replace a picture by its sign, or by a mark with its author's words.
 
-    A picture with an empty text is decoration, as its author says.
+    Returns the number of marks.
+
+    An empty alternative text is the author's way to mark a picture as decoration.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")
@@ -212,7 +217,7 @@ def _raised(node: "LexborNode") -> str:
 
 
 def _shifted(tag: str, text: str) -> str:
-    """Raised or lowered text behind its mark; ordinals and notes have their own form."""
+    """A superscript or subscript after its mark; ordinals and notes have their own form."""
     if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
         return text
     if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):
@@ -221,7 +226,7 @@ def _shifted(tag: str, text: str) -> str:
 
 
 def _cents(node: "LexborNode") -> str:
-    """The cents of a price behind a point; empty if these are no cents."""
+    """A point and the cents of a price; empty if the element does not contain cents."""
     cents = _CENTS.fullmatch(node.text().strip())
     if not cents:
         return ""
@@ -233,7 +238,7 @@ def _cents(node: "LexborNode") -> str:
 
 
 def _text_beside(node: "LexborNode", *, forward: bool) -> str:
-    """A few characters beside an element, within the paragraph around it."""
+    """A few characters next to an element, within its paragraph."""
     text = ""
     around: LexborNode | None = node
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The source of a page before it is parsed: its size, and parts that parsers set aside."""
+"""Checks the source of a page before parsing, and inserts parts that parsers ignore."""
 
 import re
 from collections import Counter
@@ -12,7 +12,10 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Attributes of a tag; open elements; options of a page. Parsing time is quadratic in each."""
+"""Most attributes of a tag, nested elements, and options of a page.
+
+Parsing time is quadratic in each.
+"""
 _SELF_CLOSING = frozenset(
     (
         "a",
@@ -50,10 +53,10 @@ _SELF_CLOSING = frozenset(
         "wbr",
     )
 )
-"""Elements without content, or which the next one of their kind closes."""
+"""Elements without content, or that the next element of their kind closes."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
 SHADOW_ROOT = "data-shadow-root"
-"""The attribute of the element in the place of a shadow tree's template."""
+"""The attribute of the element that replaces a shadow tree's template."""
 _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 
 
@@ -61,8 +64,8 @@ def check_size(html: str) -> None:
     """Refuse a page that would keep the parser busy for minutes.
 
     Raises:
-        UnreadableError: A tag has more attributes, or more elements are open at once, than any
-            real page has.
+        UnreadableError: A tag has more attributes, or elements are nested more deeply, than in any
+            real page.
     """
     open_now, total, options = Counter[str](), 0, 0
     for tag in _TAG.finditer(html):
@@ -72,7 +75,7 @@ def check_size(html: str) -> None:
             raise UnreadableError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
         kind = name.lower()
         options += kind == "option"
-        if options > 2 * _MOST_OPTIONS:  # opened and closed
+        if options > 2 * _MOST_OPTIONS:  # counts opening and closing tags
             raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options to select")
         if kind in _SELF_CLOSING:
             continue
@@ -87,7 +90,7 @@ def check_size(html: str) -> None:
 
 
 def with_shadow_trees(html: str) -> str:
-    """The page with its declared shadow trees, which browsers draw, in place of their templates."""
+    """The page with its declared shadow trees, as browsers draw them, in place of templates."""
     if not _SHADOW.search(html):
         return html
     open_templates: list[bool] = []

@@ -1,7 +1,7 @@
-"""Elements that a page's own style sheets, or the style of the element itself, hide.
+"""Finds elements that a page's own style sheets, or an element's own style, hide.
 
-Sheets in other files are not fetched, and neither are scripts run: an element is hidden if what the
-page itself says hides it and nothing later or more special in the page shows it again.
+Style sheets in other files are not fetched, and scripts are not run. An element is hidden if a rule
+of the page hides it, and no later or more specific rule shows it again.
 """
 
 import re
@@ -43,7 +43,7 @@ _WHITE = re.compile(
 )
 _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
-"""A selector for a state such as ``:hover``, or for a part that is no element."""
+"""A selector for a state such as ``:hover``, or for a part that is not an element."""
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
@@ -51,7 +51,7 @@ _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 
 class _Rule(NamedTuple):
-    """A selector with its declarations and its weight against others."""
+    """A selector with its declarations and its weight relative to other rules."""
 
     weight: tuple[bool, int, int, int]
     selector: str
@@ -59,7 +59,7 @@ class _Rule(NamedTuple):
 
 
 def hides(declarations: str) -> bool:
-    """Whether declarations of CSS hide an element, or strike its text through."""
+    """Whether CSS declarations hide an element or strike its text through."""
     if _HIDING.search(declarations) or _NO_SIZE.search(declarations):
         return True
     if _COLLAPSED.search(declarations) and _CUT_OFF.search(declarations):
@@ -69,7 +69,7 @@ def hides(declarations: str) -> bool:
 
 
 def _colour(value: str) -> str:
-    """A colour in one form of it, so that two may be compared."""
+    """A colour in a uniform notation, for comparison."""
     value = "".join(value.lower().split())
     if len(value) == 4 and value[0] == "#":
         value = "#" + "".join(2 * digit for digit in value[1:])
@@ -79,7 +79,7 @@ def _colour(value: str) -> str:
 def declared(
     body: "LexborNode", sheets: str, wanted: re.Pattern[str]
 ) -> Iterator[tuple["LexborNode", str]]:
-    """The elements with declarations in which a pattern is found, the weightiest last."""
+    """The elements with declarations that match a pattern, the weightiest rule last."""
     for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
         for node in _selected(body, rule.selector):
             yield node, rule.declarations
@@ -90,7 +90,7 @@ def declared(
 
 
 def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
-    """The elements that a selector selects; none by one that the parser does not know."""
+    """The elements that a selector selects; empty if the parser does not know the selector."""
     try:
         return list(body.css(selector))
     except Exception:  # noqa: BLE001 - it raises anything
@@ -98,7 +98,7 @@ def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
 
 
 def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
-    """The elements that are hidden by the page's sheets or by their own ``style``."""
+    """The elements that the page's style sheets or their own ``style`` hide."""
     state: dict[int, bool] = {}
     nodes: dict[int, LexborNode] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
@@ -117,7 +117,10 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
 
 
 def _hides_own(node: "LexborNode", style: str) -> bool:
-    """Whether an element's own style hides it; letters of no size may have children that have."""
+    """Whether an element's own style hides it.
+
+    An element with letters of size 0 may have children of another size.
+    """
     if not hides(style):
         return False
     only_small = _NO_SIZE.search(style) and not _HIDING.search(style)
@@ -125,7 +128,7 @@ def _hides_own(node: "LexborNode", style: str) -> bool:
 
 
 def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
-    """Elements in white, on a page that gives nothing another ground."""
+    """Elements with white text, on a page without any other background colour."""
     if _GROUND.search(html_head) or _GROUND.search(sheets) or "stylesheet" in html_head:
         return
     white = [node for node, _ in declared(body, sheets, _WHITE)]
@@ -150,7 +153,7 @@ def _has_ground(node: "LexborNode") -> bool:
 
 
 def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
-    """The rules that hide or show, or that a pattern finds, those for print and phones aside."""
+    """The rules that hide or show elements or match a pattern, except for print and phones."""
     count = 0
     for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
         if wanted is not None:
@@ -170,7 +173,7 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Selectors and declarations, those within blocks of ``@media`` for screens included."""
+    """Selectors and declarations, including those in ``@media`` blocks for screens."""
     place = 0
     skipped_depth: list[bool] = []
     while (opening := css.find("{", place)) >= 0:

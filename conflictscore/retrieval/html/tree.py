@@ -1,8 +1,8 @@
-"""The tree of a page as its reader sees it, in a form in which extractors lose nothing.
+"""Builds the tree of a page as a person sees it, in a form in which extractors lose nothing.
 
 Extractors of main text drop some elements (``time``, ``output``, text directly in a ``div``) and
-join what stands apart ("10" and a raised "6"). So the tree is first put into a form in which they
-lose nothing. Pages are read in the process of :mod:`~conflictscore.retrieval.reading.box`.
+join separate texts ("10" and a superscript "6"). So the tree is first changed to avoid that. Pages
+are read in the process of :mod:`~conflictscore.retrieval.reading.box`.
 """
 
 import re
@@ -23,37 +23,37 @@ BLOCKS = (
     "figure,footer,form,h1,h2,h3,h4,h5,h6,header,hgroup,hr,li,main,nav,ol,option,p,pre,section,"
     "summary,table,tbody,tfoot,thead,tr,ul,legend,caption"
 )
-"""Elements that begin a line of their own."""
+"""Elements that begin a new line."""
 _NOT_INLINE = frozenset((*BLOCKS.split(","), "td", "th"))
 _CONTAINERS = (
     "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
 )
 """Blocks whose own text, outside of any paragraph, extractors lose."""
 _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
-"""Elements that extractors drop although their text is part of the sentence around them."""
+"""Elements that extractors drop although their text is part of the surrounding sentence."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
-"""Characters of a label or value; a single one is more often a letter that is painted by itself."""
+"""Least characters of a label or value; a single one is more often a letter styled separately."""
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
-"""A place at which no word goes on: letter and digit, or a small letter before a capital one."""
+"""A place where a word ends: between a letter and a digit, or a small letter and a capital."""
 
 
 class ShownPage(NamedTuple):
-    """A page's tree, and how many of its pictures are marked in it."""
+    """A page's tree, and the number of pictures marked in it."""
 
     tree: "LexborHTMLParser"
     pictures: int
 
 
 def shown_page(html: str) -> ShownPage:
-    """The page's tree without what its reader does not see, and with what an extractor would lose.
+    """The page's tree without invisible parts, and with text that an extractor would lose.
 
-    ``10<sup>6</sup>`` becomes ``10^6``, a note's number ``[2]``; text directly in a ``div`` becomes
-    a paragraph; a table becomes lines of text. The head is left as it is.
+    ``10<sup>6</sup>`` becomes ``10^6``, and a note's number becomes ``[2]``. Text directly in a
+    ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
 
     Raises:
-        UnreadableError: A tag has more attributes, or more elements are open at once, than any
-            real page has.
+        UnreadableError: A tag has more attributes, or elements are nested more deeply, than in any
+            real page.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -62,20 +62,21 @@ def shown_page(html: str) -> ShownPage:
     body = page.body
     if body is None:
         return ShownPage(page, 0)
-    # What is shown. Formulas go first, since their readable form may be hidden beside a drawing;
-    # styles go last, since what is hidden needs none.
+    # First, keep only what is shown: formulas before the rest, since their readable form may be
+    # hidden beside a drawing, and styles last, since hidden parts need none.
     _fill_slots(body)
     put_formulas_into_words(body)
     apply_styles(page, body, leave_out_unseen(page, body))
-    # Words for what is no text, while the elements that say what it is are still there.
+    # Then put signs into words, while the elements that explain them are still there.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
-        node.insert_after(node.text())  # it stays, empty: its attribute may be the page's date
+        # the empty element is kept: its attribute may be the page's date
+        node.insert_after(node.text())
         while node.child:
             node.child.decompose()
     _open_fields(page, body)
-    # Elements that extractors drop. Words are parted before elements of the page's own names go,
-    # since two of these side by side are what tells that they stand apart.
+    # Then unwrap elements that extractors drop. Words are separated before custom elements are
+    # unwrapped, since two adjacent custom elements show that their texts are separate.
     page.unwrap_tags(_INLINE)
     _part_glued_words(body)
     for node in body.css("*"):
@@ -88,18 +89,18 @@ def shown_page(html: str) -> ShownPage:
         node.unwrap()
     for node in body.css("summary"):
         _wrap(page, list(node.iter(include_text=True)))
-    # Paragraphs last: tables and unwrapped elements leave text that stands in no block.
+    # Make paragraphs last: tables and unwrapped elements leave text outside any block.
     tables_as_lines(page, body)
     body.merge_text_nodes()
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
-    page.unwrap_tags(["center"])  # extractors drop it; until here it is a block like any other
+    page.unwrap_tags(["center"])  # extractors drop it; up to here it is treated as a block
     return ShownPage(page, pictures)
 
 
 def _fill_slots(body: "LexborNode") -> None:
-    """Move the parts of a shadow tree's host to where the tree draws them; others are not drawn."""
+    """Move the parts of a shadow tree's host to where the tree draws them, and drop the others."""
     for shadow in body.css(f"[{SHADOW_ROOT}]"):
         host = shadow.parent
         if host is None or "-" not in (host.tag or ""):
@@ -108,7 +109,7 @@ def _fill_slots(body: "LexborNode") -> None:
         for slot in shadow.css("slot"):
             parts = by_slot.pop(slot.attributes.get("name") or "", [])
             if any(part.text().strip() for part in parts):
-                slot.attrs["hidden"] = ""  # it shows its own text where it is given none
+                slot.attrs["hidden"] = ""  # a slot shows its own text only if it is given none
             for part in parts:
                 slot.insert_before(part)
                 part.decompose()
@@ -117,7 +118,10 @@ def _fill_slots(body: "LexborNode") -> None:
 
 
 def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[LexborNode]]":
-    """The parts of a host beside its shadow tree, by the slot that each asks for; text has none."""
+    """The parts of a host outside its shadow tree, by the name of their slot.
+
+    Text has no slot name.
+    """
     by_slot: dict[str, list[LexborNode]] = {}
     for part in list(host.iter(include_text=True)):
         if part.mem_id != shadow.mem_id:
@@ -127,7 +131,7 @@ def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[
 
 
 def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Put the lines of fields into blocks, which extractors read."""
+    """Put the text of fields into blocks, so that extractors read it."""
     for field in body.css("textarea"):
         text = field.text()
         field.insert_before(page.create_node("pre"))
@@ -138,10 +142,10 @@ def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:
 
 
 def _part_glued_words(body: "LexborNode") -> None:
-    """Put a space between labels and values that only a style sheet keeps apart.
+    """Put a space between labels and values that only a style sheet separates.
 
-    Two elements side by side with different classes are such, and so are two elements of the page's
-    own; letters of one word have the same class, or none.
+    Adjacent elements with different classes are separated, and so are adjacent custom elements.
+    Letters of one word have the same class or none.
     """
     code = {node.mem_id for block in body.css(_CODE) for node in block.css("*")}
     for node in body.css("span + span,a + a,button + button,b + span,span + b,strong + span"):
@@ -156,7 +160,7 @@ def _part_glued_words(body: "LexborNode") -> None:
 
 
 def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
-    """Whether elements side by side are a label and its value, and no pieces of one word."""
+    """Whether adjacent elements are a label and its value, not pieces of one word."""
     first, second = before.text().strip(), node.text().strip()
     if min(len(first), len(second)) < _SHORTEST_PART:
         return False
@@ -168,7 +172,7 @@ def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
 
 
 def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
-    """The stretches of text and inline elements that stand directly in a container."""
+    """The runs of text and inline elements directly in a container."""
     run: list[LexborNode] = []
     for node in [*container.iter(include_text=True), None]:
         if node is not None and (node.is_text_node or node.tag not in _NOT_INLINE):
@@ -180,7 +184,7 @@ def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
 
 
 def _wrap(page: "LexborHTMLParser", nodes: list["LexborNode"]) -> None:
-    """Put nodes that stand side by side into a paragraph of their own."""
+    """Wrap adjacent nodes in a paragraph."""
     if not nodes:
         return
     paragraph = page.create_node("p")
@@ -191,5 +195,5 @@ def _wrap(page: "LexborHTMLParser", nodes: list["LexborNode"]) -> None:
     for node in nodes:
         first.insert_child(node, move=True)
     linked = sum(len(link.text()) for link in first.css("a"))
-    if 2 * linked < len(first.text()):  # an extractor takes many links for a menu
+    if 2 * linked < len(first.text()):  # an extractor takes a text with many links for a menu
         first.unwrap_tags(["a"])

@@ -1,4 +1,4 @@
-"""Parts of a page that its reader does not see, and what stands for a sign that has no words."""
+"""Removes the invisible parts of a page, except hidden words that explain a sign."""
 
 import re
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ _FOR_SCREEN_READERS = (
     ".a-offscreen,.u-hiddenVisually,.usa-sr-only,.vh,.hidden-accessible,.element-invisible,"
     ".assistive-text,.show-for-sr"
 )
-"""Classes whose text a browser draws nowhere; screen readers speak it in place of a sign."""
+"""Classes whose text a browser does not draw; screen readers speak it instead of a sign."""
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
@@ -28,13 +28,13 @@ _SHORT_NAME = 60
 
 
 def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
-    """Remove what is hidden, struck through, or meant for other programs than a browser.
+    """Remove text that is hidden, struck through or not meant for a browser.
 
     Returns the page's style sheets.
 
-    A formula that is hidden because a picture of it is shown has been put into words before. Words
-    for screen readers are kept where they stand for an icon. Blocks with ``aria-hidden`` are
-    dialogues and menus that wait to be opened; a word or sign with it is seen.
+    Formulas that are hidden behind their picture have been put into words before. Words for screen
+    readers are kept if they explain an icon. Blocks with ``aria-hidden`` are removed, since they
+    are dialogues and menus that are not open; single words and signs with it are visible and kept.
     """
     sheets = "\n".join(style.text() for style in page.css("style"))
     for node in body.css("style"):
@@ -60,7 +60,10 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
 
 
 def _leave_out_by_class(body: "LexborNode") -> None:
-    """Remove what well-known style sheets, which are not fetched, hide on every screen."""
+    """Remove elements that well-known style sheets hide on every screen.
+
+    The sheets are not fetched.
+    """
     for node in body.css(_HIDDEN_BY_CLASS):
         names = node.attributes.get("class") or ""
         if not _SHOWN_SOMEWHERE.search(names):
@@ -68,14 +71,14 @@ def _leave_out_by_class(body: "LexborNode") -> None:
 
 
 def _show(node: "LexborNode") -> None:
-    """Take away the class and style by which an element is not drawn."""
+    """Remove the class and style that keep an element from being drawn."""
     for name in ("class", "style"):
         if name in node.attributes:
             del node.attrs[name]
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:
-    """Whether words for screen readers stand beside a sign, and nothing else says what it does."""
+    """Whether words for screen readers are next to a sign that nothing else explains."""
     parent = node.parent
     if parent is None or len(node.text()) > _SHORT_NAME:
         return False

@@ -1,4 +1,4 @@
-"""All of a page's text, a line a block or row, without an extractor of main text."""
+"""Reads all of a page's text, one line for each block or row, without extracting the main text."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ _PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
 
 
 class WholeText(NamedTuple):
-    """A page's title and text; ``pictures`` of it have a mark in place of words."""
+    """A page's title and text, and the number of pictures that have a mark in place of words."""
 
     title: str
     text: str
@@ -24,7 +24,7 @@ class WholeText(NamedTuple):
 
 
 def whole_text(html: str) -> WholeText:
-    """The page's title and all of its text, a line a block or row; empty if there is none.
+    """The page's title and all of its text, one line for each block or row; empty without text.
 
     Raises:
         UnreadableError: As :func:`~conflictscore.retrieval.html.tree.shown_page`.
@@ -37,7 +37,10 @@ def whole_text(html: str) -> WholeText:
 
 
 def text_of(root: "LexborNode") -> str:
-    """The text below a node. White space of the source means nothing but in ``pre``."""
+    """The text below a node.
+
+    White space in the source counts only in ``pre``.
+    """
     writer = _Writer()
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
     while stack:
@@ -58,13 +61,13 @@ def text_of(root: "LexborNode") -> str:
 
 
 class _Writer:
-    """Text as it is put together: blocks begin a line, and white space is one space."""
+    """Collects text: each block begins a line, and white space becomes one space."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._preformatted = 0
         self._ends_blank = True
-        """Whether white space may be left out at the place that was reached."""
+        """Whether white space can be left out at the current position."""
 
     def text(self, text: str) -> None:
         """Add the text of a node."""

@@ -1,1 +1,4 @@
-"""The pages behind search results, fetched safely; its libraries (extra ``fetch``) load late."""
+"""Fetches the pages behind search results safely.
+
+Loads its libraries (extra ``fetch``) on demand.
+"""

@@ -1,7 +1,7 @@
-"""Fetching a page from the open web: bounded, stateless, and never from an internal network.
+"""Fetches a page from the open web: bounded, stateless, and never from an internal network.
 
-At every hop the address must be plain http or https, its name is looked up once, every IP address
-found must be public, and the connection is made to one of them, with no second look-up in between.
+At every hop, the address must be plain http or https. Its name is looked up once, all resulting IP
+addresses must be public, and the connection goes to one of them without a second look-up.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
     "accept-encoding": "gzip",
-    # Two sites at one IP address are one to a pool of connections, which would mix up their TLS.
+    # A connection pool would treat two sites at one IP address as the same, and mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
@@ -39,35 +39,37 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _UNICAST = ip_network("2000::/3")
-"""All of IPv6 that was ever given out for public use. What lies outside leads somewhere else, such
-as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address."""
+"""All IPv6 addresses ever allocated for public use.
+
+Others lead elsewhere, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address.
+"""
 _SPECIAL = [
     ip_network(network)
     for network in (
-        "168.63.129.16/32",  # a cloud's service for its own machines, at a public address
+        "168.63.129.16/32",  # a cloud provider's service for its own machines, at a public address
         "192.0.0.0/24",
         "192.88.99.0/24",  # relays from 6to4 to IPv6
         "224.0.0.0/3",  # multicast, reserved, broadcast
-        "2001::/23",  # Teredo, which holds an IPv4 address, and other protocols' own
-        "2002::/16",  # 6to4, which holds an IPv4 address
+        "2001::/23",  # Teredo, which contains an IPv4 address, and other protocol assignments
+        "2002::/16",  # 6to4, which contains an IPv4 address
         "3fff::/20",
     )
 ]
-"""Addresses that Python's ``is_global`` takes for public, in this version or another."""
+"""Non-public addresses that ``is_global`` calls public in some version of Python."""
 
 
 class PageFetcher:
     """Fetches pages; an async context manager, for one event loop.
 
-    It keeps no cookies, sends no credentials, and heeds no proxy of the environment, since a
-    proxy looks names up by itself; SSL_CERT_FILE and SSL_CERT_DIR hold, or are a
-    ConfigurationError. robots.txt speaks to crawlers and is not read: each page here is one that a
-    person's own search found.
+    It keeps no cookies, sends no credentials, and ignores proxies of the environment, since a proxy
+    looks names up itself. SSL_CERT_FILE and SSL_CERT_DIR are used, and raise ConfigurationError if
+    unusable. robots.txt is meant for crawlers and is not read, since each page comes from a
+    person's own search.
     """
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self._settings = settings or FetchSettings()
-        # A client around the transport would keep cookies, and look into every redirect.
+        # A client around the transport would keep cookies and read the body of every redirect.
         self._transport = httpx2.AsyncHTTPTransport(verify=_authorities())
 
     async def __aenter__(self) -> Self:
@@ -77,10 +79,10 @@ class PageFetcher:
         await self._transport.aclose()
 
     async def fetch(self, url: str) -> FetchedPage:
-        """The page at this address, as far as the settings allow.
+        """Fetch the page at this address, as far as the settings allow.
 
         Raises:
-            UnreadableError: The page cannot be had; says why.
+            UnreadableError: The page cannot be fetched; gives the reason.
         """
         timeout = self._settings.timeout
         try:
@@ -111,7 +113,7 @@ class PageFetcher:
         raise UnreadableError(f"redirects more than {_MOST_REDIRECTS} times")
 
     async def _send(self, target: httpx2.URL) -> httpx2.Response:
-        """Asks one hop's server at its IP addresses, in turn until one answers."""
+        """Ask one hop's server, trying its IP addresses in turn until one answers."""
         host = target.raw_host.decode()
         port = target.port or (443 if target.scheme == "https" else 80)
         addresses = await _resolve(host, port, self._settings.allowed_networks)
@@ -162,7 +164,7 @@ def _authorities() -> ssl.SSLContext:
 
 
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """An address that may be asked, relative to the one that leads to it, or an error."""
+    """An address that may be fetched, resolved against the one that leads to it, or an error."""
     how = "redirects to" if base else "has"
     try:
         url = base.join(address) if base else httpx2.URL(address)
@@ -188,7 +190,7 @@ def _content_type(header: str) -> str:
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
-    """Whether a page may be fetched from here: a public address, or one that was allowed."""
+    """Whether pages may be fetched from an IP address: it is public, or explicitly allowed."""
     if any(address in network for network in allowed):
         return True
     if isinstance(address, IPv6Address) and address not in _UNICAST:
@@ -197,14 +199,16 @@ def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
 
 
 async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> list[str]:
-    """The IP addresses to connect to, in the system's order of preference; at least one.
+    """The IP addresses to connect to, at least one, in the system's order of preference.
 
-    A name is refused if any of its addresses is: one that is both inside and outside is not to be
-    trusted. ``host`` may be in whatever form the system understands, such as ``127.1``.
+    A name is refused if any of its addresses is refused, since a name with internal and public
+    addresses is suspicious. ``host`` may have any form that the system understands, such as
+    ``127.1``.
     """
     try:
         found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-    except (OSError, UnicodeError):  # UnicodeError: no host name at all, such as 64 letters long
+    # UnicodeError: not a host name, for example a label of 64 letters
+    except (OSError, UnicodeError):
         raise UnreadableError("has a host name that cannot be found") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
@@ -213,9 +217,11 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
 
 
 class _Body:
-    """Body of a response, as it arrives, decompressed: at most ``limit`` bytes, here and as sent.
+    """The body of a response, decompressed as it arrives.
 
-    A kilobyte on the wire may stand for a gigabyte. UnreadableError if the encoding was not
+    ``limit`` bounds the bytes both before and after decompression.
+
+    A kilobyte as sent may decompress to a gigabyte. Raises UnreadableError if the encoding was not
     offered.
     """
 
@@ -239,7 +245,7 @@ class _Body:
             return
         try:
             while data and not self.full:
-                if self._inflate.eof:  # servers join one gzip to the next, or pad the last
+                if self._inflate.eof:  # servers concatenate gzip streams, or pad the last one
                     if not data.startswith(b"\x1f"):
                         return
                     self._inflate = zlib.decompressobj(_GZIP)

@@ -1,4 +1,4 @@
-"""Stages of a page from an address to a text, and how reading can fail."""
+"""The stages of a page, from an address to a text, and the error if it cannot be read."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -11,20 +11,20 @@ from pydantic import ConfigDict, Field
 class UnreadableError(Exception):
     """A page or file cannot be read.
 
-    Its text is the reason, in words that follow its name, such as ``"answered with status 404"``;
-    it holds nothing of the page but what was checked to be harmless.
+    Its text is the reason, to be read after the name, such as ``"answered with status 404"``. It
+    contains nothing from the page that was not checked to be harmless.
     """
 
 
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class FetchSettings:
-    """Limits of a fetch, and the addresses it may reach.
+    """The limits of a fetch, and the addresses that it may reach.
 
     Attributes:
-        timeout: Seconds for one page, from its name's look-up to its last byte; above 0.
-        max_bytes: Bytes of a page after decompression, at least 1; what is over is left out.
-        allowed_networks: Networks that are reached although they are not public, such as an
-            intranet's. A name is reached if all of its addresses are public or in these.
+        timeout: Seconds for one page, from the look-up of its name to its last byte; above 0.
+        max_bytes: Most bytes of a page after decompression, at least 1; the rest is left out.
+        allowed_networks: Networks that may be reached although they are not public, such as an
+            intranet. All addresses of a name must be public or in these networks.
     """
 
     timeout: Annotated[float, Field(gt=0)] = 10.0
@@ -34,7 +34,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """Response of the server that answered, ``final_url``; ``truncated`` if there is more of it."""
+    """The response from ``final_url``; ``truncated`` if it was longer."""
 
     url: str
     final_url: str
@@ -46,7 +46,10 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """Main text of a page; ``cut`` if there is more of it. The date is ``YYYY-MM-DD``."""
+    """The main text of a page; ``cut`` if it was longer.
+
+    The date is ``YYYY-MM-DD``.
+    """
 
     text: str
     title: str = ""

@@ -1,4 +1,4 @@
-"""Search results with the text of their pages in place of their snippets."""
+"""Replaces the snippets of search results by the text of their pages."""
 
 import asyncio
 import logging
@@ -26,19 +26,23 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
-"""Packages without which no page is read; pip of Python 3.11 leaves out the second."""
+"""Packages needed to read pages; Python 3.11's pip leaves out the second."""
 _AT_ONCE = 8
-"""Pages that are read at the same time, and held in memory."""
+"""Pages that are read, and kept in memory, at the same time."""
 
 _HELD, _STRANGE = 0.75, 0.4
-"""Share of a snippet's telling words that a page holds which stands for it, and below which a short
-page is about something else. Notices about cookies, robots and subscriptions, which many sites send
-in place of the page, share no more than a third with any of ten snippets, in whatever language."""
+"""Share of a snippet's telling words that decides whether a page can replace the snippet.
+
+Below it, a short page is about something else.
+
+Many sites send notices about cookies, robots or subscriptions instead of the page. Compared with
+ten snippets, such notices had at most a third of a snippet's words, in any language.
+"""
 _SHORT_PAGE = 3_000
-"""Characters; a notice is no longer."""
+"""Most characters of a notice."""
 _LEAST_LETTERS = 4
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
-"""Words of a snippet at the places where the search engine cut it."""
+"""The words of a snippet where the search engine cut it."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
 """A date that the search engine puts before a snippet."""
 
@@ -46,22 +50,25 @@ _Outcome = PageText | UnreadableError
 
 
 class PageReadingRetriever(WrappingRetriever):
-    """Results of another retriever, each with the text of the page at its address.
+    """Replaces the texts of another retriever's results by the pages at their addresses.
 
-    A page that cannot be read, says less than its snippet or is about something else, such as
-    cookies, leaves the snippet, and one note counts these pages by reason; a page that lacks words
-    or numbers of its snippet has it before its own text. A document without a
-    web address is passed on as it is. The others keep their metadata, and get ``snippet`` (the
-    text they came with), ``text_from`` (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO
-    8601); ``page_error`` if the page was not used, and ``page_truncated`` if its text goes
-    on; and from the page a ``title`` and a ``date`` if they had none
-    (``date_from`` is then ``page``, and the date decides nothing alone). Safe to use from many
-    threads and event loops at once.
+    The snippet is kept if its page cannot be read, says less than the snippet or is about something
+    else, such as cookies; one note counts these pages by reason. If a page lacks words or numbers
+    of its snippet, the snippet is put before the page's text. A document without a web address is
+    passed on unchanged.
+
+    The other documents keep their metadata and get ``snippet`` (their former text), ``text_from``
+    (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO 8601). They get ``page_error`` if the
+    page was not used, and ``page_truncated`` if its text was cut. A missing ``title`` or ``date``
+    is taken from the page; ``date_from`` is then ``page``, and such a date decides nothing by
+    itself.
+
+    Safe to use from many threads and event loops at once.
 
     Attributes:
-        settings: Limits of a fetch, and the addresses it may reach.
-        deadline: Seconds for all pages of a question, above 0; those not read by then keep their
-            snippets.
+        settings: The limits of a fetch, and the addresses that it may reach.
+        deadline: Seconds for all pages of a question, above 0. Documents whose page is not read by
+            then keep their snippets.
     """
 
     settings: FetchSettings = FetchSettings()
@@ -76,13 +83,13 @@ class PageReadingRetriever(WrappingRetriever):
         return self
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base."""
-        # A loop of its own, in a thread that ends with it: this thread may be running one already.
+        """See the base class."""
+        # A new event loop in a temporary thread, since this thread may already run one.
         with start_blocking_portal() as portal:
             return portal.call(self.achange, query, found)
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base."""
+        """See the base class."""
         urls = [_url(document.metadata) for document in found]
         outcomes = await self._outcomes(list(dict.fromkeys(filter(None, urls))))
         read = [
@@ -93,7 +100,7 @@ class PageReadingRetriever(WrappingRetriever):
         return read
 
     async def _outcomes(self, urls: Sequence[str]) -> dict[str, _Outcome]:
-        """The text of each page, or why there is none; the first are read first."""
+        """The text of each page, or why it has none; pages are read in order."""
         if not urls:
             return {}
         from conflictscore.retrieval.pages.fetch import PageFetcher
@@ -128,7 +135,7 @@ class PageReadingRetriever(WrappingRetriever):
 
 
 def _url(metadata: Mapping[str, Any]) -> str | None:
-    """The document's web address; None if it has none, or was read when it was recorded."""
+    """The document's web address; None if it has none, or if its page was read for a recording."""
     if "text_from" in metadata:
         return None
     for key in URL_KEYS:
@@ -139,7 +146,7 @@ def _url(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _with_page(document: Document, outcome: _Outcome) -> Document:
-    """The document with its page's text; with its snippet where that is no substitute for it."""
+    """The document with the text of its page, or with its snippet if the page cannot replace it."""
     snippet = document.page_content
     keeps_snippet = False
     if isinstance(outcome, PageText):
@@ -163,10 +170,10 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 
 
 def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
-    """The page if it may stand for its snippet, and whether the snippet must stay beside it.
+    """The page if it can replace its snippet, and whether the snippet must be kept as well.
 
-    It must where the page lacks some of its telling words: the free beginning of an article, or a
-    page that has changed, drops the fact that the snippet has.
+    The snippet is kept if the page lacks some of its telling words: the free beginning of an
+    article, or a changed page, may lack the fact in the snippet.
     """
     words = _telling_words(snippet)
     if not words:
@@ -182,9 +189,9 @@ def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
 
 
 def _telling_words(snippet: str) -> set[str]:
-    """Words of a snippet by which its page is known: numbers, and words of four letters or more.
+    """A snippet's words that should be on its page: numbers, and words of four letters or more.
 
-    In scripts without spaces, pairs of characters are words.
+    In scripts without spaces, each pair of characters is a word.
     """
     whole = _CUT_WORD.sub(" ", _SNIPPET_DATE.sub("", snippet))
     return {

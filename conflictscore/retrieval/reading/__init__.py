@@ -1,1 +1,1 @@
-"""Reading files and pages of others, in processes with limits of time and memory."""
+"""Reads files and pages from others, in processes with limited time and memory."""

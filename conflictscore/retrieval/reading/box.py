@@ -1,13 +1,13 @@
-"""Reading pages and files in processes that can be ended, off the event loop.
+"""Reads pages and files in processes that can be stopped, outside the event loop.
 
-There are pages that keep the libraries busy inside one call that nothing can interrupt, and a
-thread in such a call stops every other thread too: one phrase repeated over 200 kB takes 5 seconds,
-over 2 MB a hundred times as long. A process is started as a program, not through
-``multiprocessing``, which would run the user's script again.
+Some pages keep the libraries busy inside a call that cannot be interrupted, and that stops all
+other threads too: 200 kB of one repeated phrase take 5 seconds, 2 MB a hundred times as long.
+Processes are started as a program, not through ``multiprocessing``, which would run the user's
+script again.
 
-For each request it reads one JSON line and then the bytes, and answers with one JSON line. It ends
-itself where a request takes too long, and when its standard input closes, so it never outlives the
-process that started it for longer than that. Its memory is limited, too.
+For each request a process reads one JSON line and then the bytes, and answers with one JSON line.
+It ends itself if a request takes too long, and when its standard input closes, so it does not
+outlive its parent for longer than a request. Its memory is limited, too.
 """
 
 import atexit
@@ -35,11 +35,11 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
-"""Read before any other page, so that loading the libraries costs no page its time."""
+"""A page that is read before all others, so that loading the libraries takes no page's time."""
 
 
 _CLOCK = 6
-"""Times as many seconds of the clock as of the processor end a process, whatever it waits for."""
+"""A process is ended after this multiple of its processor seconds on the clock."""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 _SECONDS_TO_END = 5
 
@@ -47,14 +47,14 @@ _SECONDS_TO_END = 5
 class ReaderBox:
     """Finds the text of pages and files, for any number of threads and event loops at once.
 
-    Its processes start when they are needed, no more of them than there are cores, and serve one
-    request after the other until `close`. A page or file that takes too long or too much memory,
-    or breaks its process, costs that process and nothing else.
+    Processes are started when needed, at most one for each core, and serve requests until `close`.
+    A page or file that takes too much time or memory, or crashes its process, affects only that
+    process.
     """
 
     def __init__(
         self,
-        page_seconds: float = 10.0,  # of the processor; an article of 2 MB takes one
+        page_seconds: float = 10.0,  # processor seconds; an article of 2 MB takes one
         file_seconds: float = 60.0,  # a PDF of 137 pages takes 4
         megabytes: int = 1000,  # a Word file of 20 MB of text takes a fifth
     ) -> None:
@@ -64,9 +64,9 @@ class ReaderBox:
         self._idle: list[subprocess.Popen[bytes]] = []
 
     async def extract(self, page: FetchedPage) -> PageText:
-        """Text of a page; UnreadableError if it has none that can be had in time.
+        """The text of a page; raises UnreadableError if it has none or takes too long.
 
-        A cancelled caller returns immediately, and its pages that are still queued are skipped.
+        A cancelled caller returns immediately, and its queued pages are skipped.
         """
         page_fields = asdict(page)
         request, body = (
@@ -85,22 +85,25 @@ class ReaderBox:
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
     def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
-        """As ``read_file``; UnreadableError also if it takes too much time or memory."""
+        """Read a file like ``read_file``.
+
+        Raises UnreadableError also if it takes too much time or memory.
+        """
         request = {"ending": ending, "url": url, "seconds": self._file_seconds}
         answer = self._answer(request, data, Event())
         notes = [Note(NoteKind(kind), sentence) for kind, sentence in answer["notes"]]
         return [FileDocument(*fields) for fields in answer["documents"]], notes
 
     def close(self) -> None:
-        """End the processes that have nothing to do."""
+        """End the idle processes."""
         while self._idle:
             _end(self._idle.pop())
 
     def _answer(self, request: dict[str, Any], body: bytes, caller_gone: Event) -> dict[str, Any]:
-        """The answer of a process to a request: a JSON line and these bytes.
+        """A process's answer to a request, which is a JSON line and these bytes.
 
         Raises:
-            InputError: The file cannot be taken, as one with too many rows.
+            InputError: The file cannot be used, for example because it has too many rows.
             UnreadableError: The process refused it, or ended without an answer.
         """
         head = {**request, "megabytes": self._megabytes, "size": len(body)}
@@ -124,7 +127,7 @@ class ReaderBox:
         return answer
 
     def _why_ended(self, process: "subprocess.Popen[bytes]", seconds: float, start: float) -> str:
-        """Why a process ended instead of answering a request of so many seconds."""
+        """Why a process ended instead of answering a request, given its seconds."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_END)
         code = process.returncode
@@ -134,11 +137,11 @@ class ReaderBox:
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
-        with suppress(IndexError):  # of an empty list
+        with suppress(IndexError):  # because the list is empty
             while (process := self._idle.pop()).poll() is not None:
                 _end(process)
             return process
-        # It finds this package and its libraries wherever this process found them.
+        # the child finds this package and its libraries where this process found them
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
             return subprocess.Popen(
@@ -154,7 +157,7 @@ class ReaderBox:
 
 
 def _broken(code: int | None, megabytes: int) -> str:
-    """Why a process gave no answer, by the code that it ended with."""
+    """Why a process gave no answer, by its exit code."""
     if code is not None and code < 0:
         with suppress(ValueError):
             name = signal.Signals(-code).name
@@ -166,7 +169,7 @@ def _broken(code: int | None, megabytes: int) -> str:
 
 
 def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
-    """The process's answer; nothing if it ended instead."""
+    """The process's answer; empty if the process ended instead."""
     assert process.stdin is not None  # noqa: S101 - a pipe: see above
     assert process.stdout is not None  # noqa: S101 - as above
     with suppress(OSError):  # it ended; so there is no answer either
@@ -177,7 +180,7 @@ def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
-    with suppress(OSError), process:  # what was not written goes nowhere
+    with suppress(OSError), process:  # unwritten data is dropped
         pass
 
 
@@ -186,9 +189,9 @@ _sharing = Lock()
 
 
 def shared_box() -> ReaderBox:
-    """The one box of this process; it ends with the interpreter.
+    """The box that this process shares; it ends with the interpreter.
 
-    A forked child gets its own: the parent's processes answer the parent.
+    A forked child gets its own box, since the parent's processes answer the parent.
     """
     with _sharing:
         return _shared.setdefault(os.getpid(), ReaderBox())
@@ -201,9 +204,9 @@ def _close_shared() -> None:
 
 
 def _serve() -> None:
-    """Answer the requests of standard input, one JSON line each, until it closes."""
+    """Answer requests from standard input, each with one JSON line, until it closes."""
     logging.disable()
-    # Only answers go where answers are read, whatever a library prints.
+    # keep whatever a library prints away from the answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     libraries_loaded = memory_limited = False
@@ -232,7 +235,7 @@ def _serve() -> None:
 
 
 def _missing(error: ImportError) -> str:
-    """The package without which a library does not load; lxml names the one that it split off."""
+    """The package that a failed import needs; lxml's message names the one that it split off."""
     return "lxml_html_clean" if "lxml_html_clean" in str(error) else error.name or str(error)
 
 
@@ -249,9 +252,9 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the next request take so many seconds of the processor, however busy the machine is.
+    """Limit the next request to these processor seconds, however busy the machine is.
 
-    Where that cannot be limited, the clock ends the process; it is a backstop everywhere.
+    Where the system cannot do that, only the clock ends the process; it is a backstop everywhere.
     """
     faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):
@@ -262,7 +265,7 @@ def _limit_time(seconds: float) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Let this process take so much more than it has; not everywhere can this be done."""
+    """Limit how much more memory this process may take, where the system can do that."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

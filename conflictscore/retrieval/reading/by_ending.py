@@ -1,4 +1,4 @@
-"""The documents in a file's bytes, by the ending of its name."""
+"""Reads the documents in a file's bytes, by the ending of its name."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,17 +25,17 @@ _NO_TITLE = re.compile(
     r"|.*\.(?:docx?|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
-"""Titles that programs write into a file's properties where its author gave none."""
+"""Titles that programs write into a file's properties if its author gives none."""
 
 
 def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
-    """The documents of a file, with notes on how it was read.
+    """Read the documents of a file, with notes on how it was read.
 
-    Errors, notes and the documents call it by its ``url``.
+    Errors, notes and documents name it by its ``url``.
 
     Raises:
-        UnreadableError: It is empty, damaged or not of its kind.
-        InputError: It has too many rows.
+        UnreadableError: The file is empty, damaged or of another kind than its ending says.
+        InputError: The file has too many rows.
     """
     notes: Notes = []
     documents = list(_READERS[ending](data, url, notes))
@@ -59,7 +59,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = clean_text(_decoded(data, url, notes))
-    heading = _HEADING.match(text)  # further down it may be a comment in code
+    heading = _HEADING.match(text)  # further down, this may be a comment in code
     if text:
         title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
         yield FileDocument(text, title, url)
@@ -72,7 +72,7 @@ def _read_rows(
 
 
 def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Reader":
-    """A reader of files that are themselves text, such as Markdown."""
+    """A reader for text files with a layout, such as Markdown."""
 
     def read_decoded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         text = _decoded(data, url, notes, html=kind == "HTML")
@@ -82,7 +82,10 @@ def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Re
 
 
 def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
-    """A reader of a format that is no text; a damaged file makes its library raise anything."""
+    """A reader for a binary format.
+
+    Its library may raise any exception on a damaged file.
+    """
 
     def read_guarded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         try:
@@ -165,4 +168,4 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in this process, since nothing in them makes a reader slow."""
+"""Endings of files that are read in this process, since no content makes their reader slow."""

@@ -1,4 +1,4 @@
-"""The words of captions (.srt, .vtt), without their numbers, times and styles."""
+"""Reads the words of captions (.srt, .vtt), without numbers, times and styles."""
 
 import re
 from html import unescape
@@ -11,9 +11,9 @@ _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
 
 
 def read_captions(source: str) -> RichText:
-    """The lines that are shown, in their order; one that stays on for the next cue stands once.
+    """The lines that are shown, in order; a line that is repeated in the next cue appears once.
 
-    Comments and styles of .vtt are left out, and a speaker's name stands before what they say.
+    Comments and styles of .vtt are left out, and each speaker's name is put before their words.
     """
     shown: list[str] = []
     is_cue = False

@@ -1,4 +1,4 @@
-"""Rows of delimited text (CSV), as spreadsheets and databases write them."""
+"""Reads rows of delimited text (CSV), as spreadsheets and databases write them."""
 
 import csv
 import io
@@ -15,16 +15,19 @@ _SEPARATORS = ",;\t|"
 
 
 MOST_ROWS = 200_000
-"""Rows of one file; this many documents fit into the memory of a laptop."""
+"""Most rows of a file; this many documents fit into the memory of a laptop."""
 _HEADER_WITHIN = 10
-"""Rows among which the header is looked for: a title may stand above it."""
+"""The header must be among this many rows, since a title may come first."""
 
 
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 class DelimitedRow(NamedTuple):
-    """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
+    """The cells of a row, with its place for notes.
+
+    ``fault`` says how the row was mended; otherwise it is empty.
+    """
 
     where: str
     cells: list[str]
@@ -32,7 +35,7 @@ class DelimitedRow(NamedTuple):
 
 
 class DelimitedTable(NamedTuple):
-    """Rows of a table below its header; ``columns`` are the header's names."""
+    """The rows of a table below its header; ``columns`` are the names in the header."""
 
     columns: list[str]
     rows: Iterator[DelimitedRow]
@@ -40,7 +43,7 @@ class DelimitedTable(NamedTuple):
 
 
 def read_table(text: str, url: str) -> DelimitedTable:
-    """The table in a text, by the separator under which its header names a text."""
+    """The table in a text, read with the separator that yields a header with a text column."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
     if declaration := _EXCEL_SEPARATOR.match(text):
@@ -71,7 +74,10 @@ def _columns(header: Sequence[str]) -> list[str]:
 
 
 def _escape_of(text: str, separator: str) -> str | None:
-    r"""The backslash where it stands before quotes in cells, as ``\"`` of MySQL and pandas does."""
+    r"""A backslash if the cells contain ``\"``, as MySQL and pandas write quotes.
+
+    Otherwise None.
+    """
     if '\\"' not in text:
         return None
     plain = text.count(f'\\"{separator}') + text.count('\\"\n') + text.count('\\"\r')
@@ -81,14 +87,14 @@ def _escape_of(text: str, separator: str) -> str | None:
 def rows_of(
     text: str, url: str, separator: str, escape: str | None = None
 ) -> Iterator[DelimitedRow]:
-    """The rows that are not blank, as spreadsheets read them.
+    """The rows that are not blank, read as spreadsheets read them.
 
-    A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
-    that nothing closes would take the rest of the file into its cell: from there on each line is
-    a row, with a note.
+    A cell that begins with a quoted word and continues is read up to its separator. An unclosed
+    quotation mark would swallow the rest of the file, so from there on each line is a row, with a
+    note.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
-    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    usual_limit = csv.field_size_limit(len(text) + 1)  # this limit is global to the process
     start, last_start = 1, 1
     pending: DelimitedRow | None = None
     try:
@@ -112,7 +118,7 @@ def rows_of(
 
 
 def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
-    """Whether a quotation mark in the last row of a table is never closed."""
+    """Whether the last row of a table has an unclosed quotation mark."""
     reader = csv.reader(
         io.StringIO(rest, newline=""), delimiter=separator, escapechar=escape, strict=True
     )

@@ -1,7 +1,7 @@
-"""The text of a Word file as Word shows it.
+"""Reads the text of a Word file as Word shows it.
 
-The body is walked element by element, since the libraries at hand lose parts of it: of 16 small
-files of this project with one kind of markup each, python-docx read 2 rightly, mammoth 10,
+The body is read element by element, since the available libraries lose parts of it: of this
+project's 16 small files with one kind of markup each, python-docx read 2 correctly, mammoth 10,
 markitdown 11 and docx2python 13.
 """
 
@@ -62,7 +62,7 @@ _MARKED = {
     "altChunk": "embedded document",
     "pic": "picture",
 }
-"""Elements that a person sees and that hold no text: a mark stands in their place."""
+"""Visible elements without text; a mark is put in their place."""
 _RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
 _LONGEST_ALTERNATIVE = 300
 _UNKNOWN_SIGN = "\ufffd"
@@ -71,13 +71,13 @@ _UNKNOWN_SIGN = "\ufffd"
 def read_docx(data: bytes) -> RichText:
     """The text of a .docx file.
 
-    Insertions and moved text are read, deletions, struck and hidden text left out; numbers of lists
-    and clauses stand before them, raised and lowered text is marked (10^6, H_2O), and a cell that
-    spans others stands in each of their places. Notes follow the body.
+    Insertions and moved text are read; deletions, struck and hidden text are left out. Lists and
+    clauses get their numbers, superscripts and subscripts are marked (10^6, H_2O), and a spanning
+    cell is repeated in each place that it covers. Notes follow the body.
 
     Raises:
-        ValueError: It is none, unpacks to more than 100 MB, or declares entities.
-        Exception: It is damaged.
+        ValueError: It is not a .docx file, unpacks to more than 100 MB, or declares entities.
+        Exception: The file is damaged.
     """
     refuse_old_format(data, "docx")
     with ZipFile(BytesIO(data)) as file:
@@ -87,7 +87,7 @@ def read_docx(data: bytes) -> RichText:
 
 
 class _Ground(NamedTuple):
-    """Properties around a run: of its paragraph, and whether it may stand on a dark ground."""
+    """The context of a run: its paragraph's properties, and whether its background may be dark."""
 
     paragraph: Element | None = None
     shaded: bool = False
@@ -96,7 +96,7 @@ class _Ground(NamedTuple):
 
 
 class _Walk:
-    """One reading of a document, with what is to be noted of it."""
+    """One reading of a document, which collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._main = package, main
@@ -108,7 +108,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
-        """The document's text, its title, and notes on what has no words."""
+        """The document's text, its title, and notes on contents without words."""
         root = self._package.part(self._main)
         if root is None:
             raise ValueError("it has no document in it")
@@ -131,15 +131,15 @@ class _Walk:
         return self._package.part(self._package.target(self._main, kind))
 
     def _margins(self, root: Element, kind: str) -> list[str]:
-        """The lines of headers or footers, each once; page numbers alone say nothing."""
+        """The lines of headers or footers, without repetitions and bare page numbers."""
         ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
-        # their ground is often a shape
+        # their background is often a shape
         lines = (line for part in parts if part is not None for line in self._lines(part, True))
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
     def _lines(self, parent: Element, dark_ground: bool) -> Iterator[str]:
-        """The lines below an element: one a paragraph, one a row of a table."""
+        """The lines below an element, one for each paragraph or table row."""
         initial = ""
         for each in parent:
             name = name_of(each)
@@ -168,7 +168,7 @@ class _Walk:
         place = self._styles.list_of(properties)
         if place is None or is_on(child(properties, "rPr"), "vanish"):
             return text
-        mark = self._numbering.mark(*place)  # an empty paragraph counts too
+        mark = self._numbering.mark(*place)  # empty paragraphs count too
         return f"{mark} {text}" if mark and text.strip() else text
 
     def _table(self, table: Element, dark_ground: bool) -> Iterator[str]:
@@ -193,8 +193,8 @@ class _Walk:
     ) -> list[Cell]:
         """The cells of a row.
 
-        A cell that goes on from the one above is none: that one, which stands at the place in
-        ``above`` for its column, gets a row longer.
+        A cell that continues the cell above it is not a cell of its own. Instead, the upper cell
+        gets one more row; ``above`` gives its place for each column.
         """
         properties = child(row, "trPr")
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
@@ -221,7 +221,7 @@ class _Walk:
         return cells
 
     def _inline(self, parent: Element, ground: _Ground) -> Iterator[str]:
-        """The text in a paragraph; that of its boxes goes to the ground's ``boxes``."""
+        """The text in a paragraph; the text of its boxes is added to ``ground.boxes``."""
         for each in parent:
             name = name_of(each)
             if name in _LEFT_OUT or is_on(child(each, "sdtPr"), "showingPlcHdr"):
@@ -258,14 +258,14 @@ class _Walk:
         if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
             text = signs_of(font, map(ord, text))
             self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
-            self._not_in_words += Counter()  # without those that are 0
+            self._not_in_words += Counter()  # drops counts of 0
         mark = {"superscript": "^", "subscript": "_"}.get(
             self._styles.raised(ground.paragraph, properties), ""
         )
         return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
     def _sign(self, element: Element) -> str:
-        """A character of a symbol font."""
+        """A character of a symbol font as Unicode."""
         code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
         text = signs_of(font or "", [code if font else code & 0xFFF])
         if text == _UNKNOWN_SIGN:
@@ -273,14 +273,14 @@ class _Walk:
         return text
 
     def _mark(self, name: str, alternative: str) -> str:
-        """The mark in place of a picture and the like, with the words that its author gave it."""
+        """The mark for a picture or the like, with its author's words."""
         kind = _MARKED[name]
         self._not_in_words[kind] += 1
         words = " ".join(alternative.split())[:_LONGEST_ALTERNATIVE]
         return f"[{kind}: {words}]" if words else f"[{kind}]"
 
     def _diagram(self, element: Element) -> str:
-        """The texts in a diagram (SmartArt), which another part holds."""
+        """The texts in a diagram (SmartArt), from another part of the file."""
         part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
         points = part.iter() if part is not None else ()
         texts = [
@@ -292,7 +292,7 @@ class _Walk:
         return f"[diagram: {'; '.join(filter(str.strip, texts))}]"
 
     def _note(self, kind: str, reference: Element) -> str:
-        """The number of a footnote or endnote; its text is read when the body is."""
+        """The number of a footnote or endnote; its text is read with the body."""
         if not any(each == kind for each, _ in self._note_texts):
             for note in children(self._part(f"{kind}s")):
                 if not attribute(note, "type"):
@@ -314,7 +314,7 @@ class _Walk:
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph goes on in the next: a drop cap, or one whose end was deleted."""
+    """Whether a paragraph continues in the next: it is a drop cap, or its end was deleted."""
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")
@@ -330,18 +330,18 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def _chosen(alternatives: Element) -> Element:
-    """The form that Word 2010 and later show, of two forms of the same content."""
+    """The form that Word 2010 and later show, if content has two forms."""
     return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
 
 
 def _described(element: Element, ground: _Ground) -> _Ground:
-    """The ground within an element: a drawing has its author's words for what is in it."""
+    """The context within an element; a drawing adds its author's words for its contents."""
     words = child(element, "docPr")
     return ground if words is None else ground._replace(described=words.get("descr") or "")
 
 
 def _alternative(parent: Element) -> str:
-    """The words that an author gave a picture for those who cannot see it."""
+    """The author's alternative text for a picture."""
     for each in parent.iter():
         if name_of(each) in ("docPr", "cNvPr", "shape"):
             words = each.get("descr") or each.get("alt")
@@ -357,7 +357,7 @@ def _selected_entry(element: Element) -> str:
 
 
 def _check_box(element: Element) -> str:
-    """A box of a form, by its state, or else by that at first."""
+    """A form's check box, by its state, or else by its initial state."""
     state = child(element, "checked")
     state = child(element, "default") if state is None else state
     on = state is not None and attribute(state, "val") not in ("0", "false", "off")

@@ -1,4 +1,4 @@
-"""The text of a Markdown file without what its rendered page does not show.
+"""Reads the text of a Markdown file, without the parts that its rendered page does not show.
 
 Headings, lists, tables and code keep their marks, which models read as well as people do. Comments,
 struck text and definitions of links are left out, and HTML is read as on a web page.
@@ -30,7 +30,7 @@ _UNSEEN_TAG = re.compile(
     r".{0,20000}?</(?:\1|\2)\s{0,9}>",
     re.IGNORECASE | re.DOTALL,
 )
-"""Elements that are struck or hidden; Markdown within them makes several blocks of them."""
+"""Elements that are struck or hidden; Markdown inside splits them into several blocks."""
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
@@ -55,7 +55,7 @@ _SHORT_CODES = {
     "+1": "👍", "-1": "👎", "thumbsup": "👍", "thumbsdown": "👎", "question": "❓",
     "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
 }  # fmt: skip
-"""Names of signs that say yes, no or how much."""
+"""Names of emoji that mean yes, no or an amount."""
 _SHORT_CODE = re.compile(rf":({'|'.join(map(re.escape, _SHORT_CODES))}):")
 _BLOCKS_OF_TEXT = ("inline", "html_block", "fence", "code_block", "hr")
 
@@ -68,9 +68,11 @@ def _parser() -> "MarkdownIt":
 
 
 def read_markdown(source: str) -> RichText:
-    """The text of a Markdown file as its rendered page shows it; the first heading is its title.
+    """The text of a Markdown file as its rendered page shows it.
 
-    A ``#`` in code is no heading, and a title in YAML above the text counts before any.
+    The title is the first heading.
+
+    A ``#`` in code is not a heading. A title in YAML above the text takes precedence.
     """
     front = _FRONT_MATTER.match(source) or _TOML_FRONT_MATTER.match(source)
     front_title = _FRONT_TITLE.search(front[1]) if front else None
@@ -96,7 +98,7 @@ def read_markdown(source: str) -> RichText:
 
 
 def _number_items(tokens: list["Token"], lines: list[str]) -> None:
-    """Give the items of lists the numbers that they are shown with, whatever their source says."""
+    """Give list items the numbers with which they are shown, whatever numbers the source has."""
     numbers: list[int] = []
     for token in tokens:
         if token.type in ("ordered_list_open", "bullet_list_open"):
@@ -124,7 +126,10 @@ def _first_heading(tokens: list["Token"]) -> str:
 
 
 def _seen_prose(text: str) -> str:
-    """Blocks without code: comments, struck text and definitions gone, HTML as on a page."""
+    """Blocks other than code, without comments, struck text and definitions.
+
+    HTML is read as on a page.
+    """
     text = _without_comments(text)
     text = _UNSEEN_TAG.sub("", text) if "</" in text else text
     text = _without(_CODE_SPAN_OR_STRUCK, text) if "~" in text else text
@@ -158,7 +163,7 @@ def _without_comments(text: str) -> str:
     pieces: list[str] = []
     place = 0
     while match := _CODE_SPAN_OR_COMMENT.search(text, place):
-        if match[0] != _COMMENT_OPENS:  # code, in which it would be shown
+        if match[0] != _COMMENT_OPENS:  # code, which shows it literally
             pieces.append(text[place : match.end()])
             place = match.end()
             continue
@@ -171,12 +176,12 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """A text without what the pattern calls ``gone``; its other matches are code, which stays."""
+    """A text without the pattern's group ``gone``; its other matches are code, which is kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
 
 
 def _seen_inline(line: str) -> str:
-    """A line of a paragraph; code in it stays as it is."""
+    """A line of a paragraph; code in it is kept unchanged."""
     pieces: list[str] = []
     place = 0
     for code in _CODE_SPAN.finditer(line):
@@ -193,7 +198,7 @@ def _seen_words(text: str) -> str:
     if "<" in text:
         text = _IMAGE_TAG.sub(_image_of_tag, text)
         text = _TAG.sub("", marked_inline(text))
-    if "\\" in text and "$" not in text:  # in a formula it begins a command
+    if "\\" in text and "$" not in text:  # in a formula, a backslash begins a command
         text = _ESCAPED.sub(r"\1", text)
     return unescape(text) if "&" in text else text
 
@@ -203,6 +208,6 @@ def _image_mark(words: str) -> str:
 
 
 def _image_of_tag(tag: re.Match[str]) -> str:
-    """The mark of a picture in HTML; nothing for decoration, which has an empty text."""
+    """The mark of a picture in HTML; empty for decoration, which has an empty alternative text."""
     words = _ALTERNATIVE.search(tag[0])
     return "" if words and not words[2].strip() else _image_mark(words[2] if words else "")

@@ -1,4 +1,4 @@
-"""The text of a Jupyter notebook (.ipynb) as it is shown: its notes, code and outputs."""
+"""Reads the text of a Jupyter notebook (.ipynb) as it is shown: notes, code and outputs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ from conflictscore.retrieval.reading.texts import RichText, pictures_note
 
 
 def read_notebook(source: str) -> RichText:
-    """The cells of a notebook in their order, each output after its code.
+    """The cells of a notebook in order, each output after its code.
 
-    Hidden code and outputs are left out; a picture that code draws leaves a mark and a note. The
+    Hidden code and outputs are left out. A picture that code draws becomes a mark, with a note. The
     title is the first heading.
 
     Raises:
-        UnreadableError: It is no notebook.
+        UnreadableError: The file is not a notebook.
     """
     try:
         notebook = json.loads(source)
@@ -51,7 +51,7 @@ def _code_and_outputs(cell: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _output(output: Mapping[str, Any]) -> str:
-    """The text of an output by the form that a notebook shows: tables before their plain form."""
+    """The text of an output in the form that a notebook shows: a table before plain text."""
     if output.get("output_type") == "error":
         return f"{output.get('ename')}: {output.get('evalue')}"
     data = _mapping(output.get("data"))
@@ -69,7 +69,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _joined(source: object) -> str:
-    """A text of a notebook, which it stores whole or line by line."""
+    """A text of a notebook, which is stored as a whole or line by line."""
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""

@@ -1,14 +1,14 @@
-"""Parts of a Word, Excel or PowerPoint file, and their relations."""
+"""Reads the parts of a Word, Excel or PowerPoint file, and their relations."""
 
 from collections.abc import Iterator
 from posixpath import dirname, join, normpath
-from xml.etree import ElementTree  # entities are refused below
+from xml.etree import ElementTree  # safe, since entities are refused below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
-"""Bytes of all parts; the tree of as much XML fills the memory that a reader may take."""
+"""Most bytes of all parts together; the tree of that much XML fills the memory of a reader."""
 _FALSE = ("0", "false", "off", "none")
 
 
@@ -16,7 +16,7 @@ class Package:
     """A file of parts that refer to each other.
 
     Raises:
-        ValueError: It unpacks to more than 100 MB.
+        ValueError: The file unpacks to more than 100 MB.
     """
 
     def __init__(self, file: ZipFile) -> None:
@@ -29,7 +29,7 @@ class Package:
         """The root of a part; None if there is no such part.
 
         Raises:
-            ValueError: It declares entities.
+            ValueError: The part declares entities.
         """
         if name not in self._names:
             return None
@@ -39,7 +39,7 @@ class Package:
         return ElementTree.fromstring(data)  # noqa: S314 - see above
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """By its id, the kind and name of each part that a part refers to."""
+        """The parts that a part refers to: kind and name by id."""
         tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
         parts_by_id: dict[str, tuple[str, str]] = {}
         for relation in tree if tree is not None else ():
@@ -62,10 +62,10 @@ class Package:
 
 
 def refuse_old_format(data: bytes, kind: str) -> None:
-    """Refuse the format before 2007, which is that of files with a password, too.
+    """Refuse the format before 2007, which files with a password have too.
 
     Raises:
-        ValueError: It is that format.
+        ValueError: The file has that format.
     """
     if data.startswith(_OLE):
         raise ValueError(
@@ -74,18 +74,18 @@ def refuse_old_format(data: bytes, kind: str) -> None:
 
 
 def name_of(element: Element) -> str:
-    """An element's name without its namespace: strict files have another one."""
+    """An element's name without its namespace, which differs in strict files."""
     return element.tag.rpartition("}")[2]
 
 
 def attribute(element: Element | None, name: str) -> str | None:
-    """An attribute in whatever namespace; None if it or the element is missing."""
+    """An attribute in any namespace; None if it or the element is missing."""
     attributes = element.attrib.items() if element is not None else ()
     return next((value for key, value in attributes if key.rpartition("}")[2] == name), None)
 
 
 def children(element: Element | None) -> Iterator[Element]:
-    """The elements directly in an element; none in none."""
+    """The child elements of an element; empty if the element is None."""
     return iter(element) if element is not None else iter(())
 
 
@@ -110,7 +110,7 @@ def number_of(element: Element | None, *path: str, default: int) -> int:
 
 
 def is_on(properties: Element | None, *names: str) -> bool:
-    """Whether any of these properties is set and not switched off."""
+    """Whether any of these properties is set and not turned off."""
     return any(
         name_of(each) in names and attribute(each, "val") not in _FALSE
         for each in children(properties)

@@ -1,7 +1,7 @@
-"""The text of a PDF by pdfium, which is right about spaces and hyphens where pypdf is not.
+"""Reads the text of a PDF with pdfium, which gets spaces and hyphens right where pypdf does not.
 
-Its text is asked for a page at a time and the places of its words a few at a time, for raised
-digits, columns and tables, so that reading takes little longer than pdfium's own extraction.
+The text is fetched page by page. For superscripts, columns and tables, positions are fetched for a
+few words at a time, so reading takes little longer than pdfium's own extraction.
 """
 
 import ctypes
@@ -20,28 +20,30 @@ from conflictscore.retrieval.reading.pdf_sight import Sight
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
-"""Character that pdfium inserts where a word is divided at the end of a line."""
+"""Characters that pdfium inserts where a word is hyphenated at the end of a line."""
 _LINE_END = re.compile(rf"(?:[{_HYPHENS}]\n?|[-\u2010]\n)")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _LONGEST_VALUE = 100_000
-"""Bytes of a form's field."""
+"""Most bytes of a form field."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
-"""Ends and beginnings of texts that programs write without a space; Ghostscript tells them apart,
-too. As many bytes, since a PDF counts them."""
+"""The end and beginning of texts that some programs write without a space, and the replacement.
+
+Ghostscript also accepts this. Both have the same length, since a PDF counts its bytes.
+"""
 
 
 def read_pdf(data: bytes) -> RichText:
-    """The text of a PDF, with the values of its form's fields.
+    """The text of a PDF, with the values of its form fields.
 
-    Raised and lowered digits are marked (10^6, H_2O), words divided at the end of a line joined,
-    columns read one after the other, and tables as rows with their cells in their columns. Text
-    that its pages do not show is left out; running heads and watermarks stand once.
+    Superscript and subscript digits are marked (10^6, H_2O), hyphenated words are joined, and
+    columns are read one after another. Tables become rows with their cells in columns. Text that
+    the pages do not show is left out; running heads and watermarks appear once.
 
     Raises:
         ImportError: pypdfium2 is not installed.
-        UnreadableError: It needs a password, or has no text.
+        UnreadableError: The file needs a password, or has no text.
         Exception: It is damaged.
     """
     import pypdfium2
@@ -73,7 +75,7 @@ def read_pdf(data: bytes) -> RichText:
 
 
 def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
-    """The text of all pages, the number of those without text, and notes."""
+    """The text of all pages, the number of pages without text, and notes."""
     sight = Sight(data)
     pages: list[list[PageLine]] = []
     values: list[str] = []
@@ -118,10 +120,10 @@ def _is_dynamic_form(file: Any) -> bool:
 
 
 def _undivided(text: str) -> str:
-    """A text with the words that a line's end divides as one.
+    """A text in which words hyphenated at the end of a line are joined.
 
-    Before a capital or a digit the hyphen is the word's own (Barnes-Jewish, COVID-19), and so it is
-    where the same word has it within a line (proto-oncogene).
+    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19), and if the same word
+    has it within a line elsewhere (proto-oncogene).
     """
     compounds: set[str] | None = None
     parts: list[str] = []
@@ -143,7 +145,7 @@ def _undivided(text: str) -> str:
 
 
 def _first_word(text: str, start: int = 0) -> str:
-    """The word that begins here; empty if none does."""
+    """The word that begins at a position; empty if none does."""
     word = _WORD.match(text, start)
     return word[0] if word else ""
 
@@ -153,7 +155,7 @@ def _last_word(text: str) -> str:
 
 
 def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], list[Area]]:
-    """The lines of a page that a person sees, its watermarks, and the places of its pictures."""
+    """The visible lines of a page, its watermarks, and the places of its pictures."""
     objects = PageObjects(page)
     sight.covered = objects.covered
     seen = sight.seen(page, [*PageRuns(page, sight.may_be_unseen)])
@@ -182,7 +184,7 @@ def _form_values(page: Any) -> Iterator[str]:
 
 
 def _string(getter: Callable[..., int], *where: Any) -> str:
-    """A text that pdfium writes into a buffer, in UTF-16 with a null character at its end."""
+    """A text that pdfium writes into a buffer as UTF-16 with a final null character."""
     size = getter(*where, None, 0)
     if not 2 < size <= _LONGEST_VALUE:
         return ""

@@ -1,4 +1,4 @@
-"""Columns of text, tables, and numbers of lines on a PDF page, by where its lines have gaps."""
+"""Finds columns of text, tables and line numbers on a PDF page, by the gaps in its lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -8,28 +8,33 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
-"""So many lines in a row with a gap at the same place, of so many words a side, are columns; fewer
-words are a table."""
+"""Least lines of text columns with a gap at the same place, and least words on each side.
+
+With fewer words they are a table.
+"""
 _WIDE = 2.5
-"""White space of so many sizes stands between columns, even of two lines."""
+"""White space, in font sizes, that separates columns even if they have only two lines."""
 _GUTTER = 0.6
-"""White space of so many sizes between columns is left when all rows are laid on each other."""
+"""White space, in font sizes, that remains between columns when all rows are overlaid."""
 _LEAST_ROWS = 3
-"""Rows of a table whose gaps are narrower."""
+"""Least rows of a table with narrower gaps."""
 _MOST_COLUMNS = 60
 _LEAST_NUMBERS = 4
-"""Numbered lines of a page."""
+"""Least numbered lines on a page with line numbers."""
 _NUMBERED_WORDS = 4
-"""Words of an average line that has a number; rows of a table have fewer."""
+"""Least words of an average numbered line; rows of a table have fewer."""
 _STEPS = (1, 2, 5, 10)
 _PITCH = 3.5
-"""Sizes from one row of a table to the next."""
+"""Largest distance between rows of a table, in font sizes."""
 
 SegmentLine = Sequence[Segment]
 
 
 class PageLine(NamedTuple):
-    """A line of a page as text; ``y`` is its place, and ``is_row`` says that a table holds it."""
+    """A line of a page as text.
+
+    ``y`` is its position, and ``is_row`` says whether it is a row of a table.
+    """
 
     text: str
     y: float
@@ -38,7 +43,7 @@ class PageLine(NamedTuple):
 
 
 def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
-    """The lines of a page in reading order, tables as rows with ``|`` between their cells."""
+    """The lines of a page in reading order; rows of tables have ``|`` between their cells."""
     page_lines: list[PageLine] = []
     for block in _blocks(_unnumbered(list(lines))):
         columns = _columns(block)
@@ -50,7 +55,7 @@ def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
 
 
 def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """Lines in a row that have gaps, with those between them that may be rows of one cell."""
+    """Groups of lines with gaps, including lines between them that may be rows of one cell."""
     block: list[SegmentLine] = []
     for line in lines:
         if block and not _follows(block[-1], line):
@@ -70,7 +75,7 @@ def _follows(above: SegmentLine, line: SegmentLine) -> bool:
 
 
 def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """A block without the lines of one cell at its end."""
+    """A block without trailing lines of one cell."""
     after: list[SegmentLine] = []
     while block and len(block[-1]) == 1:
         after.insert(0, block.pop())
@@ -81,7 +86,7 @@ def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
 
 
 def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Left and right ends of a table's columns; none if the lines are no table."""
+    """Left and right ends of a table's columns; empty if the lines are not a table."""
     rows = [line for line in block if len(line) > 1]
     if len(rows) < 2 or _is_text_in_columns(block):
         return []
@@ -97,9 +102,9 @@ def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Left and right ends of what stands over each other when all rows are laid on each other.
+    """Left and right ends of the areas that the cells cover when all rows are overlaid.
 
-    Rows with few of the cells are left aside, as their cells often go over several columns.
+    Rows with few cells are ignored, since their cells often span several columns.
     """
     size = median(line[0].size for line in rows)
     most = max(len(line) for line in rows)
@@ -126,7 +131,7 @@ def _is_text_in_columns(block: list[SegmentLine]) -> bool:
 
 
 def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | None:
-    """The column that a segment stands in; None if it goes over several."""
+    """The column of a segment; None if it spans several."""
     within = [
         number
         for number, (start, end) in enumerate(columns)
@@ -161,7 +166,7 @@ def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
 
 
 def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
-    """The lines without the numbers of lines that stand in a page's margin."""
+    """The lines of a page without line numbers in its margin."""
     numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
     if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):
         return lines
@@ -172,20 +177,20 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
 
 
 def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
-    """Whether numbers are those of lines: the text has lines of prose, and they stand beside it."""
+    """Whether numbers are line numbers: they are beside a text of prose lines."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return False
     return _are_beside(numbers, text)
 
 
 def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
-    """Whether all numbers stand left of a text, or all of them right of it."""
+    """Whether all numbers are to the left of a text, or all to its right."""
     all_left = min(segment.x for segment in text) >= max(number.end for number in numbers)
     return all_left or max(segment.end for segment in text) <= min(number.x for number in numbers)
 
 
 def _counts(numbers: Sequence[Segment]) -> bool:
-    """Whether numbers below each other go on by the same step, as those of lines do."""
+    """Whether numbers below each other increase by the same step, as line numbers do."""
     counts = [int(number.text) for number in numbers if len(number.text) < 5]
     steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]

@@ -1,4 +1,4 @@
-"""Lines of a PDF page: runs that stand beside each other, with marks before raised ones."""
+"""Builds the lines of a PDF page from its runs, with marks before superscripts and subscripts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,18 +8,21 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
 
 _SMALLER = 0.85
-"""Raised and lowered characters are smaller than those beside them by so much."""
+"""Largest size of superscripts and subscripts, relative to their neighbours."""
 _SHIFTED = 0.08
-"""And so much of the size above or below their line."""
+"""Least distance of superscripts and subscripts from their line, in font sizes."""
 _LEVEL = 0.02
-"""Part of the size by which cells of a row differ in height."""
+"""Largest difference in height between cells of a row, in font sizes."""
 _NUMBER = re.compile(r"[\d+\u2212-]")
 _APART = 2.0
-"""Sizes between two runs of a line from which they are no neighbours, whatever pdfium says."""
+"""Distance, in font sizes, from which two runs are not adjacent, whatever pdfium says."""
 
 
 class Segment(NamedTuple):
-    """A part of a line without a wide gap; lengths in points."""
+    """A part of a line without a wide gap.
+
+    Lengths are in points.
+    """
 
     text: str
     x: float
@@ -30,7 +33,7 @@ class Segment(NamedTuple):
 
 @dataclass
 class _Part:
-    """A run of a line, the mark before it, and whether a space or a gap stands before that."""
+    """A run of a line, the mark before it, and whether a space or a gap precedes them."""
 
     run: TextRun
     mark: str = ""
@@ -39,15 +42,15 @@ class _Part:
 
 
 def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
-    """The lines of a page, each as its segments from left to right.
+    """The lines of a page, each as a list of segments from left to right.
 
-    A number or sign that is raised or lowered is marked, as in 10^6, and so is a single letter, as
-    in x^n or at a note; several letters, as in 1st, are not.
+    Superscript and subscript numbers and signs are marked, as in 10^6, and so are single letters,
+    as in x^n or in a note. Several letters, as in 1st, are not.
     """
     line = _OpenLine()
     for run in runs:
         goes_on, is_raised = _beside(line.base, run, after_raised=line.ends_raised)
-        # pdfium breaks the line around what is raised, too, and not behind a divided word
+        # pdfium also breaks a line around superscripts, but not after a hyphenated word
         if (run.breaks or _is_below(line.base, run)) and not goes_on:
             if line.parts:
                 yield line.close()
@@ -60,8 +63,8 @@ def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
 class _OpenLine:
     """A line to which runs are added.
 
-    ``base`` is its last run at the line's own height, and ``ends_raised`` says that runs stand
-    behind that which are raised or lowered.
+    ``base`` is the last run at the line's own height, and ``ends_raised`` says whether superscripts
+    or subscripts follow it.
     """
 
     def __init__(self) -> None:
@@ -70,7 +73,7 @@ class _OpenLine:
         self.ends_raised = False
 
     def add(self, run: TextRun, *, is_raised: bool) -> None:
-        """Add the next run; marks depend on what stands before it."""
+        """Add the next run; its mark depends on the runs before it."""
         base = self.base
         if not is_raised:
             self._mark_letter()
@@ -88,12 +91,12 @@ class _OpenLine:
         self.base = base if is_raised else run
 
     def close(self) -> list[Segment]:
-        """The line's segments; no run follows."""
+        """The line's segments, after its last run."""
         self._mark_letter()
         return _segments(self.parts)
 
     def _mark_letter(self) -> None:
-        """Mark a single letter that is raised or lowered at the line's end so far."""
+        """Mark a single superscript or subscript letter at the current end of the line."""
         if not (self.ends_raised and self.base):
             return
         last = self.parts[-1]
@@ -115,7 +118,7 @@ def _segments(parts: list[_Part]) -> list[Segment]:
 
 
 def _is_note(first: TextRun, run: TextRun) -> bool:
-    """Whether the first run of a line is the raised number of a note."""
+    """Whether the first run of a line is the superscript number of a note."""
     rise = first.size and (first.y - run.y) / first.size > _SHIFTED
     return bool(rise and first.text.isalnum() and first.size < _SMALLER * run.size)
 
@@ -129,9 +132,9 @@ def _is_below(base: TextRun | None, run: TextRun) -> bool:
 
 
 def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
-    """Whether a run stands on another's line in spite of a break, and whether it is raised.
+    """Whether a run is on another's line in spite of a break, and whether it is raised.
 
-    Lowered runs count as raised. ``after_raised`` says whether such runs are between the two.
+    Subscripts count as raised. ``after_raised`` says whether raised runs are between the two.
     """
     if base is None or run.x <= base.x:
         return False, False

@@ -1,4 +1,4 @@
-"""Running heads and feet, page numbers and watermarks, which would stand within sentences."""
+"""Removes running heads and feet, page numbers and watermarks, which would interrupt sentences."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,13 +9,13 @@ from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_runs import TextRun
 
 _EDGE = 2
-"""Lines at each end of a page that may be a head or foot."""
+"""Number of lines at each end of a page that may be a head or foot."""
 _LEAST_LINES = 3
-"""Lines of a page that may have a running head."""
+"""Least lines of a page that may have a running head."""
 _MOST_PLACES = 8
-"""Places of one head that are remembered."""
+"""Most places of a head that are remembered."""
 _SAME_PLACE = 3.0
-"""Points by which the place of a running head differs."""
+"""Largest difference between places of a running head, in points."""
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
     r"(?:\s*+(?:of|/|von|de|di|van|из|z)\s*+\d{1,4})?(?:\s*+页)?",
@@ -26,29 +26,29 @@ _NAMED_NUMBER = re.compile(
     r"|[-–]\s*+\d{1,4}\s*+[-–])",
     re.IGNORECASE,
 )
-"""Page numbers that say so; a bare number may be a value."""
+"""Page numbers with a word or sign that says so; a bare number may be a value."""
 _ROMAN = re.compile(r"[ivxl]{1,7}")
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
-"""A number at the beginning of a line, or read backwards at its end."""
+"""A number at the beginning of a line or, in a reversed line, at its end."""
 _LARGE = 1.8
-"""Times the size of a page's text from which a text over its lines is a watermark."""
+"""Least size of a watermark, relative to the text that it lies over."""
 _MOST_MARKS = 30
-"""Large texts of a page that are looked at."""
+"""Most large texts of a page that are examined."""
 _TURNED = 0.15
-"""Part of its size by which a turned text rises."""
+"""Least rise of a rotated text, relative to its size."""
 
 
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
-    """The pages without page numbers, and with each head and foot where it stands first.
+    """The pages without page numbers, and with each head and foot only at its first occurrence.
 
-    Those would stand in the middle of a sentence that goes on over the page's end.
+    Otherwise they would interrupt sentences that continue on the next page.
     """
     left_out = _heads_and_numbers([_edges(page) for page in pages])
     return [[line for line in page if id(line) not in left_out] for page in pages]
 
 
 def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
-    """The page numbers among the lines at the pages' edges, and the heads after their first."""
+    """The page numbers among the lines at the pages' edges, and the repeated heads."""
     offsets = _offsets(edges)
     drop: set[int] = set()
     earlier: dict[str, list[PageLine]] = defaultdict(list)
@@ -72,9 +72,9 @@ def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageL
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
-    """How often bare numbers at the pages' edges exceed the page's place in the file by how much.
+    """Count the differences between bare numbers at the pages' edges and the pages' indices.
 
-    Page numbers exceed it by the same on each page, and other numbers do not.
+    For page numbers the difference is the same on each page, for other numbers it is not.
     """
     return Counter(
         int(line.text) - number
@@ -85,7 +85,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
 
 
 def _edges(page: Sequence[PageLine]) -> list[PageLine]:
-    """The lines at a page's upper and lower end, wherever the file has them."""
+    """The lines at a page's upper and lower end, wherever they are in the file."""
     if len(page) < _LEAST_LINES:
         return [line for line in page if _NAMED_NUMBER.match(line.text)]
     by_height = sorted(page, key=lambda line: -line.y)
@@ -93,7 +93,7 @@ def _edges(page: Sequence[PageLine]) -> list[PageLine]:
 
 
 def _head(text: str) -> str:
-    """A line without the page's number at one of its ends."""
+    """A line without a page number at either end."""
     if number := _NUMBER_AT_END.match(text):
         text = text[number.end() :]
     elif number := _NUMBER_AT_END.match(text[::-1]):
@@ -117,28 +117,28 @@ def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> 
 
 
 def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]:
-    """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
+    """Separate the runs of a page's text from texts over or under it, such as DRAFT."""
     if not runs:
         return [], []
     marks = _marks(runs)
     if not marks:
         return list(runs), []
     mark_ids = {id(run) for run in marks}
-    if any(map(_is_turned, marks)):  # the rest of it may stand beside the text
+    if any(map(_is_turned, marks)):  # the rest of it may be beside the text
         mark_ids |= {id(run) for run in runs if _is_turned(run)}
     words = " ".join(run.text for run in runs if id(run) in mark_ids)
     return [run for run in runs if id(run) not in mark_ids], [words]
 
 
 def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
-    """The large and turned texts that lie over others."""
+    """The large and rotated texts that lie over others."""
     usual = _usual_size(runs)
     large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
     return [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
 
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
-    """The size in which most characters are set."""
+    """The font size of most characters."""
     characters: Counter[float] = Counter()
     for run in runs:
         characters[run.size] += len(run.text)
@@ -150,7 +150,7 @@ def _is_turned(run: TextRun) -> bool:
 
 
 def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
-    """Whether a large or turned text crosses at least two lines of smaller ones."""
+    """Whether a large or rotated text crosses at least two lines of smaller text."""
     low, high = sorted((run.y, run.y + run.slope))
     high += run.size * (0.5 if _is_turned(run) else 1)
     heights = {

@@ -1,4 +1,4 @@
-"""Objects of a PDF page beside its text: its pictures, and what is painted over text."""
+"""Examines the objects of a PDF page other than text: pictures, and objects painted over text."""
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,19 +8,19 @@ from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
-"""Kinds of objects, as pdfium numbers them."""
+"""Kinds of objects, by pdfium's numbers."""
 _MOST_OBJECTS = 20_000
-"""Objects of a page that are looked at."""
+"""Most objects of a page that are examined."""
 _MOST_COVERS = 50
-"""Areas of a page that may cover text."""
+"""Most areas of a page that may cover text."""
 _OPAQUE = 250
-"""Least opacity, of 255, of what covers text."""
+"""Least opacity (of 255) of an object that covers text."""
 _SMALLEST = 24.0
-"""Points; smaller images are signs and lines."""
+"""Least size of a picture in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
-"""Part of a page from which an image with text over it is a scan or a background."""
+"""Share of a page from which an image with text over it is a scan or a background."""
 _TOUCHING = 2.0
-"""Points between the parts of an image that is stored in several."""
+"""Largest distance, in points, between parts of one image."""
 _MARK = "[picture]"
 
 
@@ -33,12 +33,12 @@ class Area(NamedTuple):
     top: float
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point lies within it."""
+        """Whether a point lies within the area."""
         return self.left <= x <= self.right and self.bottom <= y <= self.top
 
 
 class PageObjects:
-    """One look at a page's objects: ``images``, and the texts that later objects may cover."""
+    """The objects of a page: its ``images``, and the texts that later objects may cover."""
 
     def __init__(self, page: Any) -> None:
         self._calls = calls()
@@ -52,13 +52,13 @@ class PageObjects:
         self.covered: set[int] = set()
         self.images: list[Area] = []
         covers: list[Area] = []
-        for each in reversed(objects):  # an object covers those before it
+        for each in reversed(objects):  # an object covers earlier ones
             self._look_at(each, covers)
 
     def _look_at(self, each: int, covers: list[Area]) -> None:
-        """Note an object that is covered or an image, and add to the covers what may cover others.
+        """Record whether an object is an image or is covered, and whether it may cover others.
 
-        A form that holds an image counts as one, and covers nothing.
+        A form with an image counts as an image and covers nothing.
         """
         kind = self._calls.kind(each)
         if kind == _TEXT:
@@ -101,7 +101,7 @@ def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
 def pictures(
     images: Iterable[Area], page_size: tuple[float, float], points: Sequence[tuple[float, float]]
 ) -> list[Area]:
-    """The images that are pictures: large enough, and no ground of the text at these points."""
+    """The images that are pictures: large, and not a background of the text at these points."""
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None
@@ -122,7 +122,7 @@ def pictures(
 
 
 def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLine]:
-    """The lines of a page with a mark for each picture, where a gap between lines holds it."""
+    """The lines of a page with a mark for each picture, at the gap where the picture is."""
     marked = list(lines)
     for area in sorted(areas, key=lambda area: -area.top):
         place = next(_places(marked, area), len(marked))
@@ -131,7 +131,7 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 
 
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
-    """The places of the lines that stand below a picture, each behind one that stands above it."""
+    """The indices of lines below a picture that follow a line above it."""
     middle = (area.top + area.bottom) / 2
     for place, line in enumerate(lines):
         is_below = line.y < middle

@@ -1,10 +1,9 @@
-"""Which text of a PDF page a person sees.
+"""Determines which text of a PDF page a person sees.
 
-Text may be drawn in white, outside of the crop box, behind a clip, in a layer that is off, or not
-painted at all, as the recognised text over a scan is. Only an image of the page tells: white text
-is read well on a dark box. So text whose properties make it doubtful is taken away from the page,
-and counts as seen if the page then looks different. Images take time, so all other text is taken
-as seen.
+Text may be drawn in white, outside the crop box, behind a clip, in a hidden layer, or not painted
+at all, like the recognised text over a scan. Its properties do not decide this: white text is easy
+to read on a dark box. So text with doubtful properties is removed from an image of the page, and
+counts as seen if the page then looks different. Images take time, so all other text counts as seen.
 """
 
 import ctypes
@@ -22,30 +21,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNPAINTED = (3, 7)
-"""Modes of drawing text that paint nothing: invisible, and as a clip for what is drawn later."""
+"""Text rendering modes that paint nothing: invisible, and clip path only."""
 _LIGHT, _FAINT = 200, 80
-"""Least of red, green and blue from which text may not show on white, and opacity up to which it
-may not show on anything, of 255."""
+"""Limits, of 255, beyond which text is doubtful.
+
+Text whose red, green and blue all reach the first may be invisible on white; text with at most the
+second opacity may be invisible anywhere.
+"""
 _SMALLEST = 1.0
-"""Points of letters that a person sees."""
+"""Least font size, in points, that a person sees."""
 _DIFFERENT = 24
-"""Steps of grey, of 255, that a person sees."""
+"""Least difference in grey (of 255) that a person sees."""
 _PIXELS = 1_800
-"""Most of a page's image, along its longer side."""
+"""Most pixels of a page's image along its longer side."""
 _SECONDS = 10.0
-"""Of the processor, for all images of a file's pages. Text that is doubtful after that counts as
-seen, with a note on the file: a hostile file may not cost more, and an honest one loses nothing."""
+"""Processor seconds for all images of a file's pages.
+
+After that, doubtful text counts as seen, with a note on the file. So a hostile file cannot cost
+more, and an honest one loses nothing.
+"""
 _MOST_OVERLAPPING = 20
-"""Objects over each other on a page that are taken away one by one, which takes an image each."""
+"""Most overlapping objects on a page that are removed one by one; each takes an image."""
 _MOST_COMPARED = 400
-"""Doubtful runs of a page up to which those over each other are looked for, each against all."""
+"""Most doubtful runs on a page that are compared pairwise for overlaps."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
-"""Clips of a text that are looked at, and points of a clip beyond which it is no box: its text is
-then doubtful, wherever it lies."""
+"""Most clips of a text that are examined, and most points of a clip that may be a box.
+
+Text in any other clip is doubtful, wherever it is.
+"""
 _MOST_LAYERED = 8_000_000
-"""Bytes of unpacked objects among which a file's layers are looked for."""
+"""Most bytes of unpacked objects that are searched for a file's layers."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
-"""Bytes of a packed list of objects that are unpacked, and most that come of it."""
+"""Most bytes of a packed object list that are unpacked, and most bytes of the result."""
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
@@ -62,9 +69,9 @@ class Sight:
     """The visible text of the pages of one file, whose bytes are ``data``.
 
     Attributes:
-        unsure: Runs that there was no time to look at. They count as seen.
-        covered: The texts of the current page that something else may be painted over, by their
-            addresses. The caller sets it for each page.
+        unsure: The number of runs that there was no time to examine; they count as seen.
+        covered: Addresses of the current page's texts that other objects may cover. The caller sets
+            it for each page.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -79,10 +86,10 @@ class Sight:
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
 
     def may_be_unseen(self, owner: int) -> bool:
-        """Whether the properties of an object that draws text are those of unseen text.
+        """Whether a text object has properties that invisible text may have.
 
-        ``owner`` is its address, 0 for text that no object draws, as pdfium's own spaces. pdfium
-        does not tell the layer of a text: where a file has layers, all of its text is doubtful.
+        ``owner`` is its address, or 0 for text that no object draws, such as pdfium's own spaces.
+        pdfium does not reveal the layer of a text, so in a file with layers all text is doubtful.
         """
         if not owner:
             return False
@@ -97,10 +104,10 @@ class Sight:
         return count > 0 and self._is_clipped(owner, clips, count)
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
-        """The runs that a person sees on a page.
+        """The visible runs of a page.
 
-        Text that is not painted is in no image. Over a picture it is the recognised text of a scan,
-        which a person sees there; anywhere else it is hidden.
+        Unpainted text is never in the image. Over a picture, it is the recognised text of a scan,
+        whose words a person sees; elsewhere it is hidden.
         """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]
@@ -114,7 +121,7 @@ class Sight:
         return [run for run in runs if run.owner not in unseen]
 
     def _is_clipped(self, owner: int, clips: int, count: int) -> bool:
-        """Whether the middle of a text lies outside of the box around one of its clips."""
+        """Whether the middle of a text lies outside the box around one of its clips."""
         if not self._calls.bounds(owner, *self._places):
             return False
         left, bottom, right, top = self._floats
@@ -134,10 +141,10 @@ class Sight:
         return False
 
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
-        """The objects of these runs without which the page looks the same.
+        """The objects of these runs whose removal leaves the page looking the same.
 
-        All of them are taken away at once first. Where the page then looks different, text that
-        lies over other doubtful text may still be unseen, so it is taken away alone.
+        All of them are removed together first. Where the page then looks different, text over other
+        doubtful text may still be invisible, so it is removed separately.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)
@@ -165,7 +172,7 @@ class Sight:
         with_them: "NDArray[np.int16]",
         scale: float,
     ) -> set[int]:
-        """Those of the objects at whose places the page looks different without all of them."""
+        """The objects at whose places the page looks different after all of them are removed."""
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)
@@ -182,7 +189,7 @@ class Sight:
 
 
 def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:
-    """The unpainted objects that lie over no image."""
+    """The unpainted objects that do not lie over an image."""
     images = _images(page) if unpainted_owners else []
     return unpainted_owners - {
         run.owner for run in runs if any(_is_within(run, image) for image in images)
@@ -211,7 +218,7 @@ def _images(page: Any) -> list[_Area]:
 
 
 def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
-    """A page as shades of grey from its top, and its pixels a point."""
+    """An image of a page in shades of grey, from its top, and its pixels per point."""
     import numpy as np
 
     scale = min(1.5, _PIXELS / max(1.0, *page.get_size()))
@@ -220,9 +227,9 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
 
 
 def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
-    """The part of a page's image where a run is drawn, from below its line to its letters' top."""
+    """The part of a page's image that shows a run, from below its line to its letters' top."""
     left, _, _, top = page.get_cropbox()
-    if page.get_rotation():  # a run's place is that before the page is turned
+    if page.get_rotation():  # a run's position is given before rotation of the page
         return differs
     columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
     rows = (
@@ -233,7 +240,10 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
 
 
 def _has_layers(data: bytes) -> bool:
-    """Whether a file has layers, on or off; newer files pack the place that says so."""
+    """Whether a file has layers, visible or not.
+
+    In newer files the object that says so is packed.
+    """
     if b"/OCProperties" in data:
         return True
     unpacked_bytes = 0

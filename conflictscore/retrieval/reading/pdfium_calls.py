@@ -1,7 +1,7 @@
-"""Functions of pdfium that are called for each piece of a page's text.
+"""The functions of pdfium that are called for each piece of a page's text.
 
-pypdfium2 declares them with pointers of their own types, which makes a call take several times as
-long as with plain addresses.
+pypdfium2 declares them with typed pointers, and calls then take several times as long as with plain
+addresses.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ class Calls:
     """The functions, with addresses as integers."""
 
     def __init__(self) -> None:
-        """Look the functions up; ImportError without pypdfium2."""
+        """Look the functions up; raises ImportError without pypdfium2."""
         import pypdfium2.raw as pdfium
 
         def plain(name: str, result: Any, *arguments: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The rows of tables (.csv) and of JSON lines (.jsonl), each of which is a document.
+"""Reads tables (.csv) and JSON lines (.jsonl), in which each row is a document.
 
-Files are read as the tools that write them mean them: spreadsheets, pandas, LangChain, LlamaIndex,
-Haystack, Pyserini, Elasticsearch. A row that cannot be used is left out with a note, and costs no
-other row; a file without a usable row is refused by the fault of its first row.
+It understands what these tools write: spreadsheets, pandas, LangChain, LlamaIndex, Haystack,
+Pyserini and Elasticsearch. An unusable row is left out with a note, without affecting other rows. A
+file without a usable row is refused, with the fault of its first row.
 """
 
 import csv
@@ -27,15 +27,18 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 _DEEPEST_TEXT = 3
-"""Objects around the one that holds the text: LangChain, LlamaIndex and Elasticsearch have two."""
+"""Most objects around the one with the text; LangChain, LlamaIndex and Elasticsearch have two."""
 _NOTES_PER_FILE = 20
-"""Rows that are named one by one; those after them are counted."""
+"""Most rows that are named one by one; further rows are only counted."""
 _MOST_EXTENDED = 20
-"""Objects over several lines that may turn out to be damaged; each costs a look at the rest."""
+"""Most objects over several lines that may turn out to be damaged.
+
+Each costs a scan of the rest.
+"""
 
 
 class _Faults:
-    """Rows that were left out of one file, as notes."""
+    """Notes on the rows that were left out of a file."""
 
     def __init__(self, file: str, notes: Notes) -> None:
         self._file, self._notes = file, notes
@@ -43,7 +46,7 @@ class _Faults:
         self.first = ""
 
     def add(self, reason: str, kind: NoteKind = NoteKind.ROW_LEFT_OUT) -> None:
-        """Note a row that was left out or mended, by a sentence that names its place."""
+        """Note a row that was left out or mended, with a sentence that names its place."""
         if kind is NoteKind.ROW_LEFT_OUT:
             self.first = self.first or reason
             reason = f"{reason}, left out"
@@ -52,17 +55,17 @@ class _Faults:
             self._notes.append(Note(kind, reason))
 
     def close(self) -> None:
-        """Count the rows that were not named."""
+        """Add a note with the number of rows that were not named."""
         if (more := self._count - _NOTES_PER_FILE) > 0:
             sentence = f"{self._file}: {more} more rows could not be read as they are"
             self._notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
 
 
 def read_jsonl(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
-    """The documents of JSON lines; see :func:`_text_object` for the forms that are understood.
+    """Read the documents of JSON lines; :func:`_text_object` lists the accepted forms.
 
     Raises:
-        UnreadableError: No line holds a document; names the first fault.
+        UnreadableError: No line contains a document; names the first fault.
     """
     faults = _Faults(url, notes)
     unkept_fields: dict[str, None] = {}
@@ -87,14 +90,15 @@ def read_jsonl(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
-    """The documents of a table, a row each.
+    """Read the documents of a table, one for each row.
 
-    The header is the first row with a column called text, content, page_content or the like. Cells
-    missing at a row's end are empty, and empty cells beyond the header are none. Where a row has
-    more cells because its last one, the text, holds the separator, they are joined again.
+    The header is the first row with a column called text, content, page_content or the like.
+    Missing cells at the end of a row count as empty, and empty cells beyond the header are ignored.
+    If a row has too many cells because the text in its last column contains the separator, they are
+    joined again.
 
     Raises:
-        UnreadableError: There is no such column, or no row holds a document.
+        UnreadableError: There is no such column, or no row contains a document.
     """
     table = read_table(text, url)
     faults = _Faults(url, notes)
@@ -125,9 +129,9 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) -> list[str] | None:
-    """The cells of a row, no more of them than the header has; None if the row cannot be used.
+    """The cells of a row, at most as many as the header has; None if the row cannot be used.
 
-    Only a text in the last column can have come apart at separators of its own.
+    Only a text in the last column can be split by separators that it contains.
     """
     last = len(table.columns) - 1
     cells = [clean_text(cell) for cell in row.cells]
@@ -151,12 +155,12 @@ def _check_any(count: int, url: str, faults: _Faults) -> None:
 def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
-    """The document of one row; adds the names of the fields that it cannot keep."""
+    """The document of a row; adds the names of fields that it cannot keep."""
     clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
-    # In a row, "number" and the like are columns; only an object's "metadata" holds more fields.
+    # in a row, "number" and the like are columns; only an object's "metadata" has further fields
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
@@ -179,11 +183,11 @@ def _is_null(value: object) -> bool:
 
 
 def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """The object that holds the text, wherever a tool put it, with its metadata beside it.
+    """The object with the text, wherever a tool put it, with the metadata beside it.
 
-    That is the row itself; else the first object within it that has a text: ``kwargs`` of
-    LangChain, ``__data__`` and ``text_resource`` of LlamaIndex, ``_source`` of Elasticsearch; else
-    its metadata, as in exports of Pinecone. A text in pieces is one of several lines.
+    This is the row itself, or the first object in it with a text (LangChain's ``kwargs``,
+    LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or its metadata,
+    as in Pinecone's exports. A text in pieces becomes one of several lines.
     """
     inner = fields
     metadata: dict[str, Any] = {}
@@ -202,7 +206,7 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """The first object within an object that has a text; the object itself if none has."""
+    """The first object with a text inside an object; the object itself if there is none."""
     objects = (
         value
         for key, value in fields.items()
@@ -212,7 +216,7 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of an object that come in pieces, each a line, or as an object's ``value``."""
+    """The text of an object with a text in pieces, joined by lines, or in an object's ``value``."""
     values = {
         key: value
         for key in TEXT_KEYS
@@ -241,7 +245,10 @@ def _holds_text(fields: Mapping[str, Any], depth: int = 0) -> bool:
 
 
 def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file, each with its place: one a line, several, or one over many lines."""
+    """The objects of a file with their places.
+
+    A line may have several, and an object several lines.
+    """
     decoder = json.JSONDecoder()
     place = number = long_damaged = 0
     line_at, line_number = 0, 1
@@ -275,7 +282,7 @@ _BETWEEN_VALUES = re.compile("[\\s,\x1e]*+")
 
 
 def _next_value(text: str, place: int) -> int:
-    """Where the next value begins; RFC 7464 puts a record separator before each."""
+    """The offset of the next value; in RFC 7464 a record separator comes before each."""
     blank = _BETWEEN_VALUES.match(text, place)
     return blank.end() if blank else place
 
@@ -288,10 +295,10 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
 
 
 def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of JSON lines of a set of questions, each with its place for errors.
+    """The objects in a set of questions in JSON lines, each with its place for errors.
 
     Raises:
-        InputError: A line is no object, or there are too many; names it.
+        InputError: A line is not an object, or there are too many lines; names the line.
     """
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -313,7 +320,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
-    """The rows of a set of questions that are not blank; see ``json_rows``."""
+    """The rows of a set of questions, without blank ones; see ``json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
     start = 1

@@ -1,4 +1,4 @@
-"""Results of a reader: documents, and typed notes on what it did not read."""
+"""The results of a reader: documents, and typed notes on what it did not read."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,7 +8,7 @@ from conflictscore.retrieval.cleaning import Scalar
 
 
 class NoteKind(StrEnum):
-    """Reasons for a note on a file, which code asks for instead of reading the sentence."""
+    """Reasons for a note on a file; code checks these instead of the sentence."""
 
     FILE_LEFT_OUT = "file left out"
     FILES_PASSED_OVER = "files passed over"
@@ -18,15 +18,15 @@ class NoteKind(StrEnum):
     ENCODING = "encoding"
     PAGES_WITHOUT_TEXT = "pages without text"
     NOT_IN_WORDS = "not in words"
-    """A picture, chart or sign that a person sees and that no words stand for."""
+    """A picture, chart or sign that a person sees and that has no words."""
     UNSEEN = "unseen"
-    """Text of the file that its page does not show."""
+    """Text in the file that its page does not show."""
 
 
 class Note(str):
-    """A sentence for the user about what a reader did, with its kind.
+    """A sentence for the user about something that a reader did, with its kind.
 
-    It is a text wherever notes are shown, joined or stored.
+    It is a ``str``, so it can be shown, joined and stored like other notes.
     """
 
     __slots__ = ("kind",)
@@ -34,7 +34,7 @@ class Note(str):
     kind: NoteKind
 
     def __new__(cls, kind: NoteKind, sentence: str) -> Self:
-        """The note of this kind."""
+        """Create a note of this kind."""
         note = super().__new__(cls, sentence)
         note.kind = kind
         return note
@@ -48,13 +48,13 @@ Notes = list[Note]
 
 
 def pictures_note(pictures: int) -> Note:
-    """The note that so many pictures are marked in a text."""
+    """The note on the number of pictures marked in a text."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
     return Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
 
 
 class RichText(NamedTuple):
-    """Text of a file with a layout, and notes on what could not be read; they name no file."""
+    """The text of a file with a layout, and notes on unread parts, without the file's name."""
 
     text: str
     title: str
@@ -62,7 +62,7 @@ class RichText(NamedTuple):
 
 
 class FileDocument(NamedTuple):
-    """A document of a file: the fields of :class:`~conflictscore.records.Document`."""
+    """A document of a file, with fields of :class:`~conflictscore.records.Document`."""
 
     text: str
     title: str

@@ -1,4 +1,4 @@
-"""Formulas of Word (OMML) on one line, with the brackets that their drawing implies."""
+"""Writes formulas of Word (OMML) on one line, with the brackets implied by their layout."""
 
 from collections.abc import Callable
 from xml.etree.ElementTree import Element
@@ -21,7 +21,7 @@ def formula(element: Element) -> str:
 
 
 def _part(element: Element, name: str) -> str:
-    """The content of a formula's part, such as its numerator; empty if there is none."""
+    """The content of a part of a formula, such as its numerator; empty if it is missing."""
     part = child(element, name)
     return formula(part) if part is not None else ""
 
@@ -61,7 +61,7 @@ def _brackets(element: Element) -> str:
 
 
 def _sum(element: Element) -> str:
-    """A sum, integral or product with its limits; an integral where no sign is given."""
+    """A sum, integral or product with its limits; an integral if no sign is given."""
     sign = value_of(element, "naryPr", "chr")
     lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
     limits = (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
@@ -99,7 +99,7 @@ def _lines(element: Element) -> str:
 
 
 def _invisible(element: Element) -> str:
-    """A phantom takes room, and is not drawn where that is said of it."""
+    """A phantom, which takes up room; it is drawn only if it does not say otherwise."""
     shows = value_of(element, "phantPr", "show")
     return "" if shows in ("0", "off", "false") else _part(element, "e")
 
@@ -122,4 +122,4 @@ _DRAWN: dict[str, Callable[[Element], str]] = {
     "eqArr": _lines,
     "phant": _invisible,
 }
-"""Structures that draw signs of their own around their parts."""
+"""Structures that draw signs around their parts."""

@@ -1,4 +1,4 @@
-"""Numbers that Word draws before paragraphs: of lists, clauses and headings."""
+"""Counts the numbers that Word draws before paragraphs of lists, clauses and headings."""
 
 import re
 from collections.abc import Callable
@@ -20,23 +20,23 @@ from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_o
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _NONE = "0"
-"""The number of no list, by which a paragraph leaves that of its style."""
+"""The list number that takes a paragraph out of its style's list."""
 
 
 class _Level(NamedTuple):
-    """One level of a list: its first number, the form of its numbers, and the text around them."""
+    """A level of a list: its first number, the form of its numbers, and the text around them."""
 
     start: int
     form: str
     text: str
     restarts_after: int
-    """Levels above this one restart it; 0 is none, and -1 any."""
+    """Levels above this one restart it; 0 means no level, and -1 any level."""
     plain_digits: bool
     font: str
 
 
 class Numbering:
-    """Counts the paragraphs of a document's lists, in the order in which they are asked for."""
+    """Counts the paragraphs of a document's lists, in the order of the calls."""
 
     def __init__(self, tree: Element | None) -> None:
         definitions = {
@@ -51,7 +51,7 @@ class Numbering:
         }
         self._levels: dict[str, list[_Level]] = {}
         self._shared: dict[str, str] = {}
-        """By a list's number, the definition that it counts on with."""
+        """For each list number, the definition with which it shares its count."""
         for each in children(tree):
             if name_of(each) == "num":
                 self._add_list(each, definitions, by_style)
@@ -60,10 +60,10 @@ class Numbering:
     def _add_list(
         self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
     ) -> None:
-        """Note a list's levels, and what it counts on with.
+        """Record a list's levels, and the definition with which it shares its count.
 
-        A definition may refer to that of a style instead of having levels of its own. A list that
-        begins anew counts for itself, and others go on with those of the same definition.
+        A definition may refer to a style's definition instead of having levels. A list that
+        restarts has its own count; other lists continue the count of their definition.
         """
         number = attribute(element, "numId") or ""
         name = value_of(element, "abstractNumId") or ""
@@ -78,7 +78,7 @@ class Numbering:
         self._shared[number] = f"{number}!" if begins_anew else name
 
     def mark(self, number: str, level: int) -> str:
-        """The mark of the next paragraph of a list, such as ``1.2`` or ``(a)``; it is counted."""
+        """Count the next paragraph of a list, and return its mark, such as ``1.2`` or ``(a)``."""
         levels = self._levels.get(number, [])
         if number == _NONE or not 0 <= level < len(levels):
             return ""

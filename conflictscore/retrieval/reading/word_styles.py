@@ -1,4 +1,4 @@
-"""Styles of a Word file: which of its text is not seen, in which font, and in which list."""
+"""Reads the styles of a Word file, which decide what text is hidden, its font and its list."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
@@ -15,17 +15,17 @@ from conflictscore.retrieval.reading.ooxml import (
 
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
-"""Styles that are based on each other."""
+"""Most styles in a chain of styles based on each other."""
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6
-"""Half points above or below the line."""
+"""Least shift of a superscript or subscript, in half points."""
 _SMALLEST = 4
-"""Half points; smaller letters are hidden."""
+"""Least visible font size, in half points."""
 
 
 class Styles:
-    """Styles of a document, as they apply to its runs and paragraphs."""
+    """The styles of a document, as they apply to its runs and paragraphs."""
 
     def __init__(self, tree: Element | None) -> None:
         self._styles = {
@@ -43,7 +43,7 @@ class Styles:
         )
 
     def layers(self, style: str | None) -> Iterator[Element]:
-        """A style and those that it is based on, nearest first."""
+        """A style and the styles that it is based on, nearest first."""
         name = style or ""
         for _ in range(_DEEPEST):
             definition = self._styles.get(name)
@@ -53,9 +53,9 @@ class Styles:
             name = value_of(definition, "basedOn") or ""
 
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
-        """Whether a run's text is not seen: hidden, struck, too small, or white on white.
+        """Whether a run's text is invisible: hidden, struck, too small, or white on white.
 
-        ``dark_ground`` says whether it stands on a ground that may be dark.
+        ``dark_ground`` says whether its background may be dark.
         """
         looks = list(self._looks(paragraph, run))
         if _is_struck_or_tiny(looks):
@@ -65,7 +65,7 @@ class Styles:
         return not any(has_fill(each) for each in (*looks, *self._paragraph_looks(paragraph)))
 
     def font(self, paragraph: Element | None, run: Element | None) -> str:
-        """The name of the font of a run's Latin letters; empty if it is that of the document."""
+        """The font of a run's Latin letters; empty if it is the document's default."""
         for looks in self._looks(paragraph, run):
             fonts = child(looks, "rFonts")
             if name := attribute(fonts, "ascii") or attribute(fonts, "hAnsi"):
@@ -73,7 +73,7 @@ class Styles:
         return ""
 
     def raised(self, paragraph: Element | None, run: Element | None) -> str:
-        """``superscript``, ``subscript`` or empty."""
+        """The position of a run: ``superscript``, ``subscript`` or empty."""
         for looks in self._looks(paragraph, run):
             if place := value_of(looks, "vertAlign"):
                 return place
@@ -83,7 +83,7 @@ class Styles:
         return ""
 
     def list_of(self, paragraph: Element | None) -> tuple[str, int] | None:
-        """The number of a paragraph's list and its level in it; None if it is in none."""
+        """The number of a paragraph's list, and its level in it; None outside lists."""
         layers = [paragraph, *(child(each, "pPr") for each in self._paragraph_styles(paragraph))]
         number = level = None
         for layer in layers:
@@ -95,7 +95,7 @@ class Styles:
         return number, int(level) if level and level.isdecimal() else 0
 
     def fills_table(self, table: Element) -> bool:
-        """Whether a table's style gives any of its cells a ground."""
+        """Whether a table's style gives any of its cells a background."""
         style = value_of(table, "tblPr", "tblStyle")
         return any(has_fill(part) for layer in self.layers(style) for part in layer.iter())
 
@@ -110,7 +110,7 @@ class Styles:
                 yield looks
 
     def _looks(self, paragraph: Element | None, run: Element | None) -> Iterator[Element]:
-        """The properties that hold for a run, nearest first."""
+        """The properties that apply to a run, nearest first."""
         if run is not None:
             yield run
         for layer in (*self.layers(value_of(run, "rStyle")), *self._paragraph_styles(paragraph)):
@@ -119,12 +119,12 @@ class Styles:
 
 
 def _nearest(looks: list[Element], name: str) -> Element | None:
-    """The setting of a name that holds: the first, as the looks stand nearest first."""
+    """The setting that applies for a name: the first, since the nearest properties come first."""
     return next((part for each in looks if (part := child(each, name)) is not None), None)
 
 
 def _is_struck_or_tiny(looks: list[Element]) -> bool:
-    """Whether a run is hidden or struck by a setting, or too small to be read."""
+    """Whether a setting hides or strikes a run, or makes it too small to read."""
     for name in _HIDING:
         setting = next((each for each in looks if child(each, name) is not None), None)
         if setting is not None and is_on(setting, name):
@@ -134,7 +134,7 @@ def _is_struck_or_tiny(looks: list[Element]) -> bool:
 
 
 def has_fill(properties: Element | None) -> bool:
-    """Whether a run, paragraph or cell has a ground of another colour than white."""
+    """Whether a run, paragraph or cell has a background that is not white."""
     shading = child(properties, "shd")
     fill = (attribute(shading, "fill") or "").lower()
     if shading is not None and (fill not in _NO_FILL or attribute(shading, "themeFill")):

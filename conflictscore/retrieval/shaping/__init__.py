@@ -1,1 +1,1 @@
-"""Ways to put what a page shows into plain text, which readers of all formats share."""
+"""Puts the contents of a page into plain text; shared by the readers of all formats."""

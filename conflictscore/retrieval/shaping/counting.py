@@ -1,4 +1,4 @@
-"""Numbers of lists, chapters and notes as they are shown."""
+"""Writes the numbers of lists, chapters and notes as they are shown."""
 
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
@@ -9,7 +9,7 @@ _LARGEST_ROMAN = 4_999
 
 
 def roman(number: int) -> str:
-    """A number in small Roman numerals; in digits where they end."""
+    """A number in lower-case Roman numerals, or in digits if it has none."""
     if not 0 < number <= _LARGEST_ROMAN:
         return str(number)
     digits: list[str] = []

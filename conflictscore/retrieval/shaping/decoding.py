@@ -1,4 +1,4 @@
-"""From bytes to text, by what is said of their encoding, as browsers understand it."""
+"""Decodes bytes by their declared encoding, as browsers do."""
 
 import codecs
 import re
@@ -9,7 +9,7 @@ from conflictscore.retrieval.pages.page import UnreadableError
 
 
 class Decoded(NamedTuple):
-    """A text, and the encoding that it was read in, by Python's name."""
+    """A text, and Python's name of the encoding that was used."""
 
     text: str
     encoding: str
@@ -17,14 +17,14 @@ class Decoded(NamedTuple):
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is the beginning of its own
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is the beginning of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
-"""Bytes at the beginning of a page in which it may name its encoding."""
+"""Number of bytes at the beginning of a page that may name its encoding."""
 _NOT_OF_THE_WEB = frozenset(
     (
         "x-user-defined",
@@ -61,31 +61,38 @@ _CANDIDATES = (
     "iso2022_jp",
     "cp949",
 )
-"""Encodings of the web. Without the code pages of DOS and IBM a guess of them cannot win by chance:
-"1932–1945" in cp1252 looks like cp852 as well."""
+"""Encodings used on the web.
+
+DOS and IBM code pages are left out, so that they cannot win a guess by chance: "1932–1945" in
+cp1252 also looks like cp852.
+"""
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
-"""Bytes that an encoding is guessed from, and of a character."""
+"""Most bytes from which an encoding is guessed, and most bytes of a character."""
 _DAMAGE = 10
-"""One character per this many bytes beyond ASCII may be damaged."""
+"""One damaged character is allowed for this many bytes beyond ASCII."""
 _SURELY_UTF8 = 4
-"""Characters of UTF-8 for each damaged one, in a text of which nothing says that it is UTF-8. Of
-two bytes beyond ASCII in another encoding, one pair in ten looks like a character of UTF-8."""
+"""Least UTF-8 characters for each damaged one, in a text that is not declared as UTF-8.
+
+In another encoding, one pair of bytes beyond ASCII in ten looks like a UTF-8 character.
+"""
 _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _BINARY, _LEAST_CONTROLS = 20, 5
-"""One character in this many may be a control character, and this many in any text."""
+"""One character in ``_BINARY`` may be a control character, and ``_LEAST_CONTROLS`` in any text."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
-    """The text of a page or file.
+    """Decode the text of a page or file.
 
-    A byte order mark is believed first. Bytes beyond ASCII that are valid UTF-8 are UTF-8,
-    whatever is named; else what the server names, then what the page itself names, where it fits.
-    A text with little damage is read in spite of it, and an encoding is guessed otherwise. Names
-    are read by the WHATWG's table: iso-8859-9 means windows-1254. UnreadableError if it is no text.
+    The order is: a byte order mark; UTF-8 if bytes beyond ASCII are valid UTF-8, whatever is
+    declared; the server's encoding if it fits; and the page's own if it fits. Otherwise slightly
+    damaged text is accepted, or an encoding is guessed. Names follow the WHATWG's table: iso-8859-9
+    means windows-1254.
+
+    Raises UnreadableError if the bytes are not text.
     """
     decoding = _decoded(body, charset, html)
     controls = len(_CONTROLS.findall(decoding.text))
@@ -95,7 +102,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
-    """The text by the first encoding that fits: named, UTF-8, either with damage, or guessed."""
+    """The text in the first encoding that fits: declared, UTF-8, either with damage, or guessed."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
@@ -105,7 +112,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     high = len(body) - len(body.translate(None, _HIGH))
     for name in ["utf-8", *named] if high else [*named, "utf-8"]:
         with suppress(UnicodeError, LookupError):
-            # An incremental decoder waits for the rest of a last character that breaks off.
+            # an incremental decoder waits for the rest of an incomplete last character
             return Decoded(codecs.getincrementaldecoder(name)(_errors(name)).decode(body), name)
     if _is_mostly_utf8(body, high, declared=named[:1] == ["utf-8"]):
         return Decoded(body.decode("utf-8", "replace"), "utf-8")
@@ -115,7 +122,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         return Decoded(best, name)
     from charset_normalizer import from_bytes
 
-    # A cut in mid-character makes the right encoding the one that does not fit.
+    # a cut in the middle of a character would make the right encoding fail
     for less in range(_LONGEST_CHARACTER):
         guess = from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
         if guess:
@@ -124,10 +131,10 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
-    """Whether a text is UTF-8 but for a few bytes that came in from elsewhere.
+    """Whether a text is UTF-8 except for a few foreign bytes.
 
-    A text that says so is, unless more of its bytes beyond ASCII are damaged than not; browsers
-    believe it whatever they find.
+    Text that is declared as UTF-8 is accepted unless most of its bytes beyond ASCII are damaged;
+    browsers accept it in any case.
     """
     characters = _UTF8_CHARACTER.findall(body)
     damaged = high - sum(map(len, characters))
@@ -135,14 +142,14 @@ def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's codec for a label of the web; None for what is no encoding of text."""
+    """Python's codec for an encoding label of the web; None if it is not a text encoding."""
     import webencodings
 
     label = label or ""
-    with suppress(LookupError, ValueError):  # "latin-1" is no label of the web's, but meant as one
+    with suppress(LookupError, ValueError):  # "latin-1" is not a label of the web, but used as one
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
-        b"a".decode(name, "replace")  # fails where it is from bytes to bytes
+        b"a".decode(name, "replace")  # fails if the codec turns bytes into bytes
         if name in _NOT_OF_THE_WEB:
             return None
         return "gb18030" if name == "gbk" else name
@@ -150,7 +157,7 @@ def _codec(label: str | None) -> str | None:
 
 
 def _errors(codec: str) -> str:
-    """Browsers read the bytes that windows-125x leaves free as control characters."""
+    """Decode bytes that windows-125x leaves undefined as control characters, as browsers do."""
     return "c1_controls" if codec.startswith(("cp125", "cp874")) else "strict"
 
 

@@ -1,4 +1,4 @@
-"""Parts of formulas that are written on one line."""
+"""Writes parts of formulas on one line."""
 
 import re
 

@@ -1,15 +1,15 @@
-"""Signs of the fonts Symbol, Wingdings and Webdings as characters of Unicode.
+"""Maps signs of the fonts Symbol, Wingdings and Webdings to Unicode characters.
 
-These fonts draw other signs in the places of letters: "m" of Symbol is "μ", and what looks like
-"5 μg" is stored as "5 mg". The tables are those that Unicode published when it took the signs in
-(Symbol: Adobe's; the others: L2/12-368); U+FFFD stands where a font has no sign.
+These fonts draw other signs in place of letters: Symbol's "m" is "μ", so text that looks like "5
+μg" is stored as "5 mg". The tables are the ones that Unicode published when it adopted the signs
+(Symbol: Adobe's; the others: L2/12-368). U+FFFD marks places without a sign.
 """
 
 from collections.abc import Iterable
 
 _FIRST = 0x20
 _PRIVATE = 0xF000
-"""Office stores a sign at its font's place, above the start of Unicode's private area."""
+"""Offset that Office adds to a sign's code: the start of Unicode's private use area."""
 _UNKNOWN = "�"
 
 _TABLES = {
@@ -44,7 +44,7 @@ _TABLES = {
         "🡇⮨⮩⮪⮫⮬⮭⮮⮯🡠🡢🡡🡣🡤🡥🡧🡦🡰🡲🡱🡳🡴🡵🡷🡶🢀🢂🢁🢃🢄🢅🢇🢆🢐🢒🢑🢓🢔🢖🢕🢗���������������"
     ),
 }
-"""By font, the signs at its places from 0x20 to 0xFF."""
+"""For each font, its signs at the codes from 0x20 to 0xFF."""
 
 _USUAL = str.maketrans(
     dict(
@@ -60,19 +60,19 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""Newer characters of Unicode, by older ones of the same meaning, which more models have seen."""
+"""Older characters with the same meaning for newer ones of Unicode, since more models know them."""
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether a font draws other signs in the places of letters; its name may have any form."""
+    """Whether a font draws other signs in place of letters; its name may be written in any form."""
     return _key(font) in _TABLES
 
 
 def signs_of(font: str, codes: Iterable[int]) -> str:
-    """The signs at these places of a font; U+FFFD for each that nothing is known of.
+    """The signs at these codes of a font; U+FFFD for unknown ones.
 
-    A place may be given as it is stored, from 0xF000 on. A character outside of the tables and of
-    Unicode's private areas stands for itself, whatever its font.
+    A code may be given as stored, from 0xF000 on. A character outside the tables and outside
+    Unicode's private use areas is returned unchanged, whatever its font.
     """
     table = _TABLES.get(_key(font), "")
     return "".join(_sign(table, code) for code in codes).translate(_USUAL)
@@ -86,7 +86,7 @@ def _sign(table: str, code: int) -> str:
 
 
 def is_private(code: int) -> bool:
-    """Whether a character has a meaning in its font alone."""
+    """Whether a character has a meaning only in its font."""
     return 0xE000 <= code <= 0xF8FF or 0xF0000 <= code <= 0x10FFFD
 
 

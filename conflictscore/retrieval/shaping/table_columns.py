@@ -1,19 +1,22 @@
-"""Tables as text: a row a line, its cells in their columns, whatever cells span."""
+"""Writes tables as text, one line for each row, with aligned columns even if cells span several."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _LONGEST_REPEATED = 80
-"""Characters of a cell that stands in each column and row it spans; a longer one stands once."""
+"""Longest cell, in characters, that is repeated in each place it spans.
+
+A longer one appears once.
+"""
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
-"""A file may claim that a cell spans any number of columns and rows."""
+"""Most columns, and most rows that a cell may span, since a file may claim any number."""
 _HEADER_EVERY = 1_200
-"""Characters after which a header stands again, so that a window of a long table holds it."""
+"""Characters after which a header is repeated, so that each window of a long table contains it."""
 _LONGEST_HEADER = 400
 
 
 class Cell(NamedTuple):
-    """A cell with the numbers of columns and rows that it spans, each at least 1."""
+    """A cell, with the number of columns and rows that it spans, each at least 1."""
 
     text: str
     columns: int = 1
@@ -21,10 +24,10 @@ class Cell(NamedTuple):
 
 
 def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
-    """The texts of a table's cells by row and column.
+    """The texts of a table's cells, by row and column.
 
-    A short cell stands in every place that it spans, a long one in the first with the others empty,
-    and a cell that spans a whole row stands once in it.
+    A short cell is repeated in every place that it spans. A long one is put in the first place,
+    with the others empty. A cell that spans a whole row appears once in it.
     """
     lines: list[list[str]] = []
     spanning: dict[int, tuple[str, int]] = {}
@@ -58,13 +61,13 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """A cell's text in its first column and what stands in the others; none without room."""
+    """A cell's text in its first column, and its texts in the others; empty if there is no room."""
     width = min(max(1, cell.columns), room)
     return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
 
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
-    """The text that a cell puts into rows below its first, and how many rows, by column."""
+    """The text that a cell puts into the rows below, and the number of rows, by column."""
     rows = min(cell.rows, _MOST_SPANNED) - 1
     return dict.fromkeys(range(column, column + width), (_again(cell), rows))
 
@@ -75,7 +78,7 @@ def _again(cell: Cell) -> str:
 
 
 def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
-    """A line for each row that holds a text; a long table repeats its ``headers`` rows."""
+    """A line for each row with a text; a long table repeats its first ``headers`` rows."""
     width = max(map(len, lines), default=0)
     header = [" | ".join(line) for line in lines[:headers] if any(map(str.strip, line))]
     repeats = bool(header) and sum(map(len, header)) <= _LONGEST_HEADER
