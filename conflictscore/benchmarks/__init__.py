@@ -1,6 +1,6 @@
-"""Benchmarks: run one, read a finished run, or bring questions and methods of your own.
+"""Run a benchmark, read a finished run, or add your own questions and methods.
 
-``run_benchmark`` runs one of ``BENCHMARKS``, or a ``Benchmark`` of yours, with any of its methods.
+``run_benchmark`` runs one of ``BENCHMARKS``, or your own ``Benchmark``, with any of its methods.
 """
 
 import lazy_loader

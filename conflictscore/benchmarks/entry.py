@@ -1,7 +1,7 @@
-"""The entry of a benchmark: all that the command line and other tools need to know of it.
+"""The entry of a benchmark: everything that the command line and other tools need to know about it.
 
-The command line makes its commands and their help of this, so nothing heavy is imported before a
-benchmark is opened: what runs is named as ``folder.module:name``.
+The command line builds its commands and help from entries. They name code as
+``folder.module:name``, so nothing heavy is imported before a benchmark is opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,40 +22,43 @@ class Entry(NamedTuple):
 
     name: str
     summary: str
-    """Its line of help."""
+    """The benchmark's line of help."""
     data: str
-    """The file that it needs, and where its owners publish it; the first word is the file's
-    name."""
+    """The file that it needs, and where to get it; the first word is the file's name."""
     forms: "tuple[Form, ...]"
-    """The first is the default."""
+    """The forms of its questions; the first is the default."""
     searches: bool
-    """Whether documents must be found; otherwise its questions bring their own."""
+    """Whether documents must be searched for; otherwise its questions bring their own."""
     open: "Callable[..., Benchmark]"
-    """From data file, form and seed to the whole benchmark, with ``flags`` by name."""
+    """Opens the benchmark from data file, form and seed, with ``flags`` as keywords."""
     judged_by: str = ""
-    """The first measure by which a model judges its free-form answers; empty where none does."""
+    """The first measure by which a model judges free-form answers; empty if no model does."""
     methods: tuple[str, ...] = COMMON_METHODS
-    """The values of ``Benchmark.offered``, for the help."""
+    """The methods of ``Benchmark.offered``, for the help."""
     several: bool = False
-    """Whether its data may be of several sources; it is then opened with a list of texts, of which
-    some name a format before the file."""
+    """Whether its data may come from several sources.
+
+    It is then opened with a list of texts, which may name a format before the file.
+    """
     flags: Mapping[str, str] = {}
-    """Options of its own by name, each with its help; false where they are not given."""
+    """The benchmark's own options with their help, by name; false unless given."""
     docs: str = "docs/guide/benchmarks.md"
-    """The page that says more."""
+    """The page with more about it."""
     examples: tuple[str, ...] = ()
-    """Commands for the end of its help, without the program's name; one is made where there are
-    none."""
+    """Example commands for the end of its help, without the program's name.
+
+    By default one is made.
+    """
     write_topics: "Callable[..., None] | None" = None
-    """Has a model name what each question is about, into a file to be used as its data."""
+    """Has a model name the topic of each question, and writes a file to be used as data."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
-    """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
+    """The benchmark's own tables from a run's figures; empty if the run is of another benchmark."""
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
-    """The same, of the results question by question."""
+    """The same, from the results of each question."""
 
 
 def lazily(name: str) -> Callable[..., Any]:
-    """Calls what is named ``folder.module:name`` in this package, imported when it is called."""
+    """A function that imports ``folder.module:name`` of this package, and calls it, when called."""
 
     def called(*args: Any, **settings: Any) -> Any:
         return resolve_name(f"conflictscore.benchmarks.{name}")(*args, **settings)

@@ -1,4 +1,4 @@
-"""The loop as a solver of Inspect, and its scores as a scorer: a task of yours takes both.
+"""The loop as a solver for Inspect and its scores as a scorer, to use in your own tasks.
 
 ```python
 Task(dataset, solver=self_correcting_rag(retriever, model="openai:gpt-4.1-mini"), scorer=scores())
@@ -24,7 +24,7 @@ except ModuleNotFoundError:
     ) from None
 
 RUN = "conflictscore"
-"""The key of a sample's store."""
+"""The key in a sample's store."""
 _KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
 
 
@@ -32,11 +32,11 @@ _KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "n
 def self_correcting_rag(
     retriever: BaseRetriever | None = None, model: Model | None = None, **settings: Any
 ) -> Solver:
-    """Answer by the loop; both answers and the evidence are kept in the sample's store.
+    """Answer by the loop, and keep both answers and the evidence in the sample's store.
 
-    ``choices`` are the options of a multiple choice, and ``documents`` of the metadata take the
-    place of the retriever's. The model is ours, not Inspect's: its calls stand in no Inspect log.
-    The other arguments are those of :func:`~conflictscore.create_self_correcting_rag`.
+    ``choices`` are the options of a multiple choice, and ``documents`` in the metadata replace the
+    retriever's. The model is ours, not Inspect's, so its calls are in no Inspect log. The other
+    arguments are those of :func:`~conflictscore.create_self_correcting_rag`.
     """
     graph = create_self_correcting_rag(model, retriever, **settings)
 
@@ -57,7 +57,7 @@ def self_correcting_rag(
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def scores() -> Scorer:
-    """CS-C and CS-R of the first answer, in [0, 1], and 1 where the answer was changed."""
+    """CS-C and CS-R of the first answer, in [0, 1], and 1 if the answer was changed."""
 
     async def score(state: TaskState, target: Target) -> Score:
         run = state.store.get(RUN) or {"report": None, "notes": ["a limit ended the sample"]}

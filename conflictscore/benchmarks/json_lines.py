@@ -1,4 +1,7 @@
-"""Reads published files of JSON, a :class:`PublishedRow` a record; faults name file, row, field."""
+"""Reads published JSON files into :class:`PublishedRow` records.
+
+Errors name file, row and field.
+"""
 
 import json
 from collections import Counter
@@ -20,13 +23,13 @@ def _filled(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_filled)]
-"""A text that is not empty, cleaned."""
+"""A cleaned text that is not empty."""
 Cleaned = Annotated[str, AfterValidator(clean_text)]
-"""A text, cleaned, which may be empty."""
+"""A cleaned text that may be empty."""
 
 
 class PublishedRow(BaseModel):
-    """A record of a published file; fields that it does not name are not read."""
+    """A record of a published file; fields that it does not declare are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -35,7 +38,7 @@ _K = TypeVar("_K", bound=PublishedRow)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each line's value, with the file and row for errors.
+    """The value of each line, with file and row for errors.
 
     Raises:
         InputError: The file cannot be read, or a line is not JSON.
@@ -49,7 +52,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Named(Protocol):
-    """Anything that tells by an ``id`` whether it was read before."""
+    """Anything with an ``id`` by which repetitions are recognised."""
 
     @property
     def id(self) -> str: ...
@@ -59,11 +62,11 @@ _I = TypeVar("_I", bound=_Named)
 
 
 class Items(NamedTuple, Generic[_I]):
-    """The contents of a file."""
+    """The items of a file."""
 
     items: tuple[_I, ...]
     left_out: Mapping[str, int]
-    """How many rows make no item, by reason."""
+    """The number of rows that give no item, by reason."""
 
 
 def read_items(
@@ -74,13 +77,14 @@ def read_items(
     id_field: str = "question",
     rows: Iterable[tuple[str, Any]] | None = None,
 ) -> Items[_I]:
-    """Make an item of each row of a file, in its order.
+    """Make an item from each row of a file, in order.
 
-    ``make`` goes from a row and its place to an item, or to why there is none. A file has each
-    value of ``id_field`` once. ``rows`` are places and values; by default those of JSON lines.
+    ``make`` takes a row and its place, and returns an item or the reason why there is none. Each
+    value of ``id_field`` may appear only once in a file. ``rows`` are places and values, by default
+    those of JSON lines.
 
     Raises:
-        InputError: There is no item, an id is repeated, or a row is no ``kind``.
+        InputError: There is no item, an id is repeated, or a row is not a ``kind``.
     """
     items_by_id: dict[str, _I] = {}
     first: dict[str, str] = {}
@@ -101,7 +105,7 @@ def read_items(
 
 
 def row_of(kind: type[_K], record: Any, where: str) -> _K:
-    """A record that was read as a row of this kind."""
+    """A record as a row of this kind; raises InputError if it does not fit."""
     try:
         return kind.model_validate(record)
     except ValidationError as error:
@@ -110,10 +114,10 @@ def row_of(kind: type[_K], record: Any, where: str) -> _K:
 
 
 def read_json(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each value of a file that is a JSON list, with its place for errors.
+    """The values of a file with a JSON list, each with its place for errors.
 
     Raises:
-        InputError: The file cannot be read, or is no JSON list.
+        InputError: The file cannot be read, or is not a JSON list.
     """
     try:
         rows = _value(path.read_text("utf-8"), str(path))
@@ -127,7 +131,8 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
 def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError) as error:  # a number or a nesting that is too long, too
+    # also for numbers that are too long and nesting that is too deep
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON ({error})") from error
 
 
@@ -135,7 +140,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
-    """The record in a line of JSON; errors name it as ``where``, and end with the advice."""
+    """The record in a line of JSON; errors name the place ``where`` and end with the advice."""
     try:
         return kind.model_validate(json.loads(line))
     except ValidationError as error:
@@ -145,6 +150,6 @@ def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
 
 
 def fault_in_words(error: ValidationError) -> str:
-    """The first thing that is wrong, with its dotted field; without what was read."""
+    """The first fault, with its dotted field, but without the values that were read."""
     field, why = first_fault(error)
     return f"{field and f'field {field}: '}{why}"

@@ -1,7 +1,7 @@
-"""A benchmark's judge beside people who rated the same answers.
+"""Compares a benchmark's judge with people who rated the same answers.
 
-Answers to one question hang together, so intervals resample questions. Answers that the judge
-could not rate are counted and are in no figure.
+Answers to one question are dependent, so intervals resample questions. Answers that the judge could
+not rate are counted, but are in no other figure.
 """
 
 from collections import Counter
@@ -30,76 +30,84 @@ class RatedAnswer(NamedTuple):
     answer: str
     rating: str
     method: str = ""
-    """The origin of the answer, such as a prompt template; empty where no file says."""
+    """The origin of the answer, such as a prompt template; empty if the file does not say."""
 
 
 class JudgeRating(NamedTuple):
-    """A judge's rating of one answer; None with an error where it gave none."""
+    """A judge's rating of an answer; None with an error if it gave none."""
 
     rating: str | None
     error: str | None = None
 
 
 class RatedSet(NamedTuple):
-    """Answers that people rated, and the judge to be compared with them."""
+    """Answers that people rated, and the judge to compare with them."""
 
     name: str
     scale: tuple[str, ...]
-    """The ratings, worst first. The last counts as right where a share is asked for."""
+    """The ratings, worst first.
+
+    For shares of right answers, only the last counts as right.
+    """
     answers: tuple[RatedAnswer, ...]
     rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
     left_out: Mapping[str, int] = {}
-    """How many rows of the file are not among the answers, by reason."""
+    """The number of rows of the file that are not among the answers, by reason."""
 
 
 class RatingBias(Record):
-    """How often people and the judge give one rating."""
+    """How often people and the judge give a certain rating."""
 
     rating: str
     people: Proportion
     judge: Proportion
     difference: Interval
-    """The judge's share less people's, in [-1, 1]."""
+    """The judge's share minus people's, in [-1, 1]."""
     recall: Proportion
-    """Of the answers that people rated so, those that the judge rated so too."""
+    """The share of answers with this rating by people that the judge also rated so."""
 
 
 class MethodDifference(Record):
-    """Two methods by their share of right answers, on the questions that both answered."""
+    """The difference of two methods' shares of right answers, on questions that both answered."""
 
     method: str
     against: str
     people: Interval
-    """By people's ratings, in [-1, 1]."""
+    """The difference by people's ratings, in [-1, 1]."""
     judge: Interval
-    """By the judge's."""
+    """The difference by the judge's ratings."""
 
 
 class RatingAgreement(Record):
-    """A judge beside people on one set."""
+    """A judge compared with people on one set."""
 
     name: str
     answers: _Count
     unrated: _Count
-    """Of these, answers without a rating of the judge."""
+    """The number of these answers that the judge did not rate."""
     left_out: dict[str, int]
     agreement: Proportion
-    """Equal ratings. The Wilson interval takes answers for independent."""
+    """The share of equal ratings.
+
+    The Wilson interval treats answers as independent.
+    """
     agreement_by_question: Interval
-    """The same with an interval that resamples questions."""
+    """The same, with an interval that resamples questions."""
     commonest: Proportion
-    """The agreement of a judge that always gives people's commonest rating."""
+    """The agreement of a judge that always gives people's most frequent rating."""
     kappa: float | None
-    """Cohen's, in [-1, 1]; None where it has no value."""
+    """Cohen's kappa, in [-1, 1]; None if undefined."""
     kappa_linear: float | None
-    """The same, where a step on the scale counts as part of the way; None with two ratings."""
+    """The same with linear weights, so near ratings agree in part; None with two ratings."""
     confusion: dict[str, dict[str, int]]
-    """Answers by people's rating and then by the judge's."""
+    """The number of answers by people's rating and then by the judge's."""
     bias: tuple[RatingBias, ...]
     retained_difference: Interval
-    """The share of a true difference between two methods in right answers that the judge's ratings
-    show: its true positive rate less its false positive rate. Below 1, studies need 1 / its square
-    times as many questions; at 0 the judge sees no difference."""
+    """The share of a true difference between two methods that the judge's ratings show.
+
+    It is the true positive rate minus the false positive rate. If it is below 1, studies need 1 /
+    its square times as many questions; at 0, the judge sees no difference.
+    """
     differences: tuple[MethodDifference, ...]
     """Every pair of methods in the file."""
     failures: dict[str, int]
@@ -109,7 +117,10 @@ class RatingAgreement(Record):
 async def rated_by_judge(
     rated_set: RatedSet, judge: Judge, on_answer: Callable[[str | None, str], object]
 ) -> list[JudgeRating]:
-    """The judge's rating of each answer. ``on_answer`` is told why one failed, and its name."""
+    """The judge's rating of each answer.
+
+    ``on_answer`` is called with the reason for a failure, if any, and the answer's name.
+    """
 
     async def rate(row: RatedAnswer) -> JudgeRating:
         rating = await rated_set.rate(row, judge)
@@ -120,7 +131,7 @@ async def rated_by_judge(
 
 
 def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
-    """All figures; ``ratings`` are the judge's, one an answer in the same order."""
+    """All figures; ``ratings`` are the judge's, one for each answer in the same order."""
     pairs = [
         _RatedPair(row, rating.rating)
         for row, rating in zip(rated_set.answers, ratings, strict=True)
@@ -203,7 +214,7 @@ def _bias(pairs: Sequence[_RatedPair], rating: str) -> RatingBias:
 
 
 def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
-    """Right by both, right by people, right by the judge alone, wrong by people."""
+    """The cells: right by both, right by people, right only by the judge, wrong by people."""
     right, judged_right = pair.row.rating == best, pair.judge == best
     return (
         int(right and judged_right),
@@ -219,7 +230,7 @@ def _youden(cells: Numbers) -> Numbers:
 
 
 def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
-    """Every two methods, by the mean of each question's answers."""
+    """The difference of every two methods, from the mean of each question's answers."""
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:
@@ -251,7 +262,7 @@ def cohen_kappa(
     scale: Sequence[str],
     weights: str | None = None,
 ) -> float | None:
-    """Cohen's kappa, by statsmodels; None where both always give the same rating, or none."""
+    """Cohen's kappa by statsmodels; None if there are no ratings, or all are equal."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     if not people or len({*people, *judge}) < 2:

@@ -1,4 +1,4 @@
-"""The figures of a judge beside people, as tables for a terminal."""
+"""Shows the comparison of a judge with people as tables for a terminal."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
-    """Agreement, ratings by people and judge, and what the judge does to differences."""
+    """Tables of agreement, ratings by people and judge, and the judge's effect on differences."""
     left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
     yield card_of(
         f"Judge of {figures.name} beside people: {one_line(judge)}",
@@ -59,9 +59,9 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
 
 
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
-    """The share of a true difference that the judge shows, and each pair by both raters.
+    """The share of a true difference that the judge shows, and each pair of methods by both raters.
 
-    Where the judge leaves the share d of a difference, a study needs about 1 / d² times the
+    If the judge shows the share d of a difference, a study needs about 1 / d² times as many
     questions.
     """
     retained_share = figures.retained_difference

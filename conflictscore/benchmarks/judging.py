@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks' judges: asking concurrently, and reading a reply."""
+"""Shared parts of the benchmarks' judges: asking concurrently, and reading replies."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,52 +18,55 @@ _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
 
 MARKUP = r"[ \t*_`#>\-]*"
-"""The Markdown that may stand around a word of a reply."""
+"""The Markdown that may be around a word of a reply."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges, with the templates that it is asked by and what counts its calls."""
+    """A model that judges, with its templates and the meter of its calls."""
 
     model: LanguageModel
     prompts: PromptSet
     meter: UsageMeter
 
     async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
-        """Ask once, and once more where the reply cannot be read."""
+        """Ask once, and once more if the reply cannot be read."""
         return await self.model.ask(
             prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
 
     async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
-        """The verdict on the line ``WORD:``, or one without a value that says what failed."""
+        """Ask for a verdict on the line ``WORD:``.
+
+        If that fails, the verdict has an error instead of a value.
+        """
         try:
             return await self.ask(prompt, lambda reply: read_verdict(reply, word), reply_tokens)
         except (ProviderError, ContextWindowError) as error:
             return Verdict(value=None, error=str(error))
 
     def fitted(self, documents: Sequence[Document], around: str, reply_tokens: int) -> Fitted:
-        """The documents, cut where they must be to fit the context window with ``around`` them."""
+        """The documents, cut if necessary to fit the context window together with ``around``."""
         return fit_documents(
             documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
         )
 
 
 def read_verdict(reply: str, word: str) -> Verdict:
-    """The verdict of a reply: a line ``WORD: True`` or ``WORD: False``, and the explanation.
+    """Read a verdict from a line ``WORD: True`` or ``WORD: False``, and its explanation.
 
-    A reply without an explanation still has a verdict; the rest is as for :func:`read_choice`.
+    A reply without an explanation still has a verdict; otherwise the rules of :func:`read_choice`
+    apply.
     """
     choice, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
     return Verdict(value=choice, explanation=explanation or None)
 
 
 def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
-    """The choice on the line ``WORD:`` of a reply, and its first note, empty if it has none.
+    """Read the choice on the line ``WORD:`` of a reply, and its first note; empty if it has none.
 
-    Upper and lower case, punctuation and Markdown around the words make no difference.
-    An error names the choices in their order. A note begins with ``note``, such as ``COMMENT``, and
-    ends before the line ``WORD:``.
+    Case, and punctuation and Markdown around the words, are ignored. Errors list the choices in
+    order. A note begins with ``note``, such as ``COMMENT``, and ends before the line ``WORD:``.
     """
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

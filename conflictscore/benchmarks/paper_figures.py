@@ -1,4 +1,4 @@
-"""Figures of papers beside those of a run, and tables of single benchmarks."""
+"""Figures of papers for comparison with a run, and the tables of single benchmarks."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """Outcomes of the answers with conflict under ``regenerated-rag`` (section 6.4).
+    """The paper's outcomes of answers with conflict under ``regenerated-rag`` (section 6.4).
 
-    Every revised answer was a correction or a harm, so these are also all questions on which
-    ``rag`` and ``regenerated-rag`` differ.
+    Every revised answer was a correction or a harm, so these are all questions on which ``rag`` and
+    ``regenerated-rag`` differ.
     """
 
     conflict: int
@@ -30,8 +30,10 @@ class PaperTransitions:
     corrections: int
     harms: int
     p_value: float
-    """P-value of corrections against harms by the exact two-sided McNemar test. Ours: the paper
-    gives none."""
+    """The p-value of corrections against harms, by the exact two-sided McNemar test.
+
+    We computed it; the paper gives none.
+    """
 
 
 @dataclass(frozen=True)
@@ -39,37 +41,37 @@ class PaperFigures:
     """A paper's figures for one form of a benchmark."""
 
     source: str
-    """Where they stand, for a caption."""
+    """Their place in the paper, for a caption."""
     model: str
     questions: int
-    """The number of questions that all measures are over."""
+    """The number of questions behind all measures."""
     measures: Mapping[str, Mapping[str, float]]
-    """By method and measure, in [0, 1]."""
+    """The figures by method and measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
-    """None where the paper does not count them."""
+    """None if the paper does not count them."""
     whose: str = "the published"
-    """Before a figure in a sentence."""
+    """The words before a figure in a sentence."""
     note: str = ""
-    """A difference to a run's figures, in a few words."""
+    """A few words on how they differ from a run's figures."""
     types: tuple[tuple[str, float], ...] = ()
-    """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
+    """The accuracy of models in naming the conflict type, in [0, 1]."""
     types_source: str = ""
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """The same measures of other answering models, by the name of the model."""
+    """The same measures for other answering models, by the model's name."""
     tables: tuple[Card, ...] = ()
-    """Figures of the paper that no run can be compared with cell by cell."""
+    """Figures of the paper that cannot be compared with a run cell by cell."""
 
     def of(self, model: str) -> "PaperFigures":
-        """The figures of the paper's model that this one is; its first where it is none of them."""
+        """The paper's figures for this model, or for its first model if this one is missing."""
         names = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self
 
     def value(self, method: str, measure: str) -> float | None:
-        """A figure in [0, 1]; None where the paper has none."""
+        """A figure in [0, 1]; None if the paper has none."""
         return self.measures.get(method, {}).get(measure)
 
     def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
-        """Method less another, in [-1, 1]; None where the paper lacks one of them."""
+        """The difference, method minus other, in [-1, 1]; None if the paper lacks one of them."""
         level, baseline = self.value(method, measure), self.value(against, measure)
         return None if level is None or baseline is None else level - baseline
 
@@ -87,7 +89,7 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 
 def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
-    """The tables that benchmarks make of a run."""
+    """The tables that benchmarks make from a run."""
     benchmarks = BENCHMARKS.values()
     makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
     of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
@@ -98,7 +100,7 @@ def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()
 
 
 def published_types(paper: PaperFigures | None) -> str:
-    """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
+    """A paper's accuracies in naming the conflict type, on one line; empty if it has none."""
     if paper is None or not paper.types:
         return ""
     models = ", ".join(f"{model} {percent(accuracy)} %" for model, accuracy in paper.types)

@@ -1,4 +1,4 @@
-"""The benchmarks by name: a new one is its folder, and a line here."""
+"""The benchmarks by name; a new benchmark is a folder, and a line here."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FOLDERS = ("truthfulqa", "ramdocs", "conflicts", "natconfqa", "wikicontradict", "reports")
-"""Each offers an ``ENTRY``, or several as ``ENTRIES``, and imports nothing heavy for it."""
+"""Folders with an ``ENTRY``, or several ``ENTRIES``, that import nothing heavy."""
 
 
 def _entries(folder: str) -> tuple[Entry, ...]:
@@ -28,7 +28,7 @@ def _entries(folder: str) -> tuple[Entry, ...]:
 def _installed() -> Iterator[Entry]:
     """The benchmarks of other packages, by entry points of the group ``conflictscore.benchmarks``.
 
-    One that cannot be imported is left out, so that the others can be run.
+    A benchmark that cannot be imported is left out, so that others can be run.
     """
     for point in entry_points(group="conflictscore.benchmarks"):
         try:
@@ -44,7 +44,7 @@ BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed(
 
 
 def usual_methods(method_names: Sequence[str]) -> list[str]:
-    """Those offered that are run where none are named: the papers' and the guard."""
+    """The methods run by default, among those offered: the papers' and the guard."""
     return [name for name in USUAL_METHODS if name in method_names]
 
 
@@ -58,8 +58,9 @@ def open_benchmark(
 ) -> "Benchmark":
     """Read a benchmark's questions.
 
-    ``data`` is its official file, or several where its entry says so; ``form`` is by default its
-    first; ``seed`` decides the order of each question's options; ``flags`` are those of its entry.
+    ``data`` is its official file, or several files if its entry allows that. ``form`` is by default
+    its first form. ``seed`` decides the order of each question's options. ``flags`` are those of
+    its entry.
 
     Raises:
         InputError: There is no such benchmark or form, or the file cannot be used.

@@ -1,4 +1,4 @@
-"""Running a benchmark from Python, with any chat model and any retriever."""
+"""Runs a benchmark from Python, with any chat model and any retriever."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
@@ -45,12 +45,12 @@ from conflictscore.storage.cache import ContentCache
 
 @dataclass(frozen=True)
 class Limits:
-    """How fast a run goes and when it stops; none of it decides a figure."""
+    """Limits on how fast a run goes and when it stops; they do not affect the figures."""
 
     concurrency: int = 4
-    """Questions at a time."""
+    """The number of questions at a time."""
     max_tokens: int | None = None
-    """Tokens, in and out, of all sessions of the run together."""
+    """Most input and output tokens of all sessions of the run together."""
 
     def __post_init__(self) -> None:
         for name, limit in asdict(self).items():
@@ -75,12 +75,12 @@ async def arun_benchmark(
     study: Sequence[Path] = (),
     transcripts: bool = True,
 ) -> BenchmarkRun:
-    """Run a benchmark, or resume it where its folder holds part of it already.
+    """Run a benchmark, or resume it if its folder already contains part of it.
 
-    Every step is recorded the moment it ends, and every reply inside a step is kept as it comes:
-    a run that dies loses at most the calls in flight.
+    Every step is recorded as soon as it ends, and every reply inside a step is cached as it
+    arrives, so a run that dies loses at most the calls in flight.
     """
-    require_statistics()  # before anything is paid for
+    require_statistics()  # check this before anything is paid for
     setup = setup.fitted(benchmark)
     questions, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not questions:
@@ -133,7 +133,7 @@ async def arun_benchmark(
 
 
 def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
-    """Usage by model of all sessions so far, which a budget counts too."""
+    """Usage by model of all sessions so far, which a budget includes."""
     usage_by_model: dict[str, Usage] = {}
     for paid_run in paid_runs:
         for record in paid_run.records():
@@ -149,10 +149,10 @@ def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
 
 
 def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
-    """How documents are found, for the manifest: what the caller says, and the retriever itself.
+    """How documents are found, for the manifest: the caller's description and the retriever.
 
-    The retriever is described here, for every way of starting a run, so that no run is resumed
-    with another one.
+    The retriever is described here for every way of starting a run, so that no run is resumed with
+    a different one.
     """
     identity = retriever_identity(_searched(benchmark, setup))
     return {**retrieval, **({"retriever": identity} if identity else {})}
@@ -163,7 +163,7 @@ def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
 
 
 def _share_documents(study_run: RunStore, store: RunStore) -> None:
-    """Take over the documents that another run of a study found; they are paid for there."""
+    """Reuse the documents that another run of a study found and paid for."""
     question_ids = {question.id for question in store.questions}
     for place, record in study_run.done.items():
         has_documents = record.step == DOCUMENTS and record.error is None
@@ -172,7 +172,7 @@ def _share_documents(study_run: RunStore, store: RunStore) -> None:
 
 
 class BenchmarkOptions(BenchmarkModels, total=False):
-    """Settings of the loop that a benchmark takes, and how its models are opened."""
+    """The settings of the loop that a benchmark accepts, and how its models are opened."""
 
     labeler: Labeler | LabelerFactory | str | None
     prompts: PromptSet | str | Path | None
@@ -203,7 +203,7 @@ def run_benchmark(
     transcripts: bool = True,
     **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
-    """Run a benchmark, or resume the run that the folder holds; nothing is paid for twice.
+    """Run a benchmark, or resume the run in the folder; nothing is paid for twice.
 
     ```
     run = run_benchmark("truthfulqa", "runs/mc", data="TruthfulQA.csv", model=chat, retriever=mine)
@@ -211,28 +211,29 @@ def run_benchmark(
     ```
 
     Args:
-        benchmark: A name of ``BENCHMARKS``, or your own benchmark.
-        folder: Where the run is kept; the same call resumes it.
-        data: The benchmark's official file, or several where it takes them; needed with a name.
-        form: How questions are asked; by default the benchmark's first form.
+        benchmark: A name in ``BENCHMARKS``, or your own benchmark.
+        folder: The folder of the run; the same call resumes it.
+        data: The benchmark's official file, or several if it accepts them; required with a name.
+        form: The form of the questions; by default the benchmark's first form.
         model: The answering model: a spec or any LangChain chat model.
-        retriever: Any LangChain retriever; not needed where questions bring their documents.
+        retriever: Any LangChain retriever; not needed if questions bring their own documents.
         methods: Names of ``METHODS`` that the benchmark offers; ``rag`` is always run. None for the
             papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers; by default ``judge``.
-        sample: Only so many questions, drawn by seed.
+        sample: The number of questions to draw by seed; all by default.
         seed: Decides the order of options and the sample.
-        temperature: Of the answers, from 0 to 2; by default the model stays as it is, and one that
-            is named by a spec answers at 0.
-        concurrency: Questions at a time.
-        max_tokens: Stop once so many tokens were used.
-        prices: What calls cost; by default what is published.
-        missing: Whether questions that a recording does not have end the run or are left out.
-        retry_failed: Whether steps that failed in an earlier session are tried again.
+        temperature: Temperature of the answers, from 0 to 2. By default the model is unchanged, and
+            one named by a spec answers at 0.
+        concurrency: The number of questions at a time.
+        max_tokens: Stop once this many tokens have been used.
+        prices: The prices of calls; by default the published ones.
+        missing: Whether questions missing from a recording end the run (``fail``) or are left out
+            (``skip``).
+        retry_failed: Whether to repeat steps that failed in an earlier session.
         transcripts: Whether each call's prompt and reply are written into the folder, compressed.
-        **settings: See below; the loop is the paper's (``effort="paper"``) but for these. The calls
-            of a labeler of your own are not counted. The prompt set is by default the one that the
-            benchmark is reported with.
+        **settings: See below. Apart from these, the loop is the paper's (``effort="paper"``). The
+            calls of your own labeler are not counted. The prompt set is by default that of the
+            benchmark's published figures.
 
     Raises:
         InputError: The data, the folder or a setting cannot be used; says which and why.

@@ -253,10 +253,7 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """A result with the fields that the tool set.
-
-        The fields of a fetched page count as its text.
-        """
+        """A result with the tool's fields; the fields of a fetched page count as its text."""
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -332,10 +329,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """The documents in a mapping's result lists.
-
-    Otherwise the mapping itself or the document in it.
-    """
+    """The documents in a mapping's result lists; else the mapping itself, or one inside it."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents

@@ -1,21 +1,26 @@
-"""ConflictBench's sources in their published formats, and its construction (paper, appendix A).
+"""Reads ConflictBench's sources in their published formats, and constructs it (paper, appendix A).
 
-ConflictBench itself is not published. Its construction gives each question one claim. With
+ConflictBench itself is not published. By its construction, each question has one claim. With
 conflict, the claim is checked against documents that give its answer and documents that give
-another one; without, against one document that gives its answer and two of other questions.
+another answer. Without conflict, it is checked against one document that gives its answer and two
+documents of other questions.
 
-What the paper leaves open is decided here, and so figures can differ from its Table 2:
+The paper leaves some points open. They are decided here as follows, so figures can differ from its
+Table 2:
 
-- Which questions become conflicts: by a coin that falls with the seed and the question.
-- The words of a claim: the paper has GPT-4 write it, as ``--write-claims`` does. Without that they
-  are fixed, and for ConflictingQA the affirmative statement that its authors searched with.
-- Which perturbed passages of MacNoise are shown: those that its ``pert_lbls`` marks, in turn as
-  they were and perturbed.
-- Which questions of ContraQA a false paragraph is about: those whose answer it no longer has.
+- Which questions become conflicts: by a draw that depends on the seed and the question.
+- The words of a claim: in the paper GPT-4 writes it, as with ``--write-claims``. Otherwise the
+  words are fixed; for ConflictingQA they are the affirmative statement that its authors used as a
+  search query.
+- Which perturbed passages of MacNoise are shown: the ones marked in ``pert_lbls``, alternately
+  original and perturbed.
+- Which questions of ContraQA a false paragraph contradicts: the ones whose answer it no longer
+  contains.
 
-The formats are those of AlexWan0/rag-convincingness, lilys012/AmbigDocs,
-wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. That a query of ContraQA carries SQuAD's
-``context`` follows from the code and size of that file; nobody here has seen it.
+The formats are those of the repositories AlexWan0/rag-convincingness, lilys012/AmbigDocs,
+wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. We have not seen ContraQA's file of
+queries: that a query contains SQuAD's ``context`` is inferred from the code and the size of the
+file.
 """
 
 import random
@@ -47,7 +52,7 @@ from conflictscore.records import Label
 
 
 class PublishedSet(NamedTuple):
-    """A row of the paper's Tables 1 and 2, those of GPT-4.1; shares in [0, 1]."""
+    """A row of the paper's Tables 1 and 2 for GPT-4.1; shares in [0, 1]."""
 
     conflicts: int
     others: int
@@ -66,20 +71,23 @@ PUBLISHED: Mapping[str, PublishedSet] = {
     "conflictingqa": PublishedSet(355, 79, 0.9720, 0.9775, 0.9747, 0.9585, 0.8734),
     "overall": PublishedSet(1280, 1013, 0.9763, 0.9000, 0.9366, 0.932, 0.9724),
 }
-"""By set; ``overall`` is over the five others together."""
+"""The paper's figures by set; ``overall`` covers the five other sets together."""
 
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
-"""Many questions of ContraQA are on one paragraph, which is then drawn in vain."""
+"""Draws to allow for a document of another question.
+
+Many questions of ContraQA share a paragraph, so some draws fail.
+"""
 
 
 class _Question(NamedTuple):
-    """A published question in the one form that groups are made from, whatever its source.
+    """A published question in the common form from which groups are made.
 
-    ``supporting`` documents give the answer that the claim will state; ``contradicting`` ones give
-    another, and may be empty.
+    ``supporting`` documents give the answer that the claim will state. ``contradicting`` documents
+    give another answer; there may be none.
     """
 
     id: str
@@ -90,7 +98,7 @@ class _Question(NamedTuple):
 
 
 class _AnsweringDocument(PublishedRow):
-    """A document of AmbigDocs, with the answer that it gives for the entity it speaks of."""
+    """A document of AmbigDocs, with its answer for the entity that it is about."""
 
     title: Text
     text: Text
@@ -101,7 +109,7 @@ class _AnsweringDocument(PublishedRow):
 
 
 class _AmbigDocs(PublishedRow):
-    """A row of AmbigDocs: one ambiguous name, and a document for each entity that bears it."""
+    """A row of AmbigDocs: an ambiguous name, and a document for each entity with that name."""
 
     qid: Text
     question: Text
@@ -111,8 +119,8 @@ class _AmbigDocs(PublishedRow):
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     """Read AmbigDocs: one name, several entities, an answer for each.
 
-    The claim gives the answer of the question's first document. A document with another answer is
-    taken to contradict it, though it speaks of another entity of that name.
+    The claim gives the answer of the question's first document. A document with another answer
+    counts as contradicting it, although it is about another entity of that name.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:
@@ -136,7 +144,7 @@ class _Perturbed(PublishedRow):
 
     text: Text
     text_pert: Cleaned | None = None
-    """Only where it could be perturbed."""
+    """The perturbed text; None if the passage could not be perturbed."""
 
 
 class _MacNoise(PublishedRow):
@@ -152,8 +160,8 @@ class _MacNoise(PublishedRow):
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     """Read MacNoise: retrieved passages, and the same passages rewritten around the answer.
 
-    Its NQ and TQA variants are files of one format. ``pert_lbls`` is 1 for each passage that could
-    be perturbed; a question without such a passage is left out.
+    Its NQ and TQA variants have the same format. ``pert_lbls`` is 1 for each passage that could be
+    perturbed; a question without such a passage is left out.
     """
 
     def question(row: _MacNoise, where: str) -> _Question | str:
@@ -204,9 +212,9 @@ class _ContraQuery(PublishedRow):
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ContraQA: paragraphs of Wikipedia, and false versions of them.
 
-    They are in the folder of the polluted corpus: ``corpus.json``, JSON lines where an id that ends
-    in ``-FAKE`` is that of a false version, and ``queries.json``, a JSON list. A question whose
-    answer every false version keeps is left out.
+    The folder of the polluted corpus has two files: ``corpus.json``, JSON lines in which an id that
+    ends in ``-FAKE`` marks a false version, and ``queries.json``, a JSON list. A question is left
+    out if every false version still contains its answer.
     """
     corpus = [
         row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
@@ -243,10 +251,10 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Page(PublishedRow):
-    """A web page that ConflictingQA retrieved for a question, with the stance that it takes.
+    """A web page that ConflictingQA retrieved for a question, with its stance.
 
-    ``search_engine_input`` of a row whose ``search_type`` is ``yes_statement`` is the question as a
-    statement, which becomes the claim.
+    If ``search_type`` is ``yes_statement``, ``search_engine_input`` is the question as a statement,
+    which becomes the claim.
     """
 
     search_query: Text
@@ -260,9 +268,10 @@ class _Page(PublishedRow):
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ConflictingQA: contentious questions, and pages that answer yes or no.
 
-    Every question becomes one claim with all its pages, and conflicts where both stances are among
-    them, as in the paper; nothing is drawn. The published table is a pickle, which can run code:
-    ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)`` writes what is read.
+    Every question becomes one claim with all its pages, and is a conflict if they take both
+    stances, as in the paper; nothing is drawn at random. The published table is a pickle, which can
+    run code. Convert it with ``pandas.read_pickle(...).to_json(path, orient="records",
+    lines=True)``.
     """
     pages: dict[str, list[GroupDocument]] = {}
     claims: dict[str, str] = {}
@@ -291,11 +300,11 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
-    """One claim a question, about half of them with conflict, as ConflictBench is constructed.
+    """Construct groups like ConflictBench: one claim for each question, about half with conflict.
 
-    A lot by ``seed`` decides whether a question with contradicting documents shows both sides. All
-    others show their first supporting document among documents of other questions, so that the
-    number of documents does not give the conflict away.
+    A draw by ``seed`` decides whether a question with contradicting documents shows both sides. All
+    other questions show their first supporting document among documents of other questions, so that
+    the number of documents does not reveal the conflict.
 
     Raises:
         InputError: There are too few documents of other questions.
@@ -331,7 +340,7 @@ def _constructed(
 def _of_others(
     question: _Question, questions: Sequence[_Question], rng: random.Random
 ) -> tuple[GroupDocument, ...]:
-    """Documents of other questions, drawn at random; they have nothing to say of the claim."""
+    """Documents of other questions, drawn at random, which say nothing about the claim."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
     documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):
@@ -350,7 +359,7 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _passage(whole: str, label: Label) -> GroupDocument:
-    """A passage that may be written ``title: ... context: ...``."""
+    """A passage, which may have the form ``title: ... context: ...``."""
     match = _PASSAGE.fullmatch(whole)
     title, text = (match[1].strip(), match[2].strip()) if match else ("", whole)
     return GroupDocument(text=text, title=title, label=label)

@@ -1,4 +1,4 @@
-"""From what ``--data`` names to claims with their documents."""
+"""Reads the sources named by ``--data`` as claims with their documents."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,11 +23,11 @@ FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "macnoise-nq": partial(read_macnoise, name="macnoise-nq"),
     "macnoise-tqa": partial(read_macnoise, name="macnoise-tqa"),
 }
-"""How a file or folder of each format is read, from its path and a seed."""
+"""For each format, a function that reads a file or folder from its path and a seed."""
 
 
 def named_format(source: str) -> tuple[str, Path]:
-    """The format that a source names before its path, or ``groups``, and the path."""
+    """The format that a source names before its path (by default ``groups``), and the path."""
     kind, separator, rest = source.partition(":")
     return (kind, Path(rest)) if separator and kind in FORMATS else ("groups", Path(source))
 
@@ -35,9 +35,9 @@ def named_format(source: str) -> tuple[str, Path]:
 def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     """Read several sets, in the given order.
 
-    Each is a path to groups (see :func:`.groups.read_groups`), or one of ConflictBench's sources as
-    it is published, after its name: ``ambigdocs:test.json``. ``seed`` decides what ConflictBench's
-    construction leaves open.
+    Each is a path to groups (see :func:`.groups.read_groups`), or a published source of
+    ConflictBench after its name: ``ambigdocs:test.json``. ``seed`` decides the random choices in
+    ConflictBench's construction.
     """
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:
@@ -55,16 +55,16 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """Draw from every set equal numbers of groups with and without conflict, as far as it has them.
+    """Draw equal numbers of groups with and without conflict from every set, as far as possible.
 
-    Conflict is rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
-    larger sample with the same seed holds the smaller one.
+    Conflicts are rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
+    larger sample with the same seed contains the smaller one.
     """
     return _drawn(groups, lambda name, conflict: size // 2, seed)
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """Draw as many of each kind as ConflictBench has (paper, Table 1), or all there are of it."""
+    """Draw as many groups of each kind as ConflictBench has (paper, Table 1), or all if fewer."""
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
         names = ", ".join(name for name in PUBLISHED if name != "overall")

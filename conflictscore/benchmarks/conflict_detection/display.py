@@ -1,6 +1,6 @@
-"""The figures of conflict detection as tables for a terminal of 80 to 100 columns.
+"""Shows the figures of conflict detection as tables for a terminal of 80 to 100 columns.
 
-Names of sets and labelers are untrusted text: no markup, no control characters.
+Names of sets and labelers are untrusted text, shown without markup or control characters.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from conflictscore.reporting.plain_table import Card, print_card
 
 
 def print_detection(figures: DetectionFigures, console: Console) -> None:
-    """Print all figures of a run: conflicts by set, single labels, what it took."""
+    """Print all figures of a run: conflicts by set, single labels, and cost."""
     title = f"Conflict detection, {one_line(figures.labeler)}"
     console.print(Text(f"\n{title}", style="bold underline"))
     for card in _cards(figures):
@@ -64,10 +64,10 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 
 
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
-    """Table 2's columns for each set; intervals, constant answers and the paper's figures below.
+    """Table 2's columns for each set, above intervals, constant answers and the paper's figures.
 
-    Rows below a set's own are faint. The note names each set whose F1 an answer that needs no
-    judge beats, since such a figure shows no skill.
+    Rows below a set's own row are faint. The note names each set whose F1 a constant answer beats,
+    since such a figure shows no skill.
     """
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
@@ -104,7 +104,10 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
 
 
 def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedSet | None:
-    """The paper's figures for a set; for all together only if they are all of ConflictBench."""
+    """The paper's figures for a set.
+
+    The overall figures only if the run has all sets of ConflictBench.
+    """
     whole = {group_set.name for group_set in figures.sets} | {"overall"} == PUBLISHED.keys()
     return PUBLISHED.get(set_figures.name) if whole or set_figures is not figures.overall else None
 

@@ -1,4 +1,4 @@
-"""Claims with their documents: the one record that every set becomes, and its own files."""
+"""Claims with their documents, the common form of all sets, and its own file format."""
 
 import re
 from pathlib import Path
@@ -12,32 +12,32 @@ from conflictscore.records import Document, Label, Record
 
 
 class GroupDocument(Record):
-    """One document of a claim, with what people say of it."""
+    """A document of a claim, with people's label."""
 
     text: str
     title: str = ""
     label: Label | None = None
-    """People's label, never UNLABELLED; None where they gave none of the three."""
+    """People's label, never UNLABELLED; None if they gave none of the three labels."""
 
 
 class ClaimGroup(Record):
-    """One claim, the documents it is checked against, and whether they are in conflict on it."""
+    """A claim, the documents it is checked against, and whether they conflict about it."""
 
     set: str
     id: str
-    """Names it within its set."""
+    """The id of the group within its set."""
     claim: str
     question: str = ""
-    """The question that the claim answers; empty where the claim itself was given."""
+    """The question that the claim answers; empty if the claim itself was given."""
     answer: str = ""
-    """Answer to the question, as the claim gives it."""
+    """The answer to the question that the claim gives."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
-    """People's answer: some document supports the claim, and another contradicts it."""
+    """Whether, according to people, one document supports the claim and another contradicts it."""
 
     @property
     def shown(self) -> list[Document]:
-        """The documents as a judge is shown them."""
+        """The documents in the form that a judge is shown."""
         return [
             Document(number=number, text=document.text, title=document.title)
             for number, document in enumerate(self.documents, start=1)
@@ -50,7 +50,7 @@ class ClaimGroup(Record):
 
 
 class _Labelled(PublishedRow):
-    """A document of a published group with people's label; no label, or UNLABELLED, is none."""
+    """A document of a published group with people's label; UNLABELLED counts as no label."""
 
     text: Text
     title: Cleaned | None = None
@@ -61,16 +61,17 @@ class _Labelled(PublishedRow):
     def document(self) -> GroupDocument:
         labels_by_word = {
             "SUPPORTS": Label.SUPPORTS,
-            "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
+            # support for a part of the claim counts as support (paper, section 3)
+            "PARTIAL": Label.SUPPORTS,
             "CONTRADICTS": Label.CONTRADICTS,
             "IRRELEVANT": Label.IRRELEVANT,
-        }  # one document that is MIXED, and says both, is on neither side alone
+        }  # a MIXED document says both, so it is on neither side
         label = labels_by_word.get(self.label or "")
         return GroupDocument(text=self.text, title=self.title or "", label=label)
 
 
 class GroupRow(PublishedRow):
-    """A line of a file of claims with labelled documents."""
+    """A line in a file of claims with labelled documents."""
 
     id: Text
     claim: Text
@@ -81,7 +82,7 @@ class GroupRow(PublishedRow):
 def read_groups(path: str | Path) -> list[ClaimGroup]:
     """Read claims with their documents, in file order; see :class:`GroupRow`.
 
-    The set is called as the file, without ``_groups``.
+    The set has the file's name without ``_groups``.
     """
     name = Path(path).stem.removesuffix("_groups")
 
@@ -115,7 +116,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 
 def statement(question: str, answer: str) -> str:
-    """The claim that an answer is the right one, in fixed words."""
+    """The claim, in fixed words, that an answer is right."""
     question_text = question.replace('"', "'")
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 

@@ -1,7 +1,7 @@
-"""Claims checked against their documents by any labeler, and figures of the verdicts.
+"""Checks claims against their documents with any labeler, and computes the figures of the verdicts.
 
-Figures depend on the verdicts alone, not on their order. What cannot be had is None, never 0.
-Intervals resample groups, since the pairs of a group hang together.
+Figures depend only on the verdicts, not on their order. An unavailable figure is None, never 0.
+Intervals resample groups, since the pairs of a group are not independent.
 """
 
 from collections import Counter
@@ -31,16 +31,16 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Detection(Record):
-    """How the answers "conflict" and "no conflict" agree with people's (paper, Table 2)."""
+    """Agreement of the answers "conflict" and "no conflict" with people's (paper, Table 2)."""
 
     precision: Proportion
     recall: Proportion
-    """Also the accuracy on the groups with conflict, as the paper notes."""
+    """This is also the accuracy on groups with conflict, as the paper notes."""
     f1: Interval
     """2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion
     accuracy_no_conflict: Proportion
-    """Accuracy on the groups without conflict."""
+    """The accuracy on groups without conflict."""
 
 
 class SetFigures(Record):
@@ -48,27 +48,31 @@ class SetFigures(Record):
 
     name: str
     groups: _Count
-    """Groups that were judged."""
+    """The number of groups judged."""
     conflicts: _Count
-    """Groups among these that people call a conflict."""
+    """The number of these groups that people call a conflict."""
     undecidable: _Count
-    """Groups in which pairs without a label could turn "no conflict" into "conflict"; in no
-    figure of detection. Conflicts that were found in spite of such pairs do count, so the more of
-    these groups there are, the more recall is an upper bound."""
+    """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
+
+    They are left out of all figures of detection. Conflicts found in spite of unlabelled pairs do
+    count, so with many such groups recall is only an upper bound.
+    """
     detection: Detection
     constants: dict[str, Detection]
-    """The figures of answers that need no judge, on the same groups: ``always`` saying "conflict",
-    saying so of every claim with ``two documents`` or more, and ``never``."""
+    """The figures of constant answers on the same groups.
+
+    They say "conflict" ``always``, for every claim with ``two documents`` or more, and ``never``.
+    """
     pairs: _Count
-    """Pairs of claim and document."""
+    """The number of pairs of claim and document."""
     unlabelled: _Count
-    """Pairs among these that the labeler failed on."""
+    """The number of pairs on which the labeler failed."""
     label_accuracy: Interval
-    """Accuracy of single verdicts, over the documents that people labelled too."""
+    """The accuracy of single verdicts, over documents that people labelled."""
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
-        """Constant answers with a higher F1."""
+        """The constant answers with a higher F1."""
         own = self.detection.f1.value or 0.0
         return tuple(
             name for name, detection in self.constants.items() if (detection.f1.value or 0.0) > own
@@ -80,25 +84,25 @@ class DetectionFigures(Record):
 
     labeler: str
     sets: tuple[SetFigures, ...]
-    """By name."""
+    """The figures of each set, by name."""
     overall: SetFigures
-    """All groups as one set."""
+    """The figures of all groups as one set."""
     usage: Usage
-    """Usage of this run; cached verdicts are counted as such."""
+    """The labeler's usage in this run; cached verdicts are counted separately."""
     seconds: float
     """Calls and tokens of this run."""
 
 
 class Judged(NamedTuple):
-    """A group with a verdict on each of its documents."""
+    """A group with the labeler's verdict on each of its documents."""
 
     group: ClaimGroup
     labels: tuple[EvidenceLabel, ...]
-    """One a document, in order; UNLABELLED where the labeler failed."""
+    """The label of each document, in order; UNLABELLED if the labeler failed."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
-    """Whether a claim's labels make a conflict; None where pairs without a label could make one."""
+    """Whether a claim's labels make a conflict; None if unlabelled pairs could decide it."""
     counts = Counter(labels)
     missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:
@@ -109,8 +113,8 @@ def verdict_of(labels: Iterable[Label]) -> bool | None:
 def detection_figures(
     labeler: str, judged_groups: Sequence[Judged], usage: Usage, seconds: float
 ) -> DetectionFigures:
-    """All figures of the groups that were judged, by a labeler of this name."""
-    # Sums of floats and resamples depend on the order, so there is one.
+    """All figures of judged groups, for a labeler of this name."""
+    # sums of floats and resamples depend on the order, so it is fixed
     in_order = sorted(
         judged_groups, key=lambda judged_group: (judged_group.group.set, judged_group.group.id)
     )
@@ -132,8 +136,8 @@ def detection_figures(
 def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
     """All figures of one set, or of all sets together.
 
-    Claims that the labeler left undecided count in ``undecidable`` alone; a claim decides the label
-    accuracy only by the documents that both people and labeler labelled.
+    Claims that the labeler left undecided count only in ``undecidable``. The label accuracy uses
+    only documents that both people and the labeler labelled.
     """
     answers = [
         (judged_group.group, verdict_of(label.label for label in judged_group.labels))
@@ -162,7 +166,7 @@ def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
 
 
 def _label_accuracy(judged_groups: Sequence[Judged]) -> Interval:
-    """The share of people's labels that the labeler gave too; claims are resampled whole."""
+    """The share of people's labels that the labeler also gave; whole claims are resampled."""
     cells: list[tuple[int, int]] = []
     for judged_group in judged_groups:
         agreements = [
@@ -194,7 +198,7 @@ def _f1(cells: Numbers) -> Numbers:
 
 
 _CLAIM_TOKENS = 200
-"""The most that a written claim may have."""
+"""Most tokens of a written claim."""
 
 
 async def detect(
@@ -206,10 +210,10 @@ async def detect(
     concurrency: int = 1,
     on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
 ) -> list[Judged]:
-    """Label all pairs of claim and document; claims are judged as they are.
+    """Label all pairs of claim and document; claims are not split or reworded.
 
-    Each verdict is kept in the cache the moment it is there: a run that is stopped in any way loses
-    the calls in flight at most. ``concurrency`` is claims at a time.
+    Each verdict is cached as soon as it arrives, so a stopped run loses at most the calls in
+    flight. ``concurrency`` is the number of claims at a time.
     """
     judged_by_id: dict[tuple[str, str], Judged] = {}
 
@@ -227,9 +231,9 @@ async def detect(
 async def written_claims(
     groups: Sequence[ClaimGroup], judge: Judge, on_claim: Callable[[], object]
 ) -> list[ClaimGroup]:
-    """Have a model write claims from questions and answers, as the paper has GPT-4 do.
+    """Have a model write claims from questions and answers, as GPT-4 does in the paper.
 
-    Groups without a question keep their claims. The model's cache makes a second time free.
+    Groups without a question keep their claims. With the model's cache, a second run is free.
 
     Raises:
         ProviderError: A claim could not be written; the others are cached.

@@ -1,10 +1,10 @@
-"""CONFLICTS as the harness runs it, from the official file or the shortened one of this project.
+"""CONFLICTS for the harness, from the official file or this project's shortened one.
 
-The official file (``conflicts.jsonl``) has a line a question: ``question``, ``conflict_type``,
-``correct_answer`` and ``search_results``, each with ``title``, ``url``, ``snippet``, ``date`` and
-``short_text``, the segment of the page that people and models were shown. The shortened one has
-``query``, ``conflict_type``, ``gold_answer`` and ``docs``, each with ``url``, ``text`` and
-``date``. Further fields are ignored.
+The official file (``conflicts.jsonl``) has a line for each question, with ``question``,
+``conflict_type``, ``correct_answer`` and ``search_results``. Each result has ``title``, ``url``,
+``snippet``, ``date`` and ``short_text``, the part of the page that people and models were shown.
+The shortened file has ``query``, ``conflict_type``, ``gold_answer`` and ``docs``, each with
+``url``, ``text`` and ``date``. Other fields are ignored.
 """
 
 from collections import Counter
@@ -44,23 +44,28 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types for which people gave the right answer (section 3); with the others an answer
-stands there now and then, and is one of several."""
+"""The types for which people gave the right answer (section 3).
+
+Questions of other types sometimes have an answer too, which is one of several.
+"""
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 
 
 class Conflicts(NamedTuple):
-    """The questions of a file."""
+    """The questions read from a file."""
 
     questions: tuple[Question, ...]
-    """Unique ids, the same for the same question in every file; ``correct`` holds the right answer,
-    if there is one that can be trusted. Dates of documents are as they are written there."""
+    """The questions, with unique ids that are the same for a question in every file.
+
+    ``correct`` contains the right answer if it can be trusted. Dates of documents are given as in
+    the file.
+    """
     empty_documents: int
-    """Search results without text, which were left out."""
+    """The number of search results left out because they have no text."""
 
 
 class _Result(PublishedRow):
-    """A search result; official and shortened file have different parts of its text."""
+    """A search result; the official and the shortened file give different parts of its text."""
 
     title: Cleaned | None = None
     url: Cleaned | None = None
@@ -81,7 +86,7 @@ class _Result(PublishedRow):
 
 
 class _Published(PublishedRow):
-    """A row of CONFLICTS, in the field names of the official file or of the shortened one."""
+    """A row of CONFLICTS, with the field names of the official or the shortened file."""
 
     question: Text = Field(validation_alias=AliasChoices("question", "query"))
     conflict_type: Text
@@ -90,7 +95,7 @@ class _Published(PublishedRow):
 
 
 def read_conflicts(path: str | Path) -> Conflicts:
-    """Read CONFLICTS, the official file or the shortened one, in file order."""
+    """Read CONFLICTS from the official or the shortened file, in file order."""
     questions: list[Question] = []
     empty = 0
     times: Counter[str] = Counter()
@@ -114,7 +119,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
         times[identity] += 1
         questions.append(
             Question(
-                # the same question may have been asked on another day, with other results
+                # a question may occur again from another day, with other results
                 id=identity if times[identity] == 1 else f"{identity}-{times[identity]}",
                 question=row.question,
                 correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),
@@ -134,8 +139,10 @@ _CITED = {
     "free_form_regenerate": "conflicts_regenerate",
     "decompose": "conflicts_decompose",
 }
-"""All methods are asked for citations, and claims are told without them: otherwise grounding could
-not be compared, and ``rag`` would not be the paper's *vanilla*."""
+"""Prompts that ask all methods for citations, and for claims without them.
+
+Otherwise grounding could not be compared, and ``rag`` would not be the paper's *vanilla*.
+"""
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
@@ -169,7 +176,7 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Expected behaviour of the merged types by method; none where no answer is judged by it."""
+    """Expected behaviour on the merged types, by method; empty if no answer is judged by it."""
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:
         if question_result.question.conflict_type in _MERGED:

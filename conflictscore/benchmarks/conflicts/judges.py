@@ -1,4 +1,4 @@
-"""The three judges of an answer ("DRAGged into Conflicts", section 4), in words of our own."""
+"""The three judges of an answer ("DRAGged into Conflicts", section 4), in our own words."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
 _NUMBERS = range(1000)
-"""Numbers taken for a document's; a year in brackets cites none."""
+"""Numbers in brackets that count as a document's; a year in brackets does not."""
 
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
@@ -31,36 +31,36 @@ _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 
 class Support(StrEnum):
-    """How the cited documents relate to a sentence."""
+    """The relation of the cited documents to a sentence."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     NO_CLAIM = "no-claim"
-    """It states nothing that could be right or wrong, and is left out of the share."""
+    """The sentence states nothing that could be right or wrong, and is left out of the share."""
 
 
 class SentenceVerdict(NamedTuple):
-    """The finding on a sentence."""
+    """The verdict on a sentence."""
 
     support: Support | None
-    """None where the judge could not be read or failed."""
+    """None if the judge failed or its reply was unreadable."""
     reason: str
 
 
 async def grounding_verdict(
     question: str, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict | None:
-    """The share of supported sentences, among those that state something, in [0, 1].
+    """The share of supported sentences among the sentences that state something, in [0, 1].
 
-    A sentence that cites nothing, or a document that does not exist, is not supported, and nobody
-    is asked. All others are one call each, at the same time.
+    A sentence that cites nothing, or cites a document that does not exist, counts as not supported
+    without a call. All others are judged concurrently, with one call each.
 
     Returns:
-        The share, with what was found of each sentence. It has no value but an error where a
-        sentence could not be judged: since a call failed or twice gave a reply that cannot be read,
-        or support was not found in documents that had to be cut to fit the judge's context window.
-        None where no sentence states anything, so that there is no share.
+        The share, with the verdict on each sentence; None if no sentence states anything. It has an
+        error instead of a value if a sentence could not be judged: a call failed or twice gave an
+        unreadable reply, or no support was found in documents that were cut to fit the judge's
+        context window.
     """
     documents_by_number = {document.number: document for document in documents}
     render = partial(
@@ -116,20 +116,20 @@ async def grounding_verdict(
 
 
 def read_support(reply: str) -> SentenceVerdict:
-    """The line ``GROUNDING:`` of a reply, and the explanation where there is one.
+    """Read the line ``GROUNDING:`` of a reply, and the explanation if it has one.
 
-    Upper and lower case, brackets and Markdown around the words make no difference.
+    Case, and brackets and Markdown around the words, are ignored.
     """
     support, reason = read_choice(reply, "GROUNDING", Support, note="EXPLANATION")
     return SentenceVerdict(support, reason or "no reason given")
 
 
 def split_sentences(answer: str) -> tuple[str, ...]:
-    """Cut an answer in sentences, by rules for European, Chinese and Japanese text.
+    """Split an answer into sentences, by rules for European, Chinese and Japanese text.
 
-    A line ends a sentence, unless it ends with a colon. Bullets, list numbers and heading marks
-    are left out. Numbers in brackets that follow the full stop belong to the sentence before it.
-    What has no letter or digit outside of brackets is no sentence.
+    The end of a line ends a sentence, unless the line ends with a colon. Bullets, list numbers and
+    heading marks are left out. Numbers in brackets after a full stop belong to the sentence before
+    it. A text without a letter or digit outside brackets is not a sentence.
     """
     sentences: list[str] = []
     lead = ""
@@ -159,11 +159,11 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 BEHAVIOUR = "expected behaviour"
-"""Whether the answer does what people's type of the conflict asks for."""
+"""Whether the answer behaves as the conflict type that people gave requires."""
 RECALL = "answer recall"
-"""Whether the answer gives the right one; only of questions that have one."""
+"""Whether the answer contains the right answer; only for questions that have one."""
 GROUNDING = "grounding"
-"""The share of the answer's sentences that the documents they cite support, in [0, 1]."""
+"""The share of the answer's sentences that are supported by the documents they cite, in [0, 1]."""
 
 
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
@@ -176,11 +176,11 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge an answer by every measure that applies to it, at the same time (an ``AnswerJudge``).
+    """Judge an answer by every applicable measure, concurrently (an ``AnswerJudge``).
 
-    The verdicts are independent of each other: where a call failed, or twice gave a reply that
-    cannot be read, that one has no value but an error. A measure that does not apply is absent:
-    recall without a right answer, grounding where no sentence states anything.
+    The verdicts are independent: if a call fails, or twice gives an unreadable reply, only its
+    verdict has an error instead of a value. Measures that do not apply are absent: recall without a
+    right answer, and grounding if no sentence states anything.
     """
     documents = given_documents({"documents": list(question.documents)})
     judge = Judge(model, prompts, meter)
@@ -197,9 +197,9 @@ async def judge_answer(
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
-    """Whether the answer behaves as its type of conflict asks, by one call over all documents.
+    """Whether the answer behaves as its conflict type requires, by one call with all documents.
 
-    Where documents were cut to the judge's context window the verdict stands, and names them.
+    If documents were cut to fit the judge's context window, the verdict counts, and names them.
 
     Raises:
         ValueError: The question has no type of conflict.

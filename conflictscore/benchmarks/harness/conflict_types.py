@@ -1,7 +1,7 @@
 """The taxonomy of "DRAGged into Conflicts": types, expected behaviours, and citations.
 
-The loop knows nothing of types. They are what CONFLICTS' questions carry, and what the methods
-``pipeline``, ``taxonomy-aware`` and ``oracle`` answer by.
+The loop knows nothing about types. They come with CONFLICTS' questions, and the methods
+``pipeline``, ``taxonomy-aware`` and ``oracle`` use them.
 """
 
 import re
@@ -12,16 +12,16 @@ from conflictscore.prompts import PromptSet
 
 
 class ConflictType(StrEnum):
-    """How the documents of a question relate ("DRAGged into Conflicts", section 2)."""
+    """The relation between a question's documents ("DRAGged into Conflicts", section 2)."""
 
     NO_CONFLICT = "no-conflict"
     """*No conflict*: the answers are the same, or nearly."""
     COMPLEMENTARY = "complementary"
-    """*Complementary information*: the answers differ, and one person can agree with all."""
+    """*Complementary information*: the answers differ, but are compatible with each other."""
     CONFLICTING_OPINIONS = "conflicting-opinions"
-    """*Conflicting opinions or research outcomes*: a debate that is not settled."""
+    """*Conflicting opinions or research outcomes*: an unsettled debate."""
     OUTDATED = "outdated"
-    """*Conflict due to outdated information*: the answer has changed with time."""
+    """*Conflict due to outdated information*: the answer has changed over time."""
     MISINFORMATION = "misinformation"
     """*Conflict due to misinformation*: a source has a fact wrong, or misleads."""
 
@@ -34,12 +34,12 @@ _SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?"
 
 
 def all_behaviours(prompts: PromptSet) -> str:
-    """The behaviours of all types, one a line."""
+    """The expected behaviours of all types, one on each line."""
     return "\n".join(f"{kind}: {prompts.render(_TEMPLATES[kind])}" for kind in ConflictType)
 
 
 def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
-    """A type with its behaviour, as template fields; none where the type is not known."""
+    """A type with its expected behaviour, as template fields; empty if the type is unknown."""
     return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 

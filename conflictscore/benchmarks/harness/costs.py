@@ -1,14 +1,14 @@
-"""The cost of a run and of each method, as paid and as if nothing had been cached.
+"""Computes the cost of a run and of each method, as paid and as if nothing had been cached.
 
-The cost of a net correction is what the method costs without a cache. Counted are, for
+The cost of a net correction is based on the method's cost without a cache. It includes, for
 
-- ``regenerated-rag``: what the loop cost beyond its first answer, so claims, labels and the second
-  answer, of all questions, those without conflict included. As in the paper, the score and the
-  explanation of the second answer are not part of it;
-- ``guarded-rag``: the same with that score, by which the guard decides;
-- all others: their own step.
+- ``regenerated-rag``: the cost of the loop beyond its first answer, for all questions, with or
+  without conflict: claims, labels and the second answer. As in the paper, the score and the
+  explanation of the second answer are not included;
+- ``guarded-rag``: the same plus that score, which the guard needs;
+- all other methods: their own step.
 
-Grading is counted to no method: it measures, and would not be done in use.
+Grading belongs to no method: it measures, and is not needed in use.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
 Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
-"""From usage by model to US dollars, and the models whose price is not known."""
+"""A function from usage by model to US dollars and the models with unknown prices."""
 
 _ByModel = Mapping[str, Usage]
 
@@ -28,7 +28,7 @@ _ByModel = Mapping[str, Usage]
 def run_cost(
     question_results: Sequence[QuestionResult], net_corrections: Mapping[str, int], *, money: Money
 ) -> Cost:
-    """Add up what the steps cost, and set what each method cost beside what it brought."""
+    """Add up the cost of the steps, and compare each method's cost with its net corrections."""
     usage = _sum(
         models for question_result in question_results for models in question_result.usage.values()
     )
@@ -60,7 +60,7 @@ def run_cost(
 
 
 def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
-    """Usage of each step that any question came to, in the order of the steps."""
+    """The usage of each step that any question reached, in the order of the steps."""
     totals: dict[str, Usage] = {}
     for question_result in question_results:
         for step, models in question_result.usage.items():
@@ -84,7 +84,10 @@ def _of_a_correction(
 def _beyond_baseline(
     question_results: Iterable[QuestionResult], method: str
 ) -> dict[str, Usage] | None:
-    """See the module; None where what a reply of a cache or a first answer cost is not known."""
+    """The usage of a method; see the module.
+
+    None if the cost of a cached reply or a first answer is unknown.
+    """
     parts: list[_ByModel] = []
     for question_result in question_results:
         whole = _cold(question_result.usage.get(METHODS[method].step or method, {}))
@@ -104,7 +107,7 @@ def _beyond_baseline(
 
 
 def _cold(models: _ByModel) -> dict[str, Usage] | None:
-    """The usage had every reply of a cache been a call; None where a cache does not know it."""
+    """The usage as if every cached reply had been a call; None if a cache does not know it."""
     cold_by_model = {
         model: cold for model, usage in models.items() if (cold := usage.cold) is not None
     }

@@ -1,4 +1,4 @@
-"""Defines a benchmark for the harness: its questions, and how to judge their answers."""
+"""Defines a benchmark for the harness: its questions, and the judge of their answers."""
 
 import inspect
 from collections.abc import Mapping
@@ -19,12 +19,17 @@ ACCURACY = "accuracy"
 """The measure of a binary choice: whether the right option was chosen."""
 
 CHOICES: Mapping[Form, str] = {"multiple-choice": ACCURACY, "mc1": "mc1", "mc2": "mc2"}
-"""The measure of each form with options: ``mc1`` is whether the one right option was chosen,
-``mc2`` the probability that the right ones have together."""
+"""The measure of each form with options.
+
+``mc1``: whether the one right option was chosen; ``mc2``: the total probability of the right
+options.
+"""
 
 SCORES = ("cs-c", "cs-r")
-"""The measures of answers that are judged by their ConflictScore: CS-C and CS-R, lower being
-better."""
+"""The measures of answers that are judged by their ConflictScore, CS-C and CS-R.
+
+Lower is better.
+"""
 
 
 class AnswerJudge(Protocol):
@@ -46,7 +51,7 @@ class AnswerJudge(Protocol):
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; a missing verdict has no value and a reason.
+        """Return the verdicts by measure; a missing verdict has a reason instead of a value.
 
         Raises:
             ConfigurationError: A setting is wrong, so that nothing can be judged.
@@ -55,52 +60,56 @@ class AnswerJudge(Protocol):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Questions of one form, with their judge."""
+    """The questions of a benchmark, all of the same form, with their judge."""
 
     name: str
     form: Form
     questions: tuple[Question, ...]
     measures: tuple[str, ...] = (ACCURACY,)
-    """The measures of an answer; pairs and transitions are counted by the first."""
+    """The measures of an answer; the first one decides pairs and transitions."""
     judge: AnswerJudge | None = None
-    """None in multiple choice, where the right option is known."""
+    """The judge of answers; None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """By method, of those whose answers ``judge`` does not judge (``own_judge``)."""
+    """The judges of methods whose answers ``judge`` does not judge (``own_judge``), by method."""
     graded: frozenset[str] = frozenset()
-    """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
+    """The measures with values in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()
     """Graded measures where lower is better."""
     scored: bool = False
     """Whether free-form answers are judged by their ConflictScore against the documents of their
     question; ``measures`` are then :data:`SCORES`, and there is no judge."""
     reply_forms: tuple[str, ...] = ()
-    """Replies of the forms that the judge asks for, for a dry run."""
+    """Sample replies in the forms that the judge asks for, for a dry run."""
     usual_claims: int = 3
-    """Claims, of a sentence each, that an answer usually has, for a dry run."""
+    """The usual number of claims of an answer, each a sentence, for a dry run."""
     prompt_set: str = "default"
-    """The prompt set that its figures are reported with, unless a user asks for another."""
+    """The prompt set for its figures, unless the user chooses another."""
     wording: Mapping[str, str] = field(default_factory=dict)
-    """Templates that stand in for others of the same placeholders, by the name of the one that is
-    replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""
+    """Templates that replace others with the same placeholders, by the replaced name.
+
+    For example, a benchmark may replace ``free_form_rag`` by its own words.
+    """
     reply_tokens: int | None = None
-    """The most that an answer in free form may have, where that is more than an answer has
-    otherwise; of first answers, second samples and reports."""
+    """Most tokens of a free-form answer, if it may be longer than usual.
+
+    This applies to first answers, second samples and reports.
+    """
     offered: tuple[str, ...] = COMMON_METHODS
-    """The methods that make sense here; ``--methods all`` is these."""
+    """The methods that make sense here, and that ``--methods all`` selects."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of the files that the questions come from, by name."""
+    """The SHA-256 of the files with the questions, by name."""
     notes: tuple[str, ...] = ()
-    """Remarks for the reader on how the questions were chosen."""
+    """Notes for the reader on how the questions were chosen."""
 
     def __post_init__(self) -> None:
-        """Refuse a judge that could not be called, before an answer is paid for."""
+        """Refuse a judge that cannot be called before paying for any answer."""
         if self.form == "free-form" and self.judge is None and not self.scored:
             raise InputError(f"{self.name}: answers in free form need a judge; give judge=…")
         for judge in filter(None, (self.judge, *self.judges.values())):
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """The benchmark with a sample drawn by seed, and how, for a run's manifest."""
+        """The benchmark with a sample drawn by seed, and the manifest's entry for it."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
@@ -108,7 +117,7 @@ class Benchmark:
     def shortened(self, tokens: int) -> "Benchmark":
         """The benchmark with each long document of its questions cut to its best passage.
 
-        ``tokens`` is the length of a passage; 0 leaves the documents whole.
+        ``tokens`` is the length of a passage; 0 keeps the documents whole.
         """
         return replace(self, questions=shortened(self.questions, tokens)) if tokens else self
 
@@ -122,6 +131,6 @@ def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
         raise InputError(
             f"{benchmark}: the judge {name} cannot be called ({error}); give {signature}"
         ) from None
-    calls: tuple[Any, ...] = (judge, type(judge).__call__)  # an object may be the judge
+    calls: tuple[Any, ...] = (judge, type(judge).__call__)  # the judge may be an object
     if not any(map(inspect.iscoroutinefunction, calls)):
         raise InputError(f"{benchmark}: the judge {name} is not async; give {signature}")

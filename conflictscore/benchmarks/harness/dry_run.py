@@ -1,9 +1,9 @@
-"""Estimates a run before any call costs money: calls, tokens and cost by step and model.
+"""Estimates a run before any call costs money: calls, tokens and cost, by step and model.
 
-A few questions go through the real steps, asked of models that count their prompts and call
-nothing: once without a conflict in any answer, which gives the lower bound, and once with one in
-every first answer that has two documents, which gives the upper bound. The expected figure lies
-between the two by the paper's share of conflicts.
+A few questions pass through the real steps with models that count their prompts instead of making
+calls. This is done once without any conflict, for the lower bound, and once with a conflict in
+every first answer with two documents, for the upper bound. The expected figure lies between the
+two, at the paper's share of conflicts.
 """
 
 from collections import defaultdict
@@ -44,7 +44,8 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""Share of first answers with evidence on both sides (ACL submission, section 6.4, choice)."""
+"""Share of first answers with evidence on both sides, binary choice (ACL submission, section 6.4).
+"""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 _SAMPLE = 30
 _COUNTED = ("calls", "input_tokens", "output_tokens")
@@ -61,11 +62,14 @@ _REPLIES = (
     "TYPE: outdated\nANSWER: {text}",
     "WAY: REPLACE\nREASON: The newer document says so (Doc 1).\nPASSAGE:\n{text}",
 )
-"""A step is given the first of these that it can read. Every text is a new one."""
+"""Made-up replies: a step gets the first one that it can read.
+
+Every text is different.
+"""
 
 
 class Amounts(Record):
-    """Calls to one model in one step, or to all."""
+    """Calls, tokens and cost of one model in one step, or of all."""
 
     step: str
     model: str
@@ -73,11 +77,11 @@ class Amounts(Record):
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars as if no cache held a reply; None where a price is not known."""
+    """US dollars without any cached reply; None if a price is unknown."""
 
 
 class Estimate(Record):
-    """The calls that a run is expected to make; the last of each is the total."""
+    """The calls that a run is expected to make; the last entry of each is the total."""
 
     questions: int
     low: tuple[Amounts, ...]
@@ -88,18 +92,18 @@ class Estimate(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingModel(LanguageModel):
-    """Asked as another model is; it counts each call, makes none, and makes up the reply."""
+    """Stands in for another model: it counts each call, makes none, and makes up the reply."""
 
     ledger: Ledger
     replies: Sequence[str] = ()
-    """Further forms of reply, as a benchmark's judge asks for."""
+    """Further forms of reply, such as a benchmark's judge asks for."""
     claims: int = 3
-    """Claims of a free-form answer."""
+    """The number of claims of a free-form answer."""
     texts: Iterator[int] = field(default_factory=partial(count, 1))
 
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
-        """The counting model in the place of another."""
+        """The counting model that stands in for another model."""
         model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
         return cls(**model_fields | {"cache": None}, **own)
 
@@ -112,7 +116,7 @@ class CountingModel(LanguageModel):
         )
 
     async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
-        """The value that a step reads from the first form of reply that it can read."""
+        """Count the call; returns the value of the first made-up reply that the step can read."""
         number = next(self.texts)
         claims = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
         fields = {"text": " ".join(claims), "claims": "\n".join(f"- {claim}" for claim in claims)}
@@ -121,7 +125,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # a sentence under no heading can be read as a claim, too
+                    continue  # a sentence without a heading can be read as a claim, too
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
@@ -130,7 +134,7 @@ class CountingModel(LanguageModel):
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
     ) -> Any:
-        """Count the call, and fail: labels are given by the labeler around."""
+        """Count the call, and fail: the surrounding labeler gives the labels."""
         single = schema["title"] == "evidence_label"
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
@@ -138,17 +142,17 @@ class CountingModel(LanguageModel):
     async def ask_letter(
         self, prompt: str, letters: Sequence[str], read: Callable[[Any], T], **_: Any
     ) -> T:
-        """Count the call; all letters are as likely."""
+        """Count the call; all letters are equally likely."""
         self.count(prompt, 1)
         return read(dict.fromkeys(letters, -1.0))
 
 
 @dataclass
 class _CountingLabeler:
-    """Makes another labeler's calls, and gives labels with a conflict or without one."""
+    """Makes another labeler's calls, and gives labels with or without a conflict."""
 
     asks: Labeler | None
-    """A labeler of counting models; None for one whose calls are not counted."""
+    """A labeler with counting models; None if calls are not counted."""
     conflicts: bool
     name: str = "dry run"
     identity: None = None
@@ -177,7 +181,8 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
     """The labeler of the run, with a model that only counts calls; None if it makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
-        return default_judge(model, prompts)  # asked about every pair: the most that it can be
+        # asked about every pair, which is the most that can happen
+        return default_judge(model, prompts)
     asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
     return (
         make_labeler(choice, model, prompts)
@@ -187,7 +192,7 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
-    """Stands in for a judge of one's own, or one that asks no model."""
+    """Stands in for a user's own judge, or for one that asks no model."""
     return {}
 
 
@@ -200,8 +205,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a run from at most 30 of its questions.
 
-    ``assumed_documents`` is the number of documents of each question and the tokens of each, for
-    where searching would cost.
+    ``assumed_documents`` gives the number of documents per question and the tokens of each, if
+    searching would cost money.
     """
     setup = setup.fitted(benchmark)
     if not benchmark.reply_forms:
@@ -217,9 +222,9 @@ def estimate(
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
-        """Usage by step and model of the sample, if every or no first answer has a conflict.
+        """The sample's usage by step and model, if every or no first answer has a conflict.
 
-        It is the real session, in a folder of its own, with models that count instead of answer.
+        It runs the real session in a separate folder, with models that count instead of answering.
         """
         ledger, replies = Ledger(), benchmark.reply_forms
         own = {"ledger": ledger, "replies": replies, "claims": benchmark.usual_claims}
@@ -243,7 +248,7 @@ def estimate(
             session = Session(store, context, grader, benchmark, methods, ledger)
             await session.run(1)
             for record in store.records():
-                if conflicts or record.step != MEANING:  # answers that stay say the same
+                if conflicts or record.step != MEANING:  # unchanged answers say the same
                     for model, usage in record.usage.items():
                         usage_by_place[record.step, model] += usage
         return usage_by_place
@@ -307,10 +312,10 @@ def estimate_card(estimate: Estimate) -> Card:
 
 
 def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Card | None:
-    """The questions that show a gain over rag, if answers change as in what is known.
+    """The number of questions needed to show a gain over rag, from known rates of change.
 
-    ``pairs_so_far`` has the pairs of a run that was begun. None if the first measure is graded, so
-    that there are no changes to count.
+    ``pairs_so_far`` contains the pairs of a started run. None if the first measure is graded, since
+    no changes can be counted.
     """
     if benchmark.measures[0] in benchmark.graded:
         return None
@@ -329,7 +334,7 @@ def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Car
 
 
 class _ChangeRate(NamedTuple):
-    """How many answers became right and wrong in a run that is known, of ``n`` questions."""
+    """How many answers became right, and how many wrong, in a known run of ``n`` questions."""
 
     name: str
     corrections: int
@@ -346,7 +351,7 @@ class _ChangeRate(NamedTuple):
 
 
 def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[_ChangeRate]:
-    """Those of this run so far and of the paper, as far as any answer changed there."""
+    """The rates of change of this run so far and of the paper, if any answer changed."""
     rates = [
         _ChangeRate("this run so far", pair.corrected, pair.harmed, pair.n)
         for pair in pairs_so_far
@@ -361,7 +366,7 @@ def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[
 
 
 def _rate_note(rate: _ChangeRate, questions: int) -> str:
-    """The share of changes and, where it is a gain, what it takes to show it in a run."""
+    """The share of changed answers and, if they are a gain, the questions needed to show it."""
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note

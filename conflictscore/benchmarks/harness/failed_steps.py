@@ -1,4 +1,4 @@
-"""Which recorded steps failed, in whole or in part: those that ``--retry-failed`` takes again."""
+"""Finds the recorded steps that failed, in whole or in part, which ``--retry-failed`` repeats."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from conflictscore.errors import FailureKind
 from conflictscore.records import EvidenceLabel, Label
 
 _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
-"""Fields of a step's value that say why a part of it could not be had."""
+"""Fields of a step's value that say why a part of it is missing."""
 
 
 def failures(records: Iterable[StepRecord]) -> set[StepKey]:
-    """The steps that failed, in whole or in a part that stands for a method or a verdict."""
+    """The steps that failed, as a whole or in the part for a method or a verdict."""
     return {(record.question, record.step, record.key) for record in records if _failed(record)}
 
 
@@ -27,14 +27,14 @@ def _failed(record: StepRecord) -> bool:
 
 
 def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The ConflictScores in a step's value: of a graded answer, and of the loop's attempts."""
+    """The ConflictScore reports in a step's value: of graded answers and the loop's attempts."""
     reports = [attempt["report"] for attempt in value.get("attempts", ())]
     reports.append(value.get("report"))
     yield from (report for report in reports if report is not None)
 
 
 def _is_lacking(report: Mapping[str, Any]) -> bool:
-    """Whether claims, or labels that were asked for, are missing in the record of a report."""
+    """Whether the record of a report lacks claims, or labels that were requested."""
     if report["error"] is not None:
         return True
     pairs = (pair for claim in report["claims"] for pair in claim["labels"])

@@ -17,7 +17,7 @@ class Proportion(Record):
     count: Annotated[int, Field(ge=0)]
     n: Annotated[int, Field(ge=0)]
     value: float | None
-    """``count / n`` in [0, 1]; None where ``n`` is 0."""
+    """``count / n`` in [0, 1]; None if ``n`` is 0."""
     low: float | None = None
     high: float | None = None
 
@@ -26,30 +26,30 @@ class Interval(Record):
     """A mean over questions with its 95 % bootstrap interval."""
 
     value: float | None
-    """None where ``n`` is 0."""
+    """The mean; None if ``n`` is 0."""
     low: float | None = None
     high: float | None = None
     n: Annotated[int, Field(ge=0)] = 0
 
 
 class MethodFigures(Record):
-    """A method by every measure of the benchmark."""
+    """A method's figures by every measure of the benchmark."""
 
     method: str
     questions: Annotated[int, Field(ge=0)]
-    """Questions that the method ended on, answered or failed."""
+    """The number of questions that the method finished, answered or failed."""
     failed: Annotated[int, Field(ge=0)]
-    """Questions without an answer."""
+    """The number of questions without an answer."""
     measures: dict[str, Proportion | Interval]
-    """By measure, over the answers that were judged: a share, or of a graded measure the mean."""
+    """For each measure, the share of right answers among judged ones; if graded, the mean."""
     unjudged: dict[str, int]
-    """By measure, answers whose verdict could not be had; they are in no mean."""
+    """For each measure, the number of answers without a verdict; they are in no mean."""
 
 
 class Paired(Record):
-    """A method beside another on the questions that both were judged on, by one measure.
+    """A method compared with another by one measure, on the questions judged for both.
 
-    By a graded measure, corrected is what has a better value and harmed what has a worse one.
+    By a graded measure, a better value counts as corrected, and a worse one as harmed.
     """
 
     method: str
@@ -57,59 +57,70 @@ class Paired(Record):
     measure: str
     n: int
     both_right: int | None
-    """None by a graded measure, as is ``both_wrong``."""
+    """None for a graded measure, and so is ``both_wrong``."""
     both_wrong: int | None
     corrected: int
-    """Wrong by the other, right by the method."""
+    """The number of questions that only the method answers right."""
     harmed: int
-    """Right by the other, wrong by the method."""
+    """The number of questions that only the other method answers right."""
     p_value: float | None
-    """Two-sided: the exact McNemar test or, by a graded measure, the Wilcoxon signed-rank test with
-    Pratt's treatment of zeros; 1 where nothing differs, None where ``n`` is 0."""
+    """The two-sided p-value.
+
+    It is from the exact McNemar test or, for a graded measure, from the Wilcoxon signed-rank test
+    with Pratt's treatment of zeros; 1 without any difference, None if ``n`` is 0.
+    """
     p_holm: float | None = None
-    """Holm-adjusted over all pairs and measures of the run; None where there is a single one."""
+    """The p-value, Holm-adjusted over all pairs and measures of the run.
+
+    None if there is just one.
+    """
     difference: Interval
-    """The difference method minus other, by question, for the given measure."""
+    """The mean difference over questions, method minus other, by this measure."""
 
 
 class Transitions(Record):
     """Outcomes of the answers with conflict (section 6.4 of the ACL submission).
 
-    Counted over the questions whose first answer has a claim with evidence on both sides and that
-    the method ended on. In free form an answer is revised where its claims differ: those of each
-    answer are not all supported by the other, by the run's labeler.
+    They cover the questions that the method finished and whose first answer has a claim with
+    evidence on both sides. A free-form answer counts as revised if its claims differ: according to
+    the run's labeler, the answers do not support all of each other's claims.
     """
 
     method: str
     measure: str
     conflict: int
     failed: int
-    """Questions among these on which the method failed."""
+    """The number of these questions on which the method failed."""
     retained: Proportion
-    """Share of the conflicts that did not fail."""
+    """The share of revised answers among the conflicts that did not fail."""
     revised: Proportion
-    """The same, the other way round."""
+    """The share of kept answers among the same conflicts."""
     corrections: Proportion
-    """Wrong to right, of the revised ones that were judged before and after."""
+    """Wrong to right, among revised answers judged before and after."""
     harms: Proportion
-    """Right to wrong, of the same."""
+    """Right to wrong, among the same."""
     neutral: Proportion
-    """Neither, of the same."""
+    """Neither, among the same."""
     unjudged: int
-    """Revised ones without a verdict before or after; in none of the three."""
+    """The number of revised answers without a verdict before or after.
+
+    They are in none of the three.
+    """
     harms_of_conflict: Proportion
-    """Harms, of all conflicts that did not fail and were judged."""
+    """The share of harmed answers among all conflicts that did not fail and were judged."""
     recovered_of_wrong: Proportion | None = None
-    """Corrections, of those among them whose first answer was wrong; None by a graded measure."""
+    """The share of corrected answers among those with a wrong first answer; None if graded."""
     by_wording: "Transitions | None" = None
-    """The same where other words are a revision; None in multiple choice, and where no two answers
-    were compared by their claims."""
+    """The same figures if every change of words counts as a revision.
+
+    None in multiple choice, and if no answers were compared by their claims.
+    """
     unread: int = 0
-    """Answers in other words whose claims could not be compared; they count as revised."""
+    """The number of reworded answers whose claims could not be compared; they count as revised."""
 
 
 class CategoryFigures(Record):
-    """One category of questions."""
+    """The figures of one category of questions."""
 
     category: str
     questions: int
@@ -117,17 +128,17 @@ class CategoryFigures(Record):
 
 
 class TypeAccuracy(Record):
-    """How well a method tells the type of the conflict, on questions whose type people told."""
+    """How often a method names the right conflict type, on questions whose type people gave."""
 
     method: str
     accuracy: Proportion
     """Over the questions that the method finished; one without a type is wrong."""
     untold: Annotated[int, Field(ge=0)]
-    """Questions whose type the method could not name."""
+    """The number of questions whose type the method could not name."""
 
 
 class MethodScores(Record):
-    """Mean ConflictScore of a method's answers, of those that were scored; lower is better."""
+    """The mean ConflictScore of a method's scored answers; lower is better."""
 
     method: str
     cs_c: Interval
@@ -135,79 +146,92 @@ class MethodScores(Record):
 
 
 class Cost(Record):
-    """Cost of a run, as far as it is known."""
+    """The cost of a run, as far as it is known."""
 
     usage: dict[str, Usage]
-    """By the model's name."""
+    """Usage by the model's name."""
     by_step: dict[str, Usage]
     money: float | None
-    """US dollars that were paid; None where the price of a model that was called is not known."""
+    """US dollars paid; None if the price of a called model is unknown."""
     cold_money: float | None = None
-    """US dollars had no reply come from a cache; None where a price, or the tokens of a kept reply,
-    are not known."""
+    """US dollars as if no reply had come from a cache.
+
+    None if a price, or the tokens of a cached reply, are unknown.
+    """
     uncounted_calls: int = 0
-    """Calls answered from a cache of an earlier version, which does not know their tokens."""
+    """The number of calls answered from an earlier version's cache, which does not store tokens."""
     unknown_prices: tuple[str, ...] = ()
-    """Models whose price is not known, called or answered for by a cache."""
+    """Models with unknown prices that were called, or whose replies came from a cache."""
     seconds: float
-    """Seconds of all steps together; with questions in parallel, more than what passed."""
+    """The sum of the seconds of all steps.
+
+    With parallel questions, more than the time that passed.
+    """
     net_corrections: dict[str, int] = Field(default_factory=dict)
-    """Corrected less harmed against the baseline, by the benchmark's first measure."""
+    """Corrected minus harmed relative to the baseline, by the benchmark's first measure."""
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """Dollars for the method beyond the baseline, had no reply come from a cache, over its net
-    corrections; None where these are not above 0 or the money is not known."""
+    """US dollars per net correction.
+
+    This is the method's uncached cost beyond the baseline, divided by its net corrections.
+
+    None if net corrections are not above 0, or the cost is unknown.
+    """
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """The same in tokens, in and out."""
+    """The same in input and output tokens."""
 
 
 class Figures(Record):
     """All figures of a run."""
 
     questions: int
-    """Questions of the run, ended or not."""
+    """The number of questions of the run, finished or not."""
     ended: int
-    """Questions on which every method of the run ended, and was judged or could not be."""
+    """The number of questions that every method finished, with a verdict or an error for it."""
     failed: int
-    """Questions on which at least one method failed."""
+    """The number of questions on which at least one method failed."""
     measures: tuple[str, ...]
-    """The measures, the first being what pairs and transitions are counted by:
-    ``accuracy``, or ``truthful`` and ``informative``."""
+    """The measures: ``accuracy``, or ``truthful`` and ``informative``.
+
+    The first one decides pairs and transitions.
+    """
     falling: tuple[str, ...] = ()
     """Graded measures where lower is better."""
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
     compared: tuple[Paired, ...] = ()
-    """Two methods other than the baseline, by every measure: the paper's second look against asking
-    once with a word about conflicts (``regenerated-rag`` against ``control-rag``), or the pairs
-    that were asked for."""
+    """Pairs of methods other than the baseline, by every measure.
+
+    They are the paper's second look against asking once with a mention of conflicts
+    (``regenerated-rag`` against ``control-rag``), or the pairs that the user asked for.
+    """
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     types: tuple[TypeAccuracy, ...] = ()
-    """Accuracy of the methods that name the type of the conflict."""
+    """The accuracy of methods that name the conflict type."""
     scores: tuple[MethodScores, ...] = ()
-    """Scores of the methods whose answers were scored."""
+    """The scores of methods whose answers were scored."""
     coverage: Interval
-    """Labelled pairs / pairs, by question, of the first answers."""
+    """The share of labelled pairs of the first answers, averaged over questions."""
     cost: Cost
 
     @property
     def tests(self) -> tuple[Paired, ...]:
-        """All pairs, in the order that they are shown; the family of Holm's adjustment."""
+        """All pairs in display order; they are the family for Holm's adjustment."""
         return self.paired + self.compared
 
     def is_graded(self, measure: str) -> bool:
         """Whether a measure's values are numbers in [0, 1] rather than yes or no.
 
-        Of a measure that no method was judged by, nothing is known, and it is not graded.
+        A measure by which no method was judged counts as not graded.
         """
         return any(isinstance(m.measures.get(measure), Interval) for m in self.methods)
 
     def falls(self, measure: str) -> bool:
-        """Whether less is better by this measure."""
+        """Whether lower is better by this measure."""
         return measure in self.falling
 
     def change_words(self, measure: str) -> tuple[str, str]:
-        """Names of a change for the better and one for the worse, by this measure."""
+        """The words for a change for the better and for the worse, by this measure."""
         if self.falls(measure):
             return "lower", "higher"
         return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")

@@ -1,4 +1,4 @@
-"""Verdicts on free-form answers: by their ConflictScore, and what a judge may give."""
+"""Verdicts on free-form answers by their ConflictScore, and a check of a judge's values."""
 
 from collections.abc import Collection, Mapping
 
@@ -9,9 +9,9 @@ from conflictscore.records import ConflictReport, Label
 
 
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
-    """CS-C and CS-R as verdicts by measure, with the counts that they come from.
+    """CS-C and CS-R as verdicts by measure, with the counts behind them.
 
-    An answer without a claim, or without a labelled one, is unjudged: nothing is known of it.
+    An answer without a claim, or without a labelled claim, is unjudged.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
         reason = "none of its claims has a label" if report.claims else "it makes no claim"
@@ -27,9 +27,9 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
-    """Refuse values that would be counted as something else, as a user's own judge may give.
+    """Refuse values that would be miscounted, such as a user's own judge may give.
 
-    A graded measure takes numbers from 0 to 1, any other yes or no.
+    A graded measure takes numbers from 0 to 1, any other measure yes or no.
 
     Raises:
         InputError: Names the measure and the value.

@@ -1,4 +1,4 @@
-"""Figures of counts that hang together in groups, with bootstrap intervals that resample groups."""
+"""Figures from counts that are dependent within groups, with intervals that resample groups."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ Numbers = NDArray[Any]
 def group_interval(
     groups: Sequence[Sequence[int]], figure: Callable[[Numbers], Numbers]
 ) -> Interval:
-    """A figure of cells with its 95 % percentile bootstrap interval by group.
+    """A figure computed from cells, with its 95 % percentile bootstrap interval by group.
 
-    A resample is how often each group is drawn; where the figure depends on the counts of a few
-    kinds of groups, how often each kind is drawn is enough, which is a multinomial draw.
-    Groups that are in no cell do not count. ``figure`` goes from tables of cells, a row each, to
-    the figure of each.
+    A resample says how often each group is drawn. If the figure depends only on the counts of a few
+    kinds of groups, it is enough to draw the count of each kind, from a multinomial distribution.
+    Groups that are in no cell do not count. ``figure`` takes tables of cells, one in each row, and
+    returns the figure of each.
     """
     counted_groups = [cells for cells in groups if any(cells)]
     if not counted_groups:
@@ -31,13 +31,13 @@ def group_interval(
         return Interval(value=None, n=n)
     resamples = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
     low, high = map(float, np.nanpercentile(resamples, [2.5, 97.5]))
-    if low == high:  # equal resamples tell nothing of how far off the figure is
+    if low == high:  # equal resamples say nothing about the error of the figure
         return Interval(value=estimate, n=n)
     return Interval(value=estimate, low=low, high=high, n=n)
 
 
 def ratio(part: Numbers, whole: Numbers) -> Numbers:
-    """``part / whole``, NaN where there is nothing to divide by."""
+    """``part / whole``, or NaN if ``whole`` is 0."""
     quotient: Numbers = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
     return quotient

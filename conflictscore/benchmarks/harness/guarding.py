@@ -1,4 +1,4 @@
-"""The loop's guard over a whole second answer, by which ``guarded-rag`` answers."""
+"""Applies the loop's guard to a whole second answer, for ``guarded-rag``."""
 
 from conflictscore.benchmarks.harness.records import Guard, reworded
 from conflictscore.correcting.change_refusals import judge_change
@@ -8,8 +8,7 @@ from conflictscore.records import Attempt, Change, RevisionAction
 def guard_of(first: Attempt, last: Attempt) -> Guard | None:
     """The guard's verdict on the change from the first answer to the last.
 
-    None where the answers do not differ. Without the scores of both there is nothing to judge by,
-    and the change is refused.
+    None if the answers do not differ. If either has no score, the change is refused.
     """
     if not reworded(first.answer, last.answer):
         return None

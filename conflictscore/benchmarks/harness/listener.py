@@ -1,4 +1,4 @@
-"""Events of a run for those who watch it, such as a progress bar."""
+"""Events of a run, for observers such as a progress bar."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from conflictscore.records import Usage
 
 
 class Listener:
-    """Is called at every step, in the event loop's thread, which it must not block.
+    """Called at every step, in the event loop's thread, which it must not block.
 
-    This one does nothing: a listener overrides the events that it needs.
+    This base class does nothing; a listener overrides the events that it needs.
     """
 
     def ended(self, record: StepRecord) -> None:
@@ -19,4 +19,4 @@ class Listener:
         """A question's last step ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """Usage of all sessions so far, by model; no money where a price is not known."""
+        """The usage of all sessions so far, by model; no money if a price is unknown."""

@@ -1,4 +1,4 @@
-"""The manifest of a run, which decides whether it can be resumed."""
+"""The manifest of a run, which decides whether the run can be resumed."""
 
 import hashlib
 import json
@@ -20,9 +20,10 @@ from conflictscore.retrieval.document_files import files_of
 from conflictscore.storage import manifests as storage
 
 FORMAT: Final = 2
-"""The number of the run format, which is that of all files of a run folder.
+"""The version of the format of all files in a run folder.
 
-1: a failed step has no kind, and there is no transcript. Runs of format 1 are read and resumed.
+In format 1, a failed step has no kind, and there is no transcript. Runs of format 1 can be read and
+resumed.
 """
 _READ_FORMATS = (1, 2)
 
@@ -43,30 +44,35 @@ _PACKAGES = (
     "tokenizers",
     "xllamacpp",
 )
-"""Packages that answers, scores or figures pass through."""
+"""Packages that affect answers, scores or figures."""
 
 
 class Manifest(Record):
-    """Benchmark, configuration and versions of a run; plain JSON, and none of it secret."""
+    """Benchmark, configuration and versions of a run, as plain JSON without secrets."""
 
     format: Literal[1, 2] = FORMAT
     benchmark: str
     created: str
-    """When the run was begun, in UTC and ISO 8601."""
+    """When the run was started, in UTC and ISO 8601."""
     configuration: dict[str, Any]
-    """All that decides the figures: methods, models, prompts, retrieval, sample, seed. What only
-    decides how fast or how far a run goes (concurrency, rate limit, budgets) is not part of it."""
+    """Everything that affects the figures: methods, models, prompts, retrieval, sample, seed.
+
+    Settings that only affect how fast or how far a run goes (concurrency, rate limit, budgets) are
+    not included.
+    """
     hashes: dict[str, str]
-    """SHA-256 of what is read, by name, such as ``data`` and ``recorded``."""
+    """The SHA-256 of each input, by name, such as ``data`` and ``recorded``."""
     versions: dict[str, str]
-    """Versions of Python and packages, by name; for readers, compared by no rule."""
+    """Versions of Python and packages, by name. They are for readers and are not compared."""
     compare: tuple[tuple[str, str], ...] = ()
-    """The pairs of methods that were last asked for by ``--compare``; empty for the paper's. They
-    decide what is shown, and not whether the run can be resumed."""
+    """The pairs of methods last given by ``--compare``; empty for the paper's pairs.
+
+    They decide what is shown, not whether the run can be resumed.
+    """
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
-    """Why a run cannot be resumed: one line a field of benchmark, configuration and hashes.
+    """Why a run cannot be resumed: a line for each differing benchmark, setting and hash.
 
     ``created`` and ``versions`` may differ.
     """
@@ -78,16 +84,16 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # earlier versions wrote settings of a guard and of a method that are gone
+    # earlier versions wrote settings of a guard and a method that no longer exist
     former_settings = ("guard_margin", "resample_temperature")
     configuration = {k: v for k, v in fields["configuration"].items() if k not in former_settings}
     return decides | {"configuration": configuration}
 
 
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of a run of format 1 in its place, so that such a run can be resumed.
+    """The value that format 1 has for a field, so that such a run can be resumed.
 
-    It named a retriever by its class, if at all, and had fewer hashes.
+    Format 1 named retrievers by class, if at all, and had fewer hashes.
     """
     retrieval = dict(fields["configuration"].get("retrieval") or {})
     identity = retrieval.pop("retriever", None)
@@ -142,10 +148,10 @@ def sha256_of_file(path: str | Path) -> str:
 
 
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """Hashes of the files that documents are found in, by name, for a manifest.
+    """The hashes of the files in which documents are searched, by name, for a manifest.
 
-    That of ``docs`` depends on the content of the files, their names inside the folders and the
-    order of the paths, and not on where the folders are.
+    The hash of ``docs`` depends on the contents of the files, their names inside the folders, and
+    the order of the paths, but not on where the folders are.
     """
     hashes = {}
     if docs:

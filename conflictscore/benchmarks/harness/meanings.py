@@ -1,7 +1,7 @@
-"""Whether two answers in other words make the same claims.
+"""Determines whether two answers in different words make the same claims.
 
-In free form a flip is a changed claim, not a changed word: each answer must support every claim of
-the other, by the run's labeler.
+In free form a flip is a changed claim, not a changed word. Answers are the same if each supports
+every claim of the other, according to the run's labeler.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from conflictscore.records import Document, Label
 
 
 async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
-    """Whether each of two answers supports every claim of the other, as a step's value.
+    """Determine whether each of two answers supports every claim of the other, as a step's value.
 
-    The first claim that is not supported decides, so the rest is not paid for.
+    The first unsupported claim decides, which saves the remaining calls.
 
     Raises:
-        ProviderError: An answer could not be split, or a claim not be labelled.
+        ProviderError: An answer could not be split, or a claim could not be labelled.
     """
     for answer, source in ((first, second), (second, first)):
         report = await asker.score(answer, [Document(number=1, text=source)])
@@ -37,10 +37,10 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
 
 
 def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]:
-    """Texts of the answers whose claims are to be compared, because their words differ.
+    """The texts of pairs of answers with different words, whose claims are to be compared.
 
-    They are each method's answer with the baseline's, and the paper's other pair. An answer that
-    is judged by another criterion than the baseline's is compared with none.
+    Each method's answer is paired with the baseline's, and the paper's other pair is added. An
+    answer that is judged by another criterion than the baseline's is not compared.
     """
     texts = {
         name: method_result.answer.text

@@ -21,21 +21,21 @@ from conflictscore.storage.private_files import write_whole
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """A run as far as it went."""
+    """A run, as far as it went."""
 
     folder: Path
     manifest: Manifest
     results: tuple[QuestionResult, ...]
     figures: Figures
     stopped: BudgetError | None = None
-    """Why it stopped before its end; the same command with a higher limit goes on."""
+    """Why it stopped early; the same command with a higher limit resumes it."""
     notes: tuple[str, ...] = ()
 
 
 def read_run(
     folder: str | Path, prices: PriceTable, compare: Sequence[tuple[str, str]] = ()
 ) -> BenchmarkRun:
-    """A run as far as it went, ended or at work; nothing in its folder changes.
+    """Read a run as far as it went, finished or still running, without changing its folder.
 
     Raises:
         InputError: There is no run in the folder, or it is damaged or of another format.
@@ -55,7 +55,7 @@ def summarised(
     notes: Sequence[str],
     compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
-    """The results and figures of what a store holds."""
+    """The results and figures of a store's records."""
     configuration = store.manifest.configuration
     question_results = results(
         store.questions,
@@ -79,7 +79,7 @@ def figures_by(
     prices: PriceTable,
     compare: Sequence[tuple[str, str]] = (),
 ) -> Figures:
-    """The figures of results that came about as a manifest says."""
+    """The figures of results, produced as the manifest describes."""
     configuration = manifest.configuration
     methods = tuple(configuration["methods"])
     endpoints = {
@@ -102,7 +102,7 @@ def figures_by(
 def compared_of(
     pairs: Sequence[tuple[str, str]], methods: Sequence[str]
 ) -> Sequence[tuple[str, str]]:
-    """The pairs, each of two methods of the run."""
+    """Check the pairs, each of which must consist of two methods of the run."""
     for method, against in pairs:
         for name in (method, against):
             if name not in methods:

@@ -1,4 +1,4 @@
-"""The documents that questions are asked over: which can be had, and long ones cut."""
+"""Prepares the documents of questions: checks that they are available, and cuts long ones."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
 
 _SHOWN = 3
-"""The most missing questions that an error shows."""
+"""Most missing questions that an error shows."""
 
 
 def with_documents(
@@ -19,9 +19,9 @@ def with_documents(
     retriever: BaseRetriever | None,
     missing: Literal["fail", "skip"],
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """The questions that documents can be had for, and the texts of those that have none.
+    """The questions with available documents, and the texts of questions without any.
 
-    Only a recording lacks a question: a live search is asked when the question's turn comes.
+    Only a recording can lack a question. A live search is not asked before the question's turn.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:
@@ -49,14 +49,14 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
 
 
 def _recording(retriever: Any) -> Any:
-    """The recording that a retriever reads, inside what cuts or fetches its documents."""
+    """The recording that a retriever reads, even inside wrappers that cut or fetch documents."""
     while retriever is not None and not hasattr(retriever, "missing"):
         retriever = getattr(retriever, "retriever", None)
     return retriever
 
 
 def shortened(questions: Sequence[Question], tokens: int) -> tuple[Question, ...]:
-    """The questions with each long document cut to the passage that fits its question best.
+    """The questions, with long documents cut to the passage that fits the question best.
 
     Methods and judges then read the same passages. A passage has at least 16 tokens.
     """

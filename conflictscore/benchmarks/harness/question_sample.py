@@ -1,7 +1,6 @@
-"""Questions of a run: ids, samples and the order of options.
+"""Ids of questions, samples, and the order of options.
 
-They follow from the text of a question, not from the order of a
-file or from which other questions are in it.
+They depend on the text of a question, not on the order of the file or its other questions.
 """
 
 import hashlib
@@ -15,36 +14,36 @@ from conflictscore.retrieval.questions import question_key
 def question_id(prefix: str, question: str) -> str:
     """The id of a question: a prefix, and a hash of its text in 12 hexadecimal digits.
 
-    Two texts that a recording of search results takes for the same question have the same id.
+    Texts that a recording treats as the same question have the same id.
     """
     digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}-{digest[:12]}"
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:
-    """The lot that a seed gives to a text: 32 bytes, unlike those for another purpose."""
+    """The random draw for a text by seed: 32 bytes, different for each purpose."""
     return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
 
 
 def shuffled_options(
     right: str, wrong: str, *, question: str, seed: int
 ) -> tuple[tuple[str, str], int]:
-    """The two options in the order they are shown, and the index of the right one.
+    """The two options in the order in which they are shown, and the index of the right one.
 
-    The order depends on the seed and the text of the question alone.
+    The order depends only on the seed and the text of the question.
     """
     gold = lot("options", seed, question_key(question))[0] % 2
     return ((wrong, right) if gold else (right, wrong)), gold
 
 
 def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[str, ...]:
-    """Several options in an order that depends on the seed, the question and their texts alone."""
+    """Several options in an order that depends only on seed, question and the options' texts."""
     key = question_key(question)
     return tuple(sorted(options, key=lambda option: lot("options", seed, f"{key}\n{option}")))
 
 
 def drawn(questions: Sequence[Question], sample: int, seed: int) -> tuple[Question, ...]:
-    """So many questions drawn by seed, in the order of the file."""
+    """A sample of questions drawn by seed, in the order of the file."""
     if not 1 <= sample <= len(questions):
         raise InputError(f"sample is {sample}; there are {len(questions)} questions, give 1 to all")
     lots = sorted(questions, key=lambda question: lot("sample", seed, question.id))

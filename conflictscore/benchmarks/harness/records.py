@@ -1,8 +1,8 @@
 """Records of a benchmark run: questions, their recorded steps, and results by method.
 
-A question passes through *steps*, each of which is paid for and recorded as a unit. ``loop``
-produces the first answer and the second look, so ``rag``, ``regenerated-rag`` and ``guarded-rag``
-share it and are paired by construction.
+A question passes through *steps*; each is paid for and recorded as a unit. The step ``loop``
+produces the first answer and the second look. ``rag``, ``regenerated-rag`` and ``guarded-rag``
+share it, so they are paired by construction.
 """
 
 import json
@@ -27,26 +27,34 @@ from conflictscore.records import (
 
 
 class Question(Record):
-    """One question of a benchmark, with what its answers are judged by."""
+    """A question of a benchmark, with the references for judging its answers."""
 
     id: str
-    """Unique in its benchmark, and the same for the same question in every run."""
+    """The id, unique in its benchmark and the same in every run."""
     question: str
     options: tuple[str, ...] = ()
-    """The options of a multiple choice in the order they are shown; empty in free form."""
+    """The options of a multiple choice, in the order in which they are shown.
+
+    Empty in free form.
+    """
     gold: Annotated[int, Field(ge=0)] | None = None
-    """Index of the right option; None in free form, where it is not known, and where several are
-    right, which ``correct`` then holds."""
+    """The index of the right option.
+
+    None in free form, if it is unknown, and if several options are right; ``correct`` then contains
+    these.
+    """
     correct: tuple[str, ...] = ()
-    """Reference answers that are right."""
+    """The right reference answers."""
     incorrect: tuple[str, ...] = ()
-    """Reference answers that are wrong."""
+    """The wrong reference answers."""
     category: str = ""
     documents: tuple[dict[str, Any], ...] = ()
-    """Documents of its own (``text``, and as known ``title``, ``url``); with them nothing is
-    retrieved."""
+    """The question's own documents (``text``, and ``title`` and ``url`` if known).
+
+    If given, nothing is retrieved.
+    """
     conflict_type: ConflictType | None = None
-    """How people say that its documents relate; only the method ``oracle`` sees it."""
+    """The relation of its documents according to people; only the method ``oracle`` sees it."""
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
@@ -62,49 +70,53 @@ def _known(step: str) -> str:
 
 
 StepKey = tuple[str, str, str]
-"""Question, step and key, as in a step's record."""
+"""Question, step and key, as in the record of a step."""
 
 
 class StepFailure(StrEnum):
-    """Why a step has no value; its ``error`` says more, for a reader."""
+    """The kind of reason why a step has no value; ``error`` explains it to a reader."""
 
     FAILED = "failed"
-    """It ended with an error, and stays failed until ``--retry-failed`` takes it again."""
+    """The step ended with an error, and stays failed until ``--retry-failed`` repeats it."""
     STOPPED = "stopped"
-    """The session ended during it. The record only tells what it had cost by then; the next session
-    takes the step again."""
+    """The session ended during the step.
+
+    The record only states the cost so far; the next session repeats the step.
+    """
 
 
 _STOPPED_IN_FORMAT_1 = "the run was stopped during this step"
-"""Runs of format 1 have no kind, and always this error where a step was stopped."""
+"""The error of a stopped step in format 1, which has no kinds."""
 
 
 class StepRecord(Record):
-    """One line of a run's records: what came of a step, or why it failed."""
+    """A line of a run's records: the result of a step, or why it failed."""
 
     question: str
     """The id of the question."""
     step: Annotated[str, AfterValidator(_known)]
     key: str = ""
-    """Tells steps of the same kind apart: for a grade, the answer that was graded; for a meaning,
-    :func:`meaning_key` of its two answers."""
+    """Distinguishes steps of the same kind: for a grade, the answer that was graded.
+
+    For a meaning, :func:`meaning_key` of its two answers.
+    """
     value: dict[str, Any] | None = None
-    """The result; None exactly where ``error`` is set. By step:
+    """The result; None if and only if ``error`` is set. By step, it contains:
 
     - documents: ``documents`` (Document), ``notes``
-    - loop: ``attempts`` (Attempt), ``changes`` (Change), ``guard`` (Guard, None where the answer
-      did not change), ``reason``, ``notes``, ``regeneration_error``, ``first_usage``,
-      ``check_usage``
-    - a method: ``answer`` (Answer), ``notes``; of revised-rag ``changes``; of madam-rag ``rounds``,
-      1 to 3; of pipeline, taxonomy-aware and oracle ``conflict_type``, None where none could be had
-    - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
+    - loop: ``attempts`` (Attempt), ``changes`` (Change), ``guard`` (Guard; None if the answer did
+      not change), ``reason``, ``notes``, ``regeneration_error``, ``first_usage``, ``check_usage``
+    - a method: ``answer`` (Answer), ``notes``; for revised-rag ``changes``; for madam-rag
+      ``rounds``, 1 to 3; for pipeline, taxonomy-aware and oracle ``conflict_type``, None if no type
+      was given
+    - meaning: ``same`` and, if it is false, the ``claim`` that the other answer does not support,
       with its ``label``
-    - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
+    - grade: ``verdicts`` (a Verdict by measure), and ``report`` (a ConflictReport) if answers are
       judged by their ConflictScore
     """
     error: str | None = None
     failure: StepFailure | None = None
-    """Set exactly where ``error`` is."""
+    """Set if and only if ``error`` is."""
     usage: dict[str, Usage] = Field(default_factory=dict)
     """Calls and tokens, by the model's name."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
@@ -130,7 +142,7 @@ class StepRecord(Record):
 
     @property
     def stopped(self) -> bool:
-        """Whether it only tells what a step had cost when the session ended."""
+        """Whether it only states the cost of a step when the session ended."""
         return self.failure is StepFailure.STOPPED
 
 
@@ -138,11 +150,14 @@ class Verdict(Record):
     """The verdict of a judge, or of the gold option, on an answer by one measure."""
 
     value: bool | float | None
-    """Whether it is right, or, by a graded measure, how far, in [0, 1]; None where the judge could
-    not be read or failed: unjudged, and in no mean."""
+    """Whether the answer is right or, by a graded measure, its grade in [0, 1].
+
+    None if the judge failed or its reply was unreadable; such an answer is unjudged, and is in no
+    mean.
+    """
     explanation: str | None = None
     error: str | None = None
-    """Why there is no value; set exactly where ``value`` is None."""
+    """Why there is no value; set if and only if ``value`` is None."""
 
     @model_validator(mode="after")
     def _error_goes_with_none(self) -> "Verdict":
@@ -155,70 +170,83 @@ class MethodResult(Record):
     """A method's answer to a question, and its verdicts."""
 
     answer: Answer | None
-    """None where the method failed."""
+    """None if the method failed."""
     error: str | None = None
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
-    """By measure: ``accuracy`` in multiple choice, ``truthful`` and ``informative`` in free form.
-    Empty where there is no answer, or it was not judged yet."""
+    """The verdicts by measure.
+
+    Measures are ``accuracy`` in multiple choice, ``truthful`` and ``informative`` in free form.
+
+    Empty if there is no answer, or it is not judged yet.
+    """
     report: ConflictReport | None = None
-    """The answer's ConflictScore; None where it was not scored."""
+    """The answer's ConflictScore; None if it was not scored."""
     judged_by_copy: bool = False
-    """Whether the verdicts were found in a cache, so that they are no judgement of their own."""
+    """Whether the verdicts came from a cache, so that they are not an independent judgement."""
 
     def value(self, measure: str) -> bool | float | None:
-        """Whether, or how far, the answer is right by this measure; None where it is not known."""
+        """Whether, or how far, the answer is right by this measure; None if unknown."""
         verdict = self.verdicts.get(measure)
         return None if verdict is None else verdict.value
 
 
 class Guard(Record):
-    """The verdict of the loop's guard on a flip, by which ``guarded-rag`` answers."""
+    """The verdict of the loop's guard on a flip, which decides the answer of ``guarded-rag``."""
 
     accepted: bool
     note: str | None = None
-    """Why the flip was refused; None where it was accepted."""
+    """Why the flip was refused; None if it was accepted."""
 
 
 class QuestionResult(Record):
-    """All that a run knows of one question."""
+    """Everything that a run knows about one question."""
 
     question: Question
     documents: tuple[Document, ...] = ()
     methods: dict[str, MethodResult] = Field(default_factory=dict)
-    """The methods that were run and ended, in the order of ``methods.registry.METHODS``; a
-    method that is still to come is absent."""
+    """The results of finished methods, in the order of ``methods.registry.METHODS``.
+
+    Methods still to be run are absent.
+    """
     conflict: bool | None = None
-    """Whether a claim of the first answer has evidence on both sides; None where it has no
-    score."""
+    """Whether a claim of the first answer has evidence on both sides; None without a score."""
     reconsidered: ClaimEvidence | None = None
-    """The claim that the loop put back to the model, with its labels; None where none was."""
+    """The claim that the loop asked the model to reconsider, with its labels.
+
+    None if there was none.
+    """
     changes: dict[str, tuple[Change, ...]] = Field(default_factory=dict)
-    """By step, every passage that it looked at again; of the steps that write by the loop."""
+    """For each step that corrects with the loop, every passage that it looked at again."""
     justification: str | None = None
     """The model's reason for the regenerated answer."""
     guard: Guard | None = None
-    """None where the answer did not change."""
+    """The guard's verdict; None if the answer did not change."""
     predicted: dict[str, ConflictType | None] = Field(default_factory=dict)
-    """The type of the conflict that a method told, None where it could tell none; of the methods
-    that were asked for one and ended."""
+    """The conflict type that each finished method named, None if it could not.
+
+    Only methods that are asked for a type are included.
+    """
     same_claims: dict[str, bool] = Field(default_factory=dict)
-    """By :func:`meaning_key` of two answers of other words, whether they make the same claims;
-    without those that were not compared, or could not be."""
+    """Whether two answers in different words make the same claims, by their :func:`meaning_key`.
+
+    Pairs that were not or could not be compared are absent.
+    """
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
-    """Calls and tokens of each step, by the model's name."""
+    """The calls and tokens of each step, by the model's name."""
     first_usage: dict[str, Usage] | None = None
-    """Usage of the first answer alone, which ``rag`` pays for, as if no reply came from a cache;
-    None if that is not known."""
+    """The usage of only the first answer, which is the cost of ``rag``.
+
+    It is counted as if no reply had come from a cache; None if unknown.
+    """
     check_usage: dict[str, Usage] | None = None
-    """The same of the score and the explanation of the last answer, which the paper does
-    without."""
+    """The same for the score and the explanation of the last answer, which the paper omits."""
     seconds: dict[str, float] = Field(default_factory=dict)
 
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
-        """The claims that a method's change of the answer is about, with their labels.
+        """The claims behind a method's change of the answer, with their labels.
 
-        Those of the changes that were applied, or of all where none was. A method that keeps no
-        changes put back the claim of the loop.
+        They are the claims of the applied changes, or of all changes if none was applied. For a
+        method without recorded changes it is the claim that the loop reconsidered.
         """
         changes = self.changes.get(METHODS[method].step or method, ())
         relevant_changes = [change for change in changes if change.applied] or changes
@@ -228,23 +256,23 @@ class QuestionResult(Record):
         return tuple(claims.values())
 
     def flipped(self, method: str, against: str = BASELINE) -> bool | None:
-        """Whether a method's answer differs from another's; None where one is missing.
+        """Whether a method's answer differs from another's; None if one is missing.
 
-        Answers of other words that make the same claims do not differ. Where that is not known,
-        words decide.
+        Answers in different words do not differ if they make the same claims. If that is unknown,
+        the words decide.
         """
         is_reworded = self.reworded(method, against)
         return is_reworded and not self.alike(method, against)
 
     def alike(self, method: str, against: str = BASELINE) -> bool | None:
-        """Whether two answers of other words make the same claims; None where it is not known."""
+        """Whether two answers in different words make the same claims; None if unknown."""
         first_answer, second_answer = self.methods[against].answer, self.methods[method].answer
         if first_answer is None or second_answer is None:
             return None
         return self.same_claims.get(meaning_key(first_answer.text, second_answer.text))
 
     def reworded(self, method: str, against: str = BASELINE) -> bool | None:
-        """Whether a method's answer has another option, or in free form other words."""
+        """Whether a method's answer has another option or, in free form, different words."""
         first_result, second_result = self.methods.get(against), self.methods.get(method)
         if (
             first_result is None
@@ -266,5 +294,5 @@ def reworded(first: Answer, second: Answer) -> bool:
 
 
 def meaning_key(first: str, second: str) -> str:
-    """The key by which it is kept whether two answers make the same claims, in either order."""
+    """The key for the comparison of two answers' claims, independent of their order."""
     return json.dumps(sorted((first, second)), ensure_ascii=False)

@@ -1,11 +1,11 @@
-"""From the records of a run to what is known of each question, method by method.
+"""Joins the records of a run to the results of each question, by method.
 
-A record tells of one step: the search (``documents``), the correcting loop, the answer of a method
-that has a step of its own, the comparing of two answers (``meaning``), or a ``grade``. Three
-methods are read from the loop's record alone: ``rag`` is its first answer, ``regenerated-rag`` its
-last, and ``guarded-rag`` the one that its guard lets stand.
+A record is about one step: the search (``documents``), the correcting ``loop``, the answer of a
+method with its own step, the comparison of two answers (``meaning``), or a ``grade``. Three methods
+are read from the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last, and
+``guarded-rag`` the one that its guard accepts.
 
-Pure: it depends on the questions and on which records there are, not on the order of the records.
+The result depends only on the questions and the set of records, not on their order.
 """
 
 from collections import defaultdict
@@ -60,21 +60,21 @@ def results(
     methods: Collection[str],
     measures: Sequence[str],
 ) -> list[QuestionResult]:
-    """Join what was recorded to one result a question.
+    """Join the records to one result for each question.
 
-    A method is in a result once its steps ended. A choice between options is judged here; the
-    verdicts of any other answer are in the record of its grade.
-    Where a step was recorded more than once, a value goes before an error, then the later record
-    before the earlier; what each of them cost is counted.
+    A method is in a result once its steps have ended. A choice between options is judged here; the
+    verdicts on any other answer are in the record of its grade. If a step was recorded several
+    times, a value takes precedence over an error, and a later record over an earlier one; the cost
+    of all of them is counted.
 
-    - Without documents every method failed; without a first answer so did what builds on it.
-    - Where the second answer could not be had, ``rag`` stands and ``regenerated-rag`` and
-      ``guarded-rag`` failed.
-    - ``guarded-rag`` ends with the last answer where that differs from the first and is
-      accepted by the loop's guard, otherwise with the first.
-    - Methods that begin with the loop's first answer are still to come where the loop was taken
-      again after them.
-    - Where a method that was asked for the type of the conflict failed, it told none.
+    - Without documents, every method failed; without a first answer, the methods that need it
+      failed.
+    - Without a second answer, ``rag`` counts, but ``regenerated-rag`` and ``guarded-rag`` failed.
+    - ``guarded-rag`` ends with the last answer if it differs from the first and the loop's guard
+      accepts it, otherwise with the first.
+    - Methods that begin with the loop's first answer count as not yet run if the loop was repeated
+      after them.
+    - A method that was asked for the conflict type and failed named no type.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
     for record in records:
@@ -90,15 +90,15 @@ def results(
 class _Recorded:
     """The records of one question, read as results; see :func:`results` for the rules.
 
-    Steps, grades and meanings are each read from the one record that counts; usage and seconds are
-    sums over all records.
+    Steps, grades and meanings are read from the one record that counts; usage and seconds are
+    summed over all records.
     """
 
     def __init__(
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        # the last in this order counts: a value, or else an error, and of either the latest
+        # the last in this order counts: values after errors, and later ones after earlier ones
         record_by_place = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
@@ -116,10 +116,10 @@ class _Recorded:
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        """The question's result, by the rules of :func:`results`.
+        """The result of the question, by the rules of :func:`results`.
 
-        ``reconsidered`` and ``justification`` are those of the round that made the flip; where none
-        did, those of the last round.
+        ``reconsidered`` and ``justification`` are from the round that made the flip, or from the
+        last round if none did.
         """
         results_by_method = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, DocumentsValue)
@@ -153,7 +153,7 @@ class _Recorded:
         )
 
     def _predicted(self, methods: Iterable[str]) -> dict[str, ConflictType | None]:
-        """The type of conflict that each of these methods told; None where it failed."""
+        """The conflict type that each of these methods named; None if it failed."""
         answers = {name: self._value(name, AnsweredValue) for name in methods}
         return {
             name: None if answer is None else answer.conflict_type
@@ -172,18 +172,18 @@ class _Recorded:
 
     @cached_property
     def _loop(self) -> LoopValue | MethodResult | None:
-        """The loop's value, its failure as a result without an answer, or None while to come."""
+        """The loop's value, its failure as a result without an answer, or None if not yet run."""
         return self._outcome(LOOP, LoopValue)
 
     @cached_property
     def _first(self) -> MethodResult | None:
-        """The loop's first answer, which later failures of the loop leave as it is."""
+        """The loop's first answer, which is not affected by later failures of the loop."""
         loop = self._loop
         return self._attempt(loop.attempts[0]) if isinstance(loop, LoopValue) else loop
 
     @cached_property
     def _last(self) -> MethodResult | None:
-        """The loop's last answer; a failure where the second one could not be had."""
+        """The loop's last answer; a failure if the second answer is missing."""
         if not isinstance(self._loop, LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
@@ -200,7 +200,7 @@ class _Recorded:
         return guard_of(self._loop.attempts[0], self._loop.attempts[-1])
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
-        """The result of a method, by the rules of :func:`results`; None where it is to come."""
+        """The result of a method, by the rules of :func:`results`; None if not yet run."""
         if method.step == LOOP:
             has_failed = self._last is None or self._last.answer is None
             ends_with_last = has_failed or (self._guard is not None and self._guard.accepted)
@@ -221,12 +221,12 @@ class _Recorded:
         return method_result.model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
-        """An answer with the verdicts of its grade; without any where it was not graded yet.
+        """An answer with the verdicts of its grade, or without verdicts if it is not graded yet.
 
-        Answers of the same words share a grade, whichever methods gave them.
+        Answers in the same words share a grade, whichever methods gave them.
         """
         grade, report = self._grades.get(grade_key), None
-        if self._question.options:  # then there is one measure, accuracy
+        if self._question.options:  # in this case the only measure is accuracy
             verdicts = {self._measures[0]: self._choice(answer)}
         elif grade is None:
             verdicts = {}
@@ -244,7 +244,7 @@ class _Recorded:
         )
 
     def _choice(self, answer: Answer) -> Verdict:
-        """Whether the right option was chosen, or how probable the right ones are together."""
+        """Whether the right option was chosen, or the total probability of the right options."""
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer names no option")
@@ -257,7 +257,7 @@ class _Recorded:
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
-        """A step's value, its failure, or None where it is still to come."""
+        """A step's value, its failure, or None if not yet run."""
         record = self._steps.get(step)
         if record is None:
             documents = self._steps.get(DOCUMENTS)
@@ -269,14 +269,14 @@ class _Recorded:
         return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        """Whether a claim of the first answer is in conflict; None where it has no score."""
+        """Whether a claim of the first answer is in conflict; None without a score."""
         report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None
         return bool(report.conflicting)
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
-        """Usage by step and model: of every record, also of those that count for nothing else."""
+        """Usage by step and model, over every record, including otherwise ignored ones."""
         places = defaultdict[tuple[str, str], list[StepRecord]](list)
         for record in self._records:
             places[record.step, record.key].append(record)
@@ -288,16 +288,16 @@ class _Recorded:
         return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
     def _part(self, part: Literal["first_usage", "check_usage"]) -> dict[str, Usage] | None:
-        """Usage of a part of the loop; None where a record does not say.
+        """The usage of a part of the loop; None if a record does not say.
 
-        A loop that was taken again found its earlier replies in the cache, and its record has their
-        tokens too (``Usage.cold``). So its records do not add up: the largest counts.
+        A repeated loop finds its earlier replies in the cache, and its record includes their tokens
+        (``Usage.cold``). So records are not added; the largest counts.
         """
         most: dict[str, Usage] = {}
         for record in self._records:
             if record.step != LOOP or record.stopped:
                 continue
-            # a loop that failed came no further than its first answer
+            # a failed loop did not get beyond its first answer
             part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
                 part_usage = getattr(read_value(record, LoopValue), part)
@@ -318,9 +318,9 @@ class _Recorded:
 def _reconsidered(
     changes: Iterable[Change], flipping_attempt: Attempt | None
 ) -> ClaimEvidence | None:
-    """The claim that the second look was about: the first claim of the first change.
+    """The claim of the second look, which is the first claim of the first change.
 
-    Where an attempt flipped the answer, only changes that were applied in its round count.
+    If an attempt flipped the answer, only changes applied in its round count.
     """
     for change in changes:
         is_of_flip = flipping_attempt is not None and change.round == flipping_attempt.round
@@ -331,10 +331,11 @@ def _reconsidered(
 
 
 def _of_all(records: Sequence[Usage]) -> Usage:
-    """Usage of a step by all its records.
+    """The usage of a step over all its records.
 
-    A step that was stopped and taken again finds its own replies in the cache. Counted as kept,
-    they would count twice: kept are the tokens that the costliest record has beyond the sum.
+    A step that was stopped and repeated finds its own replies in the cache, and counting these as
+    cached would count them twice. So only tokens of the costliest record beyond the sum count as
+    cached.
     """
     whole = sum(records, Usage())
     own_replies = {}
@@ -345,9 +346,9 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
-    """The records that may count: none of a stopped step, nor of a first answer replaced later.
+    """The records that may count, without stopped steps and records of a replaced first answer.
 
-    Once the loop was taken again, a method that begins with its first answer is still to come.
+    After a repeated loop, methods that begin with its first answer must run again.
     """
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""

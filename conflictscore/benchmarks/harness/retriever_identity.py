@@ -1,4 +1,4 @@
-"""How the documents of a run are found, as its manifest says it: no key, path or address."""
+"""Describes how a run's documents are found, for its manifest, without key, path or address."""
 
 import hashlib
 import re
@@ -11,15 +11,15 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.retrieval.opening import described
 
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
-"""Names of fields whose text may hold a key, or say where something lies on this machine."""
+"""Names of fields whose text may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
-    """Class, place of search and plain settings of a retriever, and those of the one inside it.
+    """The class, search and plain settings of a retriever, and of the one that it wraps.
 
-    Settings are the fields that hold a number, a yes or no, or a text that is neither a key nor an
-    address. None where nothing is retrieved.
+    Settings are fields with a number, a yes or no, or a text that is neither a key nor an address.
+    None if nothing is retrieved.
     """
     if retriever is None:
         return None
@@ -42,10 +42,10 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
-    """Hashes of the recording, or of the corpus, that a retriever reads, inside whatever cuts it.
+    """The hash of the recording or corpus that a retriever reads, even inside wrappers.
 
-    That of a corpus depends on the titles and texts of its documents, in their order. Empty where
-    the web is searched, whose content nobody can hash.
+    The hash of a corpus depends on the titles and texts of its documents, in order. Empty for web
+    searches, whose content cannot be hashed.
     """
     while isinstance(inner := getattr(retriever, "retriever", None), BaseRetriever):
         retriever = inner

@@ -1,4 +1,4 @@
-"""One process's work on a run: every question through every step, recorded as it goes."""
+"""One process's work on a run: every question passes through every step, and each is recorded."""
 
 import asyncio
 import re
@@ -51,7 +51,7 @@ _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class _Outcome(NamedTuple):
-    """Outcome of a step's work: a value, or a failure with its reason."""
+    """The outcome of a step: a value, or a failure with its reason."""
 
     value: dict[str, Any] | None
     error: str | None = None
@@ -70,7 +70,7 @@ class Session:
     ledger: Ledger
     listener: Listener = field(default_factory=Listener)
     retried: set[StepKey] = field(default_factory=set)
-    """Steps to take again, though they are recorded."""
+    """Recorded steps that are to be repeated."""
 
     def __post_init__(self) -> None:
         self._asker = Asker(self.context, self.ledger.step, self.benchmark.reply_tokens)
@@ -79,9 +79,12 @@ class Session:
             self._records[record.question].append(record)
 
     async def run(self, concurrency: int) -> BudgetError | None:
-        """All questions, ``concurrency`` at a time; the error that stopped it if a budget did.
+        """Run all questions, ``concurrency`` at a time.
 
-        A question whose next call the budget forbids ends there; calls in flight are waited for.
+        Returns the error if a budget stopped the run.
+
+        If the budget forbids a question's next call, the question ends there; calls in flight are
+        completed.
         """
         waiting = iter(self.store.questions)
         stops: list[BudgetError] = []
@@ -104,7 +107,7 @@ class Session:
         return stops[0] if stops else None
 
     async def question(self, question: Question) -> None:
-        """Every step of one question that is not recorded yet."""
+        """Run every step of a question that is not recorded yet."""
         search = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if search.value is not None:
             documents = tuple(map(Document.model_validate, search.value["documents"]))
@@ -125,9 +128,9 @@ class Session:
         )
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
-        """A grade of each distinct answer in free form; in multiple choice nothing is asked.
+        """Grade each distinct free-form answer; in multiple choice nothing is asked.
 
-        An answer of a method with a judge of its own has a grade of its own.
+        Answers of a method with its own judge are graded separately.
         """
         if self.benchmark.judge is None and not self.benchmark.scored:
             return
@@ -153,7 +156,7 @@ class Session:
 
     async def _meanings(self, question: Question) -> None:
         if question.options or self.benchmark.scored:
-            return  # options have no other words, and no two reports make the same claims
+            return  # options cannot be reworded, and no two reports make the same claims
         for first, second in reworded_pairs(self.result(question)):
             work = partial(same_claims, self._asker, first, second)
             await self._step(question, MEANING, work, key=meaning_key(first, second))
@@ -167,7 +170,7 @@ class Session:
     async def _ask_score(
         self, text: str, documents: Sequence[Document], loop_score: ConflictReport | None
     ) -> dict[str, Any]:
-        """Answers that the loop scored are not scored again."""
+        """Score an answer, unless the loop scored it already."""
         report = loop_score or await self._asker.score(text, documents)
         verdicts = {name: verdict.to_json() for name, verdict in score_verdicts(report).items()}
         return {"verdicts": verdicts, "report": report.to_json()}
@@ -175,10 +178,10 @@ class Session:
     async def _step(
         self, question: Question, step: str, work: _Work, *, key: str = ""
     ) -> StepRecord:
-        """The record of a step, which is taken now if there is none.
+        """The record of a step; the step is run if it has no record.
 
-        A step that the budget, a wrong setting or Ctrl-C ends is recorded as stopped, if it had
-        cost anything, and the error goes on to end the session.
+        If the budget, a wrong setting or Ctrl-C ends a step that has cost something, it is recorded
+        as stopped, and the error ends the session.
         """
         place = (question.id, step, key)
         record = self.store.done.get(place)
@@ -221,7 +224,7 @@ class Session:
         return record
 
     def _outlived(self, record: StepRecord) -> bool:
-        """Whether the loop that a step began with was taken again after it."""
+        """Whether the loop with which a step began was repeated after it."""
         if record.step not in METHODS or not method_of(record.step).begins_with_first:
             return False
         steps = [r.step for r in self._records[record.question] if not r.stopped]
@@ -235,7 +238,7 @@ class Session:
 
 
 async def _outcome_of(work: _Work) -> _Outcome:
-    """The value of a step's work, or why it failed; what ends the session is raised."""
+    """The value of a step, or why it failed; errors that end the session are raised."""
     try:
         return _Outcome(await work())
     except (BudgetError, ConfigurationError):
@@ -244,7 +247,7 @@ async def _outcome_of(work: _Work) -> _Outcome:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # a plugged-in part cancelled itself: let through, it would end the worker in silence
+        # a plugged-in part cancelled itself; if let through, this would silently end the worker
         return _failed(error)
     except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
         return _failed(error)
@@ -267,7 +270,10 @@ async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _reason_of(failure: BaseException) -> str:
-    """One line; what somebody else's error says is bare of queries, where keys stand."""
+    """The reason for a failure on one line.
+
+    Other libraries' errors lose the queries of addresses, which may contain keys.
+    """
     if isinstance(failure, ConflictScoreError):
         return " ".join(str(failure).split())
     return f"{type(failure).__name__}: {scrubbed(_ADDRESS_QUERY.sub('?...', str(failure)))}"

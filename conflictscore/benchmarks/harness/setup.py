@@ -1,4 +1,4 @@
-"""From a user's settings to the collaborators of a benchmark run."""
+"""Builds the collaborators of a benchmark run from a user's settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,26 +35,32 @@ _REPLICATE_SEEDS = 1000
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Settings that decide the figures of a run, beside its questions and models.
+    """Settings that affect the figures of a run, in addition to its questions and models.
 
-    All of it is in the run's manifest, and a run is resumed only with the same.
+    All of them are in the run's manifest, and a run can be resumed only with the same settings.
     """
 
     methods: tuple[str, ...] = COMMON_METHODS
-    """As :func:`chosen_methods` gives them."""
+    """The methods, as returned by :func:`chosen_methods`."""
     seed: int = 0
     replicate: int = 0
-    """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
-    anew, with a seed of their own where the model takes one."""
+    """The number of a repetition in a study.
+
+    From 1 on, answers and their verdicts are sampled again, with another seed if the model takes
+    one.
+    """
     temperature: float | None = None
-    """Temperature of the answers; None leaves the answering model as it was opened: 0 for the
-    models that are named by a spec. Claims, labels and verdicts do not depend on it."""
+    """The temperature of the answers.
+
+    None keeps the answering model as it was opened, with 0 for models named by a spec. It does not
+    affect claims, labels and verdicts.
+    """
     reconsider: Reconsider = "worst"
-    """The claim that the paper's loop puts back; see ``RunContext``."""
+    """The choice of the claim that the paper's loop reconsiders; see ``RunContext``."""
 
 
 def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
-    """The methods with these names, each once, in the order of tables; always with the baseline."""
+    """The methods with these names, and the baseline, each once in the order of tables."""
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
@@ -76,7 +82,7 @@ def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...
 
 
 class BenchmarkModels(ModelOptions, total=False):
-    """How the models of a benchmark are opened."""
+    """Opens the models of a benchmark."""
 
     judge: Model | None
 
@@ -87,7 +93,10 @@ class Setup:
 
     settings: RunSettings
     loop: Settings
-    """The paper's loop, as the user set it; that of ``context`` has the benchmark's own wording."""
+    """The paper's loop with the user's settings.
+
+    The one in ``context`` has the benchmark's wording.
+    """
     context: RunContext
     answer_judge: LanguageModel
 
@@ -102,7 +111,7 @@ class Setup:
         answer_judge: Model | None = None,
         **models: Unpack[BenchmarkModels],
     ) -> "Setup":
-        """Open what a run needs."""
+        """Open the collaborators of a run."""
         if loop.max_rounds < 1:
             raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
         methods = map(method_of, settings.methods)
@@ -123,7 +132,7 @@ class Setup:
         return cls(settings, loop, context, grader)
 
     def fitted(self, benchmark: Benchmark) -> "Setup":
-        """The same for a benchmark: with methods that it offers, asking in its words."""
+        """The setup for a benchmark: checks that it offers the methods, and uses its prompts."""
         methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
         setup = replace(self, settings=replace(self.settings, methods=methods), context=context)
@@ -137,19 +146,19 @@ class Setup:
 
     @property
     def answering(self) -> LanguageModel:
-        """The answering model at the run's temperature."""
+        """The answering model with the run's temperature."""
         return _sampled(self.context.generator, self.settings.temperature)
 
     @property
     def checks_last(self) -> bool:
-        """Whether the loop's last answer is scored, and explained where it gave no reason.
+        """Whether the loop's last answer is scored, and explained if it has no reason.
 
-        As in the paper it is not, unless a method of the run needs the score.
+        As in the paper, it is not, unless a method of the run needs the score.
         """
         return "guarded-rag" in self.settings.methods
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
-        """All that decides the figures, as plain JSON for the manifest."""
+        """Everything that affects the figures, as plain JSON for the manifest."""
         context, settings, labeler = self.context, self.settings, self.context.labeler
         return {
             "form": benchmark.form,
@@ -177,10 +186,10 @@ class Setup:
     def counted(
         self, ledger: Ledger, own: ContentCache, transcript: TranscriptWriter | None = None
     ) -> tuple[RunContext, LanguageModel]:
-        """Context and answer judge, with every call counted and transcribed, and its reply kept.
+        """Context and answer judge, with all calls counted and transcribed, and replies cached.
 
-        Replies of deterministic models go to the cache that was given; where one of the models is
-        not deterministic, or nothing tells it apart, all go to the run's own.
+        Replies of deterministic models go to the given cache. If a model is not deterministic or
+        cannot be identified, all replies go to the run's own cache.
         """
         context, settings, answering = self.context, self.settings, self.answering
         models = (answering, context.decomposer, self.answer_judge)
@@ -225,7 +234,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """The paper's loop, with the labeler that suits the judge where none is named."""
+    """The paper's loop; if no labeler is named, with the one that suits the judge."""
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 
@@ -250,12 +259,12 @@ def _transcribed(model: LanguageModel, transcript: TranscriptWriter | None) -> L
 
 
 def takes_temperature(model: LanguageModel) -> bool:
-    """Whether a temperature can be set: reasoning models and some of one's own take none."""
+    """Whether a temperature can be set: reasoning models and some custom ones take none."""
     return not model.thinking_tokens and "temperature" in type(model.chat).model_fields
 
 
 def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
-    """The model at this temperature; above 0 its replies are kept for this run alone."""
+    """The model at this temperature; above 0, its replies are cached only for this run."""
     if temperature is None or temperature == getattr(model.chat, "temperature", None):
         return model
     chat = model.chat.model_copy(update={"temperature": temperature})
@@ -264,11 +273,11 @@ def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """The model for one repetition; its replies are cached apart from other repetitions'."""
+    """The model for one repetition, with replies cached separately from other repetitions."""
     if not settings.replicate:
         return model
     chat: BaseChatModel = model.chat
     seed = {"seed": _REPLICATE_SEEDS + settings.seed} if "seed" in type(chat).model_fields else {}
-    # odd numbers, since earlier versions kept second samples under the even ones
+    # odd numbers, since earlier versions cached second samples under even ones
     apart = {**(model.parameters or {}), **seed, "sample": 1 + 2 * settings.replicate}
     return replace(model, chat=chat.model_copy(update=seed), parameters=apart)

@@ -1,4 +1,4 @@
-"""Whether a run's folder explains itself elsewhere: its templates and transcripts are whole."""
+"""Checks that a run's folder can be read elsewhere: its templates and transcripts are complete."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,9 @@ TEMPLATES = "templates.json"
 
 
 def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """One line for each file that is missing, changed, torn or damaged; figures need none of them.
+    """A line for each file that is missing, changed, torn or damaged.
+
+    Figures do not need these files.
 
     Runs of format 1 have neither templates nor transcripts.
     """

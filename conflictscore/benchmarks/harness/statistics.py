@@ -1,6 +1,6 @@
-"""The statistics behind the figures, from scipy and statsmodels: the extra ``[bench]``.
+"""The statistics behind the figures, based on scipy and statsmodels (the extra ``[bench]``).
 
-Every function depends on its values alone, not on their order, and gives the same result each time.
+Every function depends only on its values, not on their order, and is deterministic.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
 POWER = 0.8
 _MOST = 10_000_000
-"""Questions beyond which a gain is too small to ask about."""
+"""Most questions; a gain that needs more is too small to consider."""
 
 
 def require_statistics() -> None:
-    """Check that the libraries are there, before anything is paid for."""
+    """Check that the libraries are installed, before anything is paid for."""
     if not all(map(find_spec, _NEEDED)):
         raise ConfigurationError(f"the statistics need the extra [bench]: {install_hint('bench')}")
 
@@ -37,21 +37,21 @@ def proportion(count: int, n: int) -> Proportion:
 
     share = count / n
     low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
-    # The interval holds the value; at 0 and 1 a rounding error could say otherwise.
+    # keeps the value inside the interval in spite of rounding errors at 0 and 1
     return Proportion(
         count=count, n=n, value=share, low=min(float(low), share), high=max(float(high), share)
     )
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """The mean of values, one a question, with its 95 % percentile bootstrap interval.
+    """The mean of values, one for each question, with its 95 % percentile bootstrap interval.
 
-    The percentile interval is the middle 95 % of the means that resampling the questions gives.
-    BCa would correct it by the skew of the values, which the few questions that differ in a paired
-    comparison do not tell: on differences of -1, 0 and 1 it held the true mean no more often.
+    The percentile interval contains the middle 95 % of the means of resampled questions. BCa would
+    correct for the skew of the values, but the few differing questions of a paired comparison do
+    not determine it: on differences of -1, 0 and 1, BCa contained the true mean no more often.
 
-    Resampling equal values gives nothing but that value, which says nothing of how far off it is;
-    so there are no bounds where all values are equal, which includes a single one.
+    Resampling equal values only returns that value, which says nothing about its error. So equal
+    values, or a single one, have no bounds.
     """
     if not values:
         return Interval(value=None, n=0)
@@ -63,7 +63,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
-@lru_cache(maxsize=1024)  # a report asks for many of them several times
+@lru_cache(maxsize=1024)  # a report asks for many of them repeatedly
 def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
     import numpy as np
     from scipy.stats import bootstrap
@@ -81,17 +81,17 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
 
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """After less before, by question, rounded so far that rounding errors tell none apart."""
+    """After minus before, by question, rounded so that rounding errors make no difference."""
     return [round(new - old, 12) for old, new in pairs]
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     """The two-sided Wilcoxon signed-rank test of differences by question: p, in (0, 1].
 
-    Zeros are ranked with the rest and then dropped (Pratt), so questions that did not change make
-    a difference of the others harder to believe. How p comes about is scipy's choice: exactly up to
-    50 differences without ties and zeros, from all patterns of signs up to 13 with them, and from
-    the normal distribution otherwise. 1 where all are 0, None where there are none.
+    Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
+    difference less credible. scipy computes p exactly for up to 50 differences without ties and
+    zeros, from all patterns of signs for up to 13 with them, and from the normal distribution
+    otherwise. Returns 1 if all differences are 0, and None if there are none.
     """
     if not differences:
         return None
@@ -104,7 +104,7 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
 
 
 def mcnemar(corrections: int, harms: int) -> float:
-    """The exact two-sided McNemar test: p, in (0, 1]; 1 where nothing changed."""
+    """The exact two-sided McNemar test: p, in (0, 1]; 1 if nothing changed."""
     require_statistics()
     from statsmodels.stats.contingency_tables import mcnemar as test
 
@@ -114,10 +114,10 @@ def mcnemar(corrections: int, harms: int) -> float:
 def sign_flip(totals: Sequence[int]) -> float | None:
     """The exact two-sided sign-flip test of a sum of 0 over questions: p, in (0, 1].
 
-    Where nothing differs, each total is as likely to have the other sign. Of totals of -1, 0 and 1
-    it is the exact McNemar test; of sums over several runs it is that test with the questions as
-    clusters. All patterns of signs count, summed up one question at a time. 1 where
-    all totals are 0, None where there are none.
+    Without a real difference, each total is equally likely to have the opposite sign. For totals of
+    -1, 0 and 1 this is the exact McNemar test; for sums over several runs it is that test with
+    questions as clusters. All patterns of signs are counted, one question at a time. Returns 1 if
+    all totals are 0, and None if there are none.
     """
     if not totals:
         return None
@@ -137,7 +137,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
     """The sign-flip test of the mean over questions of the mean over runs; see :func:`sign_flip`.
 
-    ``values_by_question`` holds each question's differences, of -1, 0 or 1, one a run.
+    ``values_by_question`` contains each question's differences (-1, 0 or 1), one for each run.
     """
     if not values_by_question:
         return None
@@ -146,10 +146,10 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
 
 
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
-    """A share whose count and total are sums over questions, with its 95 % bootstrap interval.
+    """A share whose count and total are sums over questions, with a 95 % bootstrap interval.
 
-    Questions are resampled whole, since the runs of a question hang together. ``n`` is the total.
-    No bounds where all resamples are equal, and no value where the total is 0.
+    Whole questions are resampled, since the runs of a question are dependent. ``n`` is the total.
+    It has no bounds if all resamples are equal, and no value if the total is 0.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)
@@ -170,9 +170,9 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted by Holm's step-down method, in the same order, each in [p, 1].
 
-    Rejecting those below 0.05 keeps the chance of any false rejection below 5 %.
+    Rejecting hypotheses below 0.05 keeps the chance of any false rejection below 5 %.
     """
-    # statsmodels' multipletests collects all garbage at each call, up to a second in a big process
+    # statsmodels' multipletests collects garbage at each call, up to a second in a big process
     p_adjusted, largest, tests_left = list(p_values), 0.0, len(p_values)
     for place in sorted(range(tests_left), key=p_values.__getitem__):
         largest = max(largest, min(1.0, tests_left * p_values[place]))
@@ -184,8 +184,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     """Krippendorff's alpha for nominal values: agreement beyond chance, at most 1; 0 is chance.
 
-    Any number of people may have valued a unit; one that a single person valued tells nothing.
-    None where no unit has two values, or all values are the same. Krippendorff, Content Analysis
+    Any number of people may have rated a unit; a unit with a single rating is ignored. None if no
+    unit has two ratings, or if all ratings are equal. Source: Krippendorff, Content Analysis
     (2004), chapter 11: alpha = 1 - observed / expected disagreement.
     """
     counts_by_unit = [Counter(counts) for counts in units if len(counts) > 1]
@@ -204,11 +204,11 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     """The chance, in [0, 1], that the exact two-sided McNemar test shows a gain at 5 %.
 
-    That is its unconditional power: over the number of discordant pairs, which is binomial, and
-    over how many of them favour the better method.
+    This is the unconditional power: it averages over the number of discordant pairs, which is
+    binomial, and over how many of them favour the better method.
 
     Args:
-        questions: Judged for both methods, at least 1.
+        questions: The number of questions judged for both methods, at least 1.
         discordant: The share of questions that only one of the two gets right, in (0, 1].
         gain: The difference of their shares of right answers, in (0, ``discordant``].
     """
@@ -218,7 +218,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
 
     least, most = binom.ppf(1e-12, questions, discordant), binom.isf(1e-12, questions, discordant)
     pairs = np.arange(least, most + 1)
-    # the most that the lesser side may have: 2 P(X <= k) < ALPHA
+    # most pairs on the lesser side: 2 P(X <= k) < ALPHA
     lesser = binom.ppf(ALPHA / 2, pairs, 0.5) - 1
     chance_of_p = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
     return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))
@@ -226,15 +226,15 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
 
 @lru_cache(maxsize=1024)
 def questions_needed(discordant: float, gain: float) -> int | None:
-    """The questions with which the exact McNemar test shows a gain in 80 % of runs, at 5 %.
+    """The questions with which the exact McNemar test shows a gain at 5 % in 80 % of runs.
 
     Args:
         discordant: The share of questions that only one of the two methods gets right, in (0, 1].
         gain: The difference of their shares of right answers, in [-``discordant``, ``discordant``].
 
     Returns:
-        None where no number can be had: the gain is 0, larger than ``discordant``, or so small that
-        ten million questions do not show it.
+        None if no number will do: the gain is 0, larger than ``discordant``, or too small for ten
+        million questions to show.
     """
     gain = abs(gain)
     if not gain or not gain <= discordant <= 1:
@@ -243,7 +243,7 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 
 
 def questions_needed_graded(spread: float, gain: float) -> int | None:
-    """The same of a paired t-test of a graded measure, for which Wilcoxon's has no formula.
+    """The same for a paired t-test of a graded measure, since Wilcoxon's test has no formula.
 
     ``spread`` is the standard deviation of the differences by question.
     """
@@ -253,7 +253,7 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
     from statsmodels.stats.power import TTestPower
 
     effect = abs(gain) / spread
-    # TTestPower's own solver fails to converge for large and for small effects
+    # TTestPower's own solver does not converge for large and small effects
     return _fewest(lambda many: float(TTestPower().power(effect, many, ALPHA)))
 
 

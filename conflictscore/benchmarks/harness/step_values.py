@@ -1,4 +1,4 @@
-"""The values of the steps that a run recorded, as far as results are made of them."""
+"""The values of recorded steps, as far as results use them."""
 
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from conflictscore.records import (
 
 
 class StepValue(BaseModel):
-    """The value of any step's record, as far as results are made of it."""
+    """The value of a step's record, as far as results use it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -37,16 +37,19 @@ class LoopValue(StepValue):
     changes: tuple[Change, ...] = ()
     regeneration_error: str | None = None
     first_usage: dict[str, Usage] | None = None
-    """Cost of the first answer; None where the record does not say, as for ``check_usage``."""
+    """The usage of the first answer.
+
+    None if the record does not say, and likewise ``check_usage``.
+    """
     check_usage: dict[str, Usage] | None = None
     guard: Guard | None = None
 
 
 class AnsweredValue(StepValue):
-    """The value of a method with a step of its own."""
+    """The value of a method with its own step."""
 
     answer: Answer
-    changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
+    changes: tuple[Change, ...] = ()  # earlier versions recorded only changes, as "flips"
     conflict_type: ConflictType | None = None
 
 
@@ -57,7 +60,7 @@ class MeaningValue(StepValue):
 
 
 class GradedValue(StepValue):
-    """The value of the step ``grade``; with ``report`` where a ConflictScore is the grade."""
+    """The value of the step ``grade``, with ``report`` if a ConflictScore is the grade."""
 
     verdicts: dict[str, Verdict]
     report: ConflictReport | None = None
@@ -67,10 +70,10 @@ V = TypeVar("V", bound=StepValue)
 
 
 def read_value(record: StepRecord, form: type[V]) -> V:
-    """The value of a step's record, which has no error.
+    """The value of a step's record without an error.
 
     Raises:
-        InputError: It has not the fields of its step.
+        InputError: The value lacks the fields of its step.
     """
     try:
         return form.model_validate(record.value)

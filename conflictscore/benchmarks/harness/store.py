@@ -1,4 +1,4 @@
-"""A run on disk: started or resumed by one command at a time, read by any.
+"""A run on disk. One command at a time starts or resumes it; any number can read it.
 
 ```
 .conflictscore.lock    held by the command that writes
@@ -11,8 +11,8 @@ figures.json           the figures, at the end of each session
 calls.sqlite           replies of models that are not deterministic, so that none is paid for twice
 ```
 
-The first four are made in this order, and the manifest is whole or not there. So a death at any
-instant leaves a folder which the same command takes up again.
+The first four are made in this order, and the manifest is either complete or missing. So after a
+kill at any moment, the same command can resume the folder.
 """
 
 import json
@@ -37,17 +37,17 @@ _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
 _SHOWN = 8
-"""The most differences, or files, that an error shows."""
+"""Most differences, or files, that an error shows."""
 
 
 class RunStore:
-    """A run, with what was recorded of it, to be used from one thread.
+    """A run with its records, to be used from one thread.
 
     Attributes:
-        folder: Where it is.
-        manifest: What it was started with.
-        questions: What it asks, in order.
-        notes: What the user should know about how it was found.
+        folder: The run's folder.
+        manifest: The settings with which it was started.
+        questions: Its questions, in order.
+        notes: Notes for the user on the state in which it was found.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class RunStore:
         questions: Sequence[Question],
         templates: Mapping[str, str] | None = None,
     ) -> "Iterator[RunStore]":
-        """Start a run, or resume one that was started with the same; other writers are kept out.
+        """Start a run, or resume one with the same settings; other writers are locked out.
 
-        ``templates`` are written beside the questions, for whoever reads the run elsewhere.
-        Half a line at the end of its records is cut off, with a note.
+        ``templates`` are written beside the questions, for people who read the run elsewhere. An
+        incomplete line at the end of its records is cut off, with a note.
         """
         folder = Path(folder)
         with ExitStack() as stack:
@@ -121,9 +121,9 @@ class RunStore:
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunStore":
-        """Read a run, also one that is being written, and change nothing in its folder.
+        """Read a run, even while it is being written, without changing its folder.
 
-        Half a line at the end of its records is left out, with a note.
+        An incomplete line at the end of its records is left out, with a note.
         """
         folder = Path(folder)
         lines = RecordLines(folder / _RECORDS, is_half=no_json)
@@ -137,24 +137,24 @@ class RunStore:
 
     @property
     def done(self) -> Mapping[StepKey, StepRecord]:
-        """The last record of each step by question id, step and key; some are failures."""
+        """The last record of each step, by question id, step and key; some are failures."""
         return MappingProxyType(self._done)
 
     def lacking(self) -> tuple[str, ...]:
-        """Files that the folder lacks for a reader elsewhere, a line each."""
+        """Files missing from the folder that a reader elsewhere needs, one line for each."""
         return tuple(notes_on_folder(self.folder, self.manifest))
 
     def records(self) -> tuple[StepRecord, ...]:
-        """All records in order, with those that a later one replaces: they were paid for too."""
+        """All records in order, including replaced ones, since they were paid for too."""
         return tuple(self._records)
 
     def append(self, record: StepRecord) -> StepRecord:
-        """Add a record; once this returns, the death of the process cannot take it back.
+        """Add a record; once this returns, it survives the death of the process.
 
-        A power cut can take the last seconds, which are then asked for again.
+        A power cut can lose the last seconds, which are then repeated.
 
         Returns:
-            The record as a later reader will find it; with it, figures do not depend on whether a
+            The record as a later reader will find it, so that figures do not depend on whether a
             run was resumed.
         """
         if record.question not in self._ids:
@@ -197,7 +197,7 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Manifest) -> Manifest:
-    """The manifest with the comparison that this session asks for, if it asks for another."""
+    """The manifest, with this session's comparison if it asks for another."""
     if stored_manifest.compare == new_manifest.compare:
         return stored_manifest
     updated_manifest = stored_manifest.model_copy(update={"compare": new_manifest.compare})
@@ -206,7 +206,7 @@ def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Mani
 
 
 def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
-    """The manifest of a run whose methods are all known, and its questions."""
+    """Manifest and questions of a run whose methods are all known."""
     manifest = read_manifest(folder / _MANIFEST)
     for name in manifest.configuration.get("methods", ()):
         if name not in METHODS:
@@ -245,9 +245,9 @@ def _refuse_other_files(folder: Path) -> None:
     except FileNotFoundError:
         return
     if _MANIFEST in names:
-        read_manifest(folder / _MANIFEST)  # that of another program is refused
+        read_manifest(folder / _MANIFEST)  # another program's file is refused
         return
-    # a kill leaves these of a run without a manifest
+    # a kill leaves these files without a manifest
     remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
     if others := names - remains if LOCK_FILE in names else names:
         raise InputError(

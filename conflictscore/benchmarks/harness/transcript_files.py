@@ -14,17 +14,17 @@ GZIP = 16 + zlib.MAX_WBITS
 
 
 class TornTranscriptError(InputError):
-    """A transcript that was not closed, as a kill leaves it; all its whole lines were read."""
+    """A transcript was not closed, for example after a kill; all its whole lines were read."""
 
 
 def session_files(folder: Path) -> list[Path]:
-    """The transcripts of a run's folder, in the order of its sessions; empty without any."""
+    """The transcripts in a run's folder, in the order of its sessions."""
     files = (folder / FOLDER).glob("session-*.jsonl.gz")
     return sorted(files, key=lambda path: int(path.name.split("-")[1].split(".")[0]))
 
 
 def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
-    """Each call of one session, with its texts put together, in the order that they ended.
+    """Each call of a session with its joined texts, in the order in which they ended.
 
     Raises:
         TornTranscriptError: After all whole lines, if the file ends in the middle of one.
@@ -58,7 +58,7 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def check_whole(path: Path) -> None:
-    """Read a transcript through, without its texts; raises as :func:`read_transcript` does."""
+    """Read a whole transcript without its texts; raises the errors of :func:`read_transcript`."""
     for _ in _lines(path):
         pass
 
@@ -68,7 +68,7 @@ def _joined(parts: Sequence[str | Mapping[str, str]], texts: Mapping[str, str]) 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines with their numbers; a file that was not closed ends with an error."""
+    """The whole lines with their numbers; an unclosed file ends with an error."""
     decompress = zlib.decompressobj(wbits=GZIP)
     rest, number = b"", 0
     try:

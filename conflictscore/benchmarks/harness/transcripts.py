@@ -1,4 +1,4 @@
-"""Every call of a run with its prompt and raw reply, compressed, in the run's folder.
+"""Writes every call of a run, with its prompt and raw reply, compressed into the run's folder.
 
 ```
 transcripts/session-1.jsonl.gz      one file a session: JSON lines in UTF-8
@@ -16,8 +16,8 @@ transcripts/session-1.jsonl.gz      one file a session: JSON lines in UTF-8
  "error": null}                     why a call failed; it may have been made again
 ```
 
-A text is a list of parts, each a string or ``{"ref": hash}``, to be joined: prompts share documents
-and rules, which are kept once a session. Each line is flushed, so that a kill tears at most the
+A text is a list of parts to be joined, each a string or ``{"ref": hash}``. Prompts share documents
+and rules, which are stored once per session. Each line is flushed, so a kill damages at most the
 last one.
 """
 
@@ -44,7 +44,7 @@ from conflictscore.errors import ConfigurationError, scrubbed
 from conflictscore.storage.private_files import owner_only, private_folder
 
 _SHARED_CHARS = 120
-"""A line of a prompt from this length on is kept once, and referred to."""
+"""Lines of a prompt from this length on are stored once and referred to."""
 _HASH_CHARS = 16
 _PARAMETERS = frozenset(
     {
@@ -70,14 +70,14 @@ _PARAMETERS = frozenset(
         "extra_body",
     }
 )
-"""The call parameters that are written: a client may put anything among the others."""
+"""The call parameters that are written; a client may put anything into the others."""
 
 _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))
 
 
 @contextmanager
 def transcribed_step(place: StepKey) -> Iterator[None]:
-    """Name the step that the calls inside are made for, also in tasks and threads begun there."""
+    """Name the step for which calls are made inside, also by tasks and threads started there."""
     token = _STEP.set(place)
     try:
         yield
@@ -89,7 +89,7 @@ class TranscriptWriter:
     """Writes the transcript of one session; a context manager, safe for threads."""
 
     def __init__(self, folder: Path) -> None:
-        """Take a run's folder; the session's file is made with the first call."""
+        """Set the run's folder; the session's file is made with the first call."""
         self._folder = folder / FOLDER
         self._file: IO[bytes] | None = None
         self._compress = zlib.compressobj(wbits=GZIP)
@@ -121,7 +121,8 @@ class TranscriptWriter:
         """Write one call; its ``key``, ``parameters``, messages and ``reply`` are texts.
 
         Raises:
-            ConfigurationError: It cannot be written, as on a full disk, which ends the run.
+            ConfigurationError: The file cannot be written, for example on a full disk, which ends
+                the run.
         """
         with self._lock:
             lines: list[dict[str, Any]] = []
@@ -147,7 +148,7 @@ class TranscriptWriter:
                 ) from None
 
     def _parts(self, text: str, lines: list[dict[str, Any]]) -> list[str | dict[str, str]]:
-        """A text as strings and references; texts that are new go into ``lines`` first."""
+        """A text as strings and references; new texts are first added to ``lines``."""
         parts: list[str | dict[str, str]] = []
         for line in text.splitlines(keepends=True):
             if len(line) >= _SHARED_CHARS:
@@ -165,11 +166,11 @@ class TranscriptWriter:
 
 
 class Transcriber(BaseCallbackHandler):
-    """Writes each call of one model, as LangChain reports it, and each reply of its cache."""
+    """Writes each call of a model, as LangChain reports it, and each reply from its cache."""
 
     run_inline = True
     raise_error = True
-    """A transcript with silent gaps is worth less than a step that fails."""
+    """A failing step is better than a transcript with silent gaps."""
 
     def __init__(self, writer: TranscriptWriter, model: str, endpoint: str) -> None:
         self._writer = writer
@@ -184,7 +185,7 @@ class Transcriber(BaseCallbackHandler):
         run_id: UUID,
         **kwargs: Any,
     ) -> None:
-        """Note what is sent."""
+        """Remember what is sent."""
         call = self._sent(messages[0], kwargs.get("invocation_params") or {})
         self._begun[run_id] = time.perf_counter(), call
 
@@ -206,7 +207,7 @@ class Transcriber(BaseCallbackHandler):
     def kept(
         self, messages: Sequence[BaseMessage], max_tokens: int, cached_reply: Mapping[str, Any]
     ) -> None:
-        """Write a reply that a cache gave: its text, and the served model if the cache has it."""
+        """Write a reply from a cache: its text, and the served model if the cache has it."""
         call = self._sent(messages, {"max_tokens": max_tokens})
         served_model = cached_reply.get("served") or {}
         self._writer.write(
@@ -263,7 +264,7 @@ def _reply_of(message: Any) -> dict[str, Any]:
 
 
 def _logprobs_of(logprobs: Any) -> list[list[Any]]:
-    """Tokens that the first place of the reply could have had, each with its log-probability."""
+    """The candidates for the first token of the reply, each with its log-probability."""
     try:
         return [[top["token"], top["logprob"]] for top in logprobs["content"][0]["top_logprobs"]]
     except (TypeError, KeyError, IndexError):

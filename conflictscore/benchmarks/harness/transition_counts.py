@@ -1,4 +1,4 @@
-"""Counts and averages the results of a run; see ``harness.figures`` for what each figure says."""
+"""Counts and averages the results of a run; ``harness.figures`` explains each figure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,13 +30,13 @@ from conflictscore.benchmarks.harness.statistics import (
 
 
 class _Measure(NamedTuple):
-    """A measure, and how its values are read."""
+    """A measure, and how to read its values."""
 
     name: str
     graded: bool
-    """Whether its values are numbers in [0, 1] rather than yes or no."""
+    """Whether its values are numbers in [0, 1] instead of yes or no."""
     falls: bool
-    """Whether less is better."""
+    """Whether lower is better."""
 
 
 def figures(
@@ -52,7 +52,7 @@ def figures(
 ) -> Figures:
     """Count and average the results of a run; the order of the results does not matter.
 
-    Pairs, transitions and all that speaks of the first answer need the baseline among the methods.
+    Pairs, transitions and other figures about the first answer need the baseline among the methods.
     """
     ordered_methods = [method for method in METHODS if method in methods]
     others = _paired_with_baseline(ordered_methods)
@@ -83,9 +83,10 @@ def figures(
 
 
 def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
-    """The methods that are compared with the baseline; none without it.
+    """The methods that are compared with the baseline; empty if the baseline was not run.
 
-    An answer that is right by another criterion is not the baseline's corrected or harmed.
+    Methods judged by another criterion are left out, since they neither correct nor harm the
+    baseline's answers.
     """
     if BASELINE not in methods:
         return []
@@ -115,7 +116,7 @@ def _all_pairs(
 
 
 def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
-    """Labelled pairs / pairs of each first answer that has a score."""
+    """The share of labelled pairs of each first answer with a score."""
     for first in _of(question_results, BASELINE):
         if first.report is not None and first.report.coverage is not None:
             yield first.report.coverage
@@ -141,7 +142,7 @@ def _scores(
 
 
 def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
-    """The same pairs with their p adjusted by Holm over all of them together."""
+    """The same pairs, with p Holm-adjusted over all of them together."""
     pairs_with_p = [pair for pairs in families for pair in pairs if pair.p_value is not None]
     holm_values = iter(holm([pair.p_value for pair in pairs_with_p if pair.p_value is not None]))
 
@@ -154,7 +155,7 @@ def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
 
 
 def _ended(question_result: QuestionResult, method: str) -> bool:
-    """Whether nothing is still to come: an answer in free form waits for its grade.
+    """Whether a result is final; a free-form answer waits for its grade.
 
     A grade may leave out measures that do not apply to the question.
     """
@@ -199,7 +200,7 @@ def _method(
 def judged_both(
     question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
-    """How right the other method and this one are, from 0 to 1, by the question's id."""
+    """The grades of the other method and this one, from 0 to 1, by the question's id."""
     return {
         question_result.question.id: (float(before), float(after))
         for question_result in question_results
@@ -210,7 +211,7 @@ def judged_both(
 
 
 def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int, int]:
-    """How many are better than before, and how many worse."""
+    """How many are better than before, and how many are worse."""
     moves = [-move if falls else move for move in changes(pairs)]
     return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
@@ -284,22 +285,22 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """The fate of one answer with conflict under a method (section 6.4)."""
+    """The outcome of an answer with conflict under a method (section 6.4)."""
 
     question: str
     answered: bool
     """Whether the method gave an answer."""
     revised: bool
-    """Whether that answer makes other claims than the first one; by wording, has other words."""
+    """Whether that answer makes other claims than the first or, by wording, has different words."""
     unread: bool
-    """Whether it has other words, and the claims could not be compared."""
+    """Whether it has different words, and the claims could not be compared."""
     before: float | None
-    """How right the first answer is, from 0 to 1; None where it was not judged."""
+    """The grade of the first answer, from 0 to 1; None if it was not judged."""
     after: float | None
 
 
 def _judged(outcomes: Iterable[ConflictOutcome]) -> list[tuple[float, float]]:
-    """How right the answers were before and after, of those that were judged both times."""
+    """The grades before and after, of answers that were judged both times."""
     return [(o.before, o.after) for o in outcomes if o.before is not None and o.after is not None]
 
 
@@ -310,7 +311,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """The outcome of each first answer with conflict that the method ended on."""
+    """The outcome of each first answer with conflict on a question that the method finished."""
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or method not in question_result.methods:
@@ -335,7 +336,7 @@ def conflict_outcomes(
 def _categories(
     question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
 ) -> tuple[CategoryFigures, ...]:
-    """By name; none where no question has a category."""
+    """The figures of each category, by name; empty if no question has a category."""
     members = defaultdict[str, list[QuestionResult]](list)
     for question_result in question_results:
         members[question_result.question.category].append(question_result)
@@ -357,7 +358,7 @@ def _categories(
 def _predicted_types(
     question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """Accuracy of each method that names a type; empty if people did not label types."""
+    """The accuracy of each method that names a type; empty if people did not label types."""
     results_with_type = [
         question_result
         for question_result in question_results

@@ -1,4 +1,4 @@
-"""How well the judge follows people: correlation of their measures (appendix G, Table 7)."""
+"""Compares the judge with people by the correlation of their measures (appendix G, Table 7)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -28,37 +28,40 @@ _PUBLISHED = {
 _AWARE, _NORMAL = "ContradictAware", "Normal"
 """The two prompts of the published answers."""
 _FEWEST = 4
-"""The fewest points: with three uncorrelated ones, Pearson's |r| is above .9 in 29 % of draws."""
+"""Least points of a correlation; with three uncorrelated ones, |r| is above .9 in 29 % of draws."""
 
 _Natural = Annotated[int, Field(ge=0)]
 
 
 class Correlation(Record):
-    """A measure by the judge beside the same by people, answer by answer."""
+    """A measure by the judge compared with the same measure by people, over answers."""
 
     n: _Natural
-    """Answers with a value on both sides; the other figures are of these."""
+    """The number of answers with a value on both sides, on which the other figures are based."""
     left_out: _Natural
-    """Answers on which the measure is undefined, or a decision is missing on one side."""
+    """The number of answers without a value on one side: undefined, or with a missing decision."""
     people_mean: float | None
     judge_mean: float | None
     bias: Interval = Interval(value=None)
-    """The judge's value less people's, a mean over answers."""
+    """The judge's value minus people's, averaged over answers."""
     people_difference: Interval = Interval(value=None)
-    """``ContradictAware`` less ``Normal`` by people, on the questions and models with both."""
+    """``ContradictAware`` minus ``Normal`` by people, over questions and models with both."""
     judge_difference: Interval = Interval(value=None)
     """The same by the judge."""
     pearson: float | None
-    """In [-1, 1]; None with fewer than 4 answers, or where one side gives all the same value."""
+    """Pearson's r in [-1, 1].
+
+    None with fewer than 4 answers, or if one side's values are all equal.
+    """
     p_value: float | None
 
 
 class DecisionAgreement(Record):
-    """Single decisions, yes or no, of the same thing by people and by the judge."""
+    """Single yes-or-no decisions by people and by the judge on the same things."""
 
     decisions: _Natural
     undecided: _Natural
-    """Decisions that the judge could not make; in no figure."""
+    """The number of decisions that the judge could not make; they are in no other figure."""
     agreement: Proportion
     kappa: float | None
     people_yes: Proportion
@@ -66,15 +69,17 @@ class DecisionAgreement(Record):
 
 
 class JudgeAgreement(Record):
-    """A judge beside people."""
+    """A judge compared with people."""
 
     answers: _Natural
     failures: dict[str, tuple[str, ...]]
-    """Why the judge could not decide everything, by answer."""
+    """The reasons why the judge could not decide everything, by answer."""
     measures: dict[str, Correlation]
     decisions: dict[str, DecisionAgreement]
-    """Of ``reference answers`` and ``reference conflicts``: is it in the answer? Precisions have
-    none, since people and judge take an answer apart in their own ways."""
+    """Decisions on ``reference answers`` and ``reference conflicts``: is it in the answer?
+
+    Precisions have no common decisions, since people and judge split an answer in different ways.
+    """
 
 
 async def check_judge(
@@ -84,7 +89,8 @@ async def check_judge(
 ) -> JudgeAgreement:
     """Have a model judge the answers that people judged, and compare.
 
-    ``on_answer`` is told why a decision failed, if one did, and the name of the answer.
+    ``on_answer`` is called with the reason why a decision failed, if any, and the name of the
+    answer.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
@@ -98,8 +104,8 @@ async def check_judge(
 def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement]) -> JudgeAgreement:
     """Correlate the measures of each answer.
 
-    The paper correlates "labels". Here it is measures, since people and judge take an answer apart
-    in their own ways, and only the recalls consist of decisions on the same things.
+    The paper correlates "labels". Here measures are correlated, since people and judge split an
+    answer in different ways, and only recalls consist of decisions on the same things.
     """
     pairs = list(zip(people, judgements, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
@@ -190,7 +196,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
 
 
 def decisions_card(figures: JudgeAgreement) -> Card:
-    """Single decisions beside people's."""
+    """Single decisions by the judge and by people, as a table."""
     return Card(
         title="Single decisions: is it in the answer?",
         columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
@@ -237,7 +243,7 @@ def _aware_difference(
     *,
     side: int,
 ) -> Interval:
-    """The change by asking to be aware of conflicts, by people (side 0) or the judge (1)."""
+    """The change due to the conflict-aware prompt, by people (side 0) or the judge (side 1)."""
     shares_by_answer: dict[tuple[str, str], dict[str, float]] = {}
     for row, by_people, by_judge in zip(rows, people, judge, strict=True):
         if by_people is not None and by_judge is not None:
@@ -253,7 +259,7 @@ def _aware_difference(
 
 
 def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
-    """Pearson's r and its two-sided p; None where there is no correlation to compute."""
+    """Pearson's r and its two-sided p; None if it cannot be computed."""
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None
     from scipy.stats import pearsonr

@@ -1,4 +1,4 @@
-"""NatConfQA as the harness runs it: asked in its words, judged by formulas 1 to 4."""
+"""NatConfQA for the harness, with its own prompts, judged by formulas 1 to 4."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -36,9 +36,9 @@ class NatConfJudge:
     """Judges an answer by its question's references and conflicts, and by the passages it shows."""
 
     questions: Mapping[str, NatConfQuestion]
-    """By id."""
+    """The questions by id."""
     error_types: bool = False
-    """Whether it also tells how answers are wrong."""
+    """Whether it also determines how answers are wrong."""
 
     async def __call__(
         self,
@@ -49,7 +49,7 @@ class NatConfJudge:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked."""
+        """Return the verdicts by measure; :func:`.judges.judge_natconfqa` describes the calls."""
         shown_question = self._asked(question)
         judge = Judge(model, prompts, meter)
         judgement = await judge_natconfqa(shown_question, answer, judge)
@@ -59,7 +59,7 @@ class NatConfJudge:
         return verdicts
 
     def _asked(self, question: Question) -> NatConfQuestion:
-        """The question with people's answers, and its passages as they are shown: maybe cut."""
+        """The question with people's answers, and its passages as shown, which may be cut."""
         passages = tuple(document["text"] for document in question.documents)
         return self.questions[question.id].model_copy(update={"passages": passages})
 
@@ -67,9 +67,9 @@ class NatConfJudge:
 def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
     """The questions with conflicting answers (Tables 1 and 2), by subset.
 
-    ``rag`` asks by the paper's default prompting, and ``control-rag`` by the conflict-aware one; a
-    second look asks for all answers as ``rag`` does. With ``error_types``, wrong answers are sorted
-    by type of error, too (section 5.3).
+    ``rag`` uses the paper's default prompt, and ``control-rag`` the conflict-aware one; like
+    ``rag``, a second look asks for all answers. With ``error_types``, wrong answers are also
+    classified by type of error (section 5.3).
     """
     benchmark = _of_subsets(data, form, CONFLICTING, "conflicting answers", error_types=error_types)
     if not error_types:
@@ -77,7 +77,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
     return replace(
         benchmark,
         measures=(*benchmark.measures, TOLD),
-        # no type is asked for a conflict that the answer reports
+        # a reported conflict needs no error type
         reply_forms=(
             REPLY_FORMS[0],
             "FOUND: True\nCONFLICT: False",
@@ -89,7 +89,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """The questions without two conflicting answers (section 5.2, Table 6).
 
-    They are asked and judged as those with conflict are, by the quality of answers.
+    They are asked and judged like questions with conflict, by the quality of the answers.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
@@ -100,10 +100,10 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
-    """The benchmark over the questions of some subsets; its notes count the others, and say why.
+    """The benchmark with the questions of some subsets; notes count the others, with reasons.
 
     Raises:
-        InputError: No question of the file is in them; ``what`` says what such a question has.
+        InputError: The file has no question in these subsets; ``what`` describes such questions.
     """
     rows = read_natconfqa(data)
     questions = [question for question in rows.items if question.subset in subsets]

@@ -1,7 +1,7 @@
-"""NatConfQA's published questions: passages, the answers that stand in them, and their conflicts.
+"""Reads NatConfQA's published questions: passages, the answers in them, and their conflicts.
 
-The published ``evidence_ids`` do not lead to a passage: several lie beyond the list ``evidences``,
-and many of the rest name evidence of the opposite stance. They are not read.
+The published ``evidence_ids`` are not read, since they do not lead to passages: several exceed the
+list ``evidences``, and many others name evidence of the opposite stance.
 """
 
 from enum import StrEnum
@@ -17,28 +17,28 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 
 AnswerPair = tuple[int, int]
-"""Two answers by their indices from 0, the smaller first."""
+"""Two answers by index from 0, the smaller index first."""
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
-"""A sign before a number is part of the answer, so nothing else goes."""
+"""The characters to strip from an answer; a sign before a number is part of the answer."""
 
 
 class Subset(StrEnum):
-    """The part of the benchmark that a question is of; the first three have conflicts."""
+    """The part of the benchmark to which a question belongs; the first three have conflicts."""
 
     YES_NO = "yes-no"
-    """Both yes and no stand in the passages."""
+    """The passages contain both yes and no."""
     WH_ALL = "wh-all"
-    """Every two answers are in conflict."""
+    """All answers conflict with each other."""
     WH_MIX = "wh-mix"
-    """Some answers are in conflict, and some are not."""
+    """Some answers conflict, and some do not."""
     NO_CONFLICT = "no-conflict"
-    """No answer is in conflict with another."""
+    """No answer conflicts with another."""
     NO_ANSWER = "no-answer"
-    """No answer stands in the passages; the paper has no figures for these."""
+    """The passages contain no answer; the paper has no figures for these."""
 
 
 CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
@@ -46,21 +46,26 @@ CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
 
 
 class NatConfQuestion(Record):
-    """One question, with all that answers to it are judged by."""
+    """A question, with all references for judging answers to it."""
 
     id: str
     question: str
     question_type: QuestionType
     answers: tuple[str, ...]
-    """Those that people found in the passages, each once, ``Yes`` or ``No`` in a yes/no question;
-    empty if it has none."""
+    """The answers that people found in the passages, without repetitions.
+
+    They are ``Yes`` or ``No`` in a yes/no question; empty if there are none.
+    """
     conflicts: tuple[AnswerPair, ...]
-    """The pairs of ``answers`` that people found to be in conflict, ascending."""
+    """The pairs of ``answers`` that conflict according to people, ascending."""
     passages: tuple[str, ...]
 
     @property
     def subset(self) -> Subset:
-        """By answers and conflicts; ``question_type`` only tells yes/no questions from others."""
+        """The subset, by answers and conflicts.
+
+        ``question_type`` only separates yes/no questions from others.
+        """
         if not self.answers:
             return Subset.NO_ANSWER
         if not self.conflicts:
@@ -95,25 +100,25 @@ class _Published(PublishedRow):
 
 
 def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
-    """Read the published questions, in the order of the file.
+    """Read the published questions, in file order.
 
-    A conflict that names no pair of answers is left out.
+    A question with a conflict but without a conflicting pair is left out.
     """
     return read_items(path, _Published, _question, id_field="question_id")
 
 
 def answer_key(text: str) -> str:
-    """A key that is the same for two answers that differ only in spelling.
+    """A key that is equal for answers that differ only in spelling.
 
-    Case, white space, and quotes, brackets and a full stop around an answer make no difference;
-    ``True`` and ``Yes`` are the same, and so are ``False`` and ``No``.
+    Case and white space are ignored, and so are quotes, brackets and a full stop around an answer.
+    ``True`` equals ``Yes``, and ``False`` equals ``No``.
     """
     key = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
     return _SAID.get(key, key)
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:
-    """The question as the harness asks it: its passages are its documents."""
+    """The question for the harness, with its passages as documents."""
     return Question(
         id=question.id,
         question=question.question,
@@ -129,7 +134,7 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
 
 
 def _question(row: _Published, where: str) -> NatConfQuestion | str:
-    """The question of a row, or why it is left out.
+    """The question of a row, or the reason why it is left out.
 
     Raises:
         InputError: Its fields contradict each other; names the field.
@@ -152,7 +157,7 @@ def _question(row: _Published, where: str) -> NatConfQuestion | str:
 
 
 def _answers(row: _Published, where: str) -> tuple[str, ...]:
-    """The reference answers as texts, no two of which are the same but for their spelling."""
+    """The reference answers as texts, which must differ in more than their spelling."""
     is_boolean = row.question_type == "boolean"
     answers: list[str] = []
     for reference in row.answers:

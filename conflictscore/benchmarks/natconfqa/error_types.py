@@ -1,7 +1,7 @@
-"""How an answer that does not tell of every conflict goes wrong (section 5.3 and Table 9).
+"""Determines how an answer fails to report every conflict (section 5.3 and Table 9).
 
-In the paper a person said so of 160 answers. Here the decisions that recall is made of settle what
-they can, by Table 9's own descriptions, and a model is asked about the rest.
+In the paper a person classified 160 answers. Here, the decisions behind recall settle as many as
+they can, by Table 9's descriptions, and a model classifies the rest.
 """
 
 from collections import Counter
@@ -18,23 +18,23 @@ from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
 TOLD = "all conflicts told"
-"""The measure: whether the answer tells of every conflict of its question."""
+"""The measure: whether the answer reports every conflict of its question."""
 ERROR_TEMPLATE = "natconfqa_error"
 
 _REPLY_TOKENS = 160
 
 
 class ErrorType(StrEnum):
-    """Ways in which an answer fails to tell of a conflict, in the order of the paper."""
+    """The ways in which an answer fails to report a conflict, in the paper's order."""
 
     CHOOSES = "chooses"
-    """It gives one answer, and leaves out those at odds with it."""
+    """It gives one answer, and leaves out conflicting ones."""
     GENERALIZES = "generalizes"
-    """It melts several answers into a vaguer one."""
+    """It merges several answers into a vaguer one."""
     RESOLVES = "resolves"
     """It gives several conflicting answers as if they were compatible."""
     REFRAINS = "refrains"
-    """It gives none."""
+    """It gives no answer."""
     OTHER = "other"
 
 
@@ -51,14 +51,14 @@ reported."""
 async def told_in_full(
     question: NatConfQuestion, answer: str, judgement: Judgement, judge: Judge
 ) -> Verdict:
-    """Whether the answer tells every conflict, and otherwise how it is wrong.
+    """Whether the answer reports every conflict and, if not, how it is wrong.
 
-    By rule, where the decisions on the answer settle it: it ``refrains`` where it gives no
-    reference and no short answer at all, and ``chooses`` where it gives a reference and of every
-    conflict that it does not tell of at most one side. About the others the judge is asked.
+    If the decisions on the answer settle it, a rule decides. An answer ``refrains`` if it gives no
+    reference and no short answer. It ``chooses`` if it gives a reference, and at most one side of
+    every unreported conflict. The judge is asked about all other answers.
 
-    It has no value but an error where a decision could not be had; otherwise its explanation begins
-    with the error's type, if there is one.
+    If a decision is missing, the verdict has an error instead of a value. Otherwise its explanation
+    begins with the type of error, if there is one.
     """
     conflicts_told = [verdict.value for verdict in judgement.reference_conflicts]
     if all(conflicts_told):
@@ -89,7 +89,7 @@ async def told_in_full(
 def _error_by_rule(
     untold: Iterable[AnswerPair], references_given: Sequence[float | None], parts: Decomposition
 ) -> ErrorType | None:
-    """The error that the decisions settle; None where the judge has to be asked."""
+    """The type of error according to the decisions; None if the judge must be asked."""
     if not any(references_given):
         return None if parts.answers else ErrorType.REFRAINS
     if any(references_given[first] and references_given[second] for first, second in untold):
@@ -98,7 +98,7 @@ def _error_by_rule(
 
 
 def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]:
-    """The wrong answers of each method by type; none where the run did not ask for types."""
+    """The wrong answers of each method by type; empty if the run did not ask for types."""
     counts: dict[str, Counter[str]] = {}
     judged_answers: Counter[str] = Counter()
     for question_result in question_results:

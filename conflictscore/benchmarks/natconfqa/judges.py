@@ -1,4 +1,4 @@
-"""From an answer to the decisions that its measures count (formulas 1 to 4)."""
+"""Makes the decisions on an answer that its measures count (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping
@@ -31,34 +31,34 @@ _PAIR = re.compile(
 
 
 class Decomposition(Record):
-    """The short answers that a text gives to a question, each once, in its order."""
+    """The short answers that a text gives to a question, in order, without repetitions."""
 
     answers: tuple[str, ...]
     conflicts: tuple[AnswerPair, ...]
-    """The pairs of ``answers`` that the text sets against each other, ascending."""
+    """The pairs of ``answers`` that the text presents as conflicting, ascending."""
 
 
 _NOTHING = Decomposition(answers=(), conflicts=())
 
 
 class Judgement(Record):
-    """Every decision on one answer to one question."""
+    """All decisions on an answer to a question."""
 
     decomposition: Decomposition | None
-    """None where the answer could not be taken apart; both precisions are then unknown."""
+    """None if the answer could not be split; both precisions are then unknown."""
     error: str | None = None
     references: tuple[Verdict, ...]
     """For each reference answer, whether the answer gives it (formula 1)."""
     answers: tuple[Verdict, ...] = ()
     """For each short answer of the decomposition, whether the passages give it (formula 2)."""
     reference_conflicts: tuple[Verdict, ...]
-    """For each conflict of the question, whether the answer tells of it (formula 3)."""
+    """For each conflict of the question, whether the answer reports it (formula 3)."""
     conflicts: tuple[Verdict, ...] = ()
-    """For each conflict of the decomposition, whether the passages have it (formula 4)."""
+    """For each conflict of the decomposition, whether the passages contain it (formula 4)."""
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Why decisions could not be had, each reason once; empty where all were made."""
+        """The reasons for missing decisions, without repetitions; empty if all were made."""
         verdicts = (
             *self.references,
             *self.answers,
@@ -70,18 +70,17 @@ class Judgement(Record):
 
 
 async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) -> Judgement:
-    """Judge one free-form answer: one call to take it apart, and one a decision.
+    """Judge a free-form answer, with one call to split it and one for each decision.
 
-    No call is made for what follows from a short answer that is a reference word for word, as in
-    most yes/no questions. What two sides have in common, both have: a reference that is one of the
-    short answers is found in the text that these were taken from, and a short answer that is a
-    reference is found in the passages, where people found the reference. A pair is in conflict on
-    both sides likewise.
+    Decisions about a short answer that equals a reference word for word need no call, as in most
+    yes/no questions. A reference that is among the short answers is in the text from which they
+    were taken, and a short answer that is a reference is in the passages where people found the
+    reference. The same holds for conflicting pairs.
 
-    A decision that could not be had, since a call failed or twice gave a reply that cannot be read,
-    has no value but an error, and so does the whole decomposition; the others stand. Nothing found
-    in passages that had to be cut to fit the judge's context window is such a decision too: what
-    was looked for may stand in the rest.
+    If a call fails or twice gives an unreadable reply, its decision, or the whole decomposition,
+    has an error instead of a value; other decisions are not affected. A decision also has an error
+    if nothing was found in passages that were cut to fit the judge's context window, since the rest
+    may contain it.
     """
     parts, error = _NOTHING, None
     try:
@@ -107,9 +106,9 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
 
 
 async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
-    """Have a judge take an answer apart; it sees neither references nor passages.
+    """Have a judge split an answer; the judge sees neither references nor passages.
 
-    For a blank answer no model is asked.
+    A blank answer costs no call.
     """
     if not answer.strip():
         return _NOTHING
@@ -121,7 +120,7 @@ async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Dec
 
 @dataclass(frozen=True)
 class _Decider:
-    """Decides about the parts of one answer, each in one call or in none (formulas 1 to 4)."""
+    """Decides about the parts of an answer, each with at most one call (formulas 1 to 4)."""
 
     question: NatConfQuestion
     answer: str
@@ -158,14 +157,14 @@ class _Decider:
 
     @cached_property
     def _references(self) -> Mapping[int, int]:
-        """The references that short answers are word for word: index by index."""
+        """The indices of references that equal short answers word for word, by their index."""
         references = [answer_key(answer) for answer in self.question.answers]
         keys = enumerate(map(answer_key, self.parts.answers))
         return {index: references.index(key) for index, key in keys if key in references}
 
     @cached_property
     def _parts(self) -> Mapping[int, int]:
-        """The same, the other way round."""
+        """The same mapping, reversed."""
         return {reference: index for index, reference in self._references.items()}
 
     async def _in_answer(self, template: str, word: str, **lines: str) -> Verdict:
@@ -204,10 +203,9 @@ def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
 
 
 def read_decomposition(reply: str) -> Decomposition:
-    """The two lists of a reply: numbered short answers, and pairs of their numbers.
+    """Read the two lists of a reply: numbered short answers, and pairs of their numbers.
 
-    Markdown around the words makes no difference. Short answers that are the same but for their
-    spelling become one.
+    Markdown around the words is ignored. Short answers that differ only in spelling are merged.
     """
     before, *parts = _HEADING.split(reply)
     if before.strip() or [name.lower() for name in parts[::2]] != ["answers", "conflicts"]:

@@ -1,16 +1,16 @@
 """Precision, recall and F1 of answers and of conflicts (paper, section 4.3, formulas 1 to 4).
 
-What the paper leaves open is decided here:
+The paper leaves some points open, which are decided here:
 
-- A fraction of nothing is undefined, and in no mean: the precision of an answer that gives no
-  short answer, or sets none against another; the recall where there is nothing to find. The
-  paper's Table 8 cannot have come about otherwise: Gemini 2.5 Pro, asked to be aware of conflicts,
-  has a mean F1 of 100 beside a mean recall of 80.
-- F1 is undefined where precision or recall is, and, as in the authors' code, where both are 0: such
-  an answer is left out of the mean. ``f1 with zeros`` is ours: there it counts as 0. Both are over
-  the answers that name any conflict: read them beside the recall.
+- A fraction with total 0 is undefined, and in no mean. This applies to the precision of an answer
+  without short answers or without a conflict between them, and to recall if there is nothing to
+  find. The paper's Table 8 cannot be explained otherwise: Gemini 2.5 Pro with the conflict-aware
+  prompt has a mean F1 of 100 and a mean recall of 80.
+- F1 is undefined if precision or recall is undefined and, as in the authors' code, if both are 0;
+  such an answer is left out of the mean. In our own measure ``f1 with zeros`` it counts as 0. Both
+  only cover answers that name any conflict, so read them together with recall.
 - Conflicting pairs are judged pair by pair, as in the authors' code.
-- A question with a decision that could not be had has no value in that measure, and is counted.
+- A question with a missing decision has no value for that measure, and is counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +24,20 @@ _ZEROS = "f1 with zeros"
 MEASURES = tuple(
     f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1", _ZEROS)
 )
-"""The measures of the benchmark. The first has a value on every question of it whatever was
-answered, as each has a conflict to tell of. A precision, and F1 with it, has none where an answer
-names nothing."""
+"""The measures of the benchmark.
+
+The first has a value for every question, whatever the answer, since each question has a conflict to
+report. Precision and F1 have no value if an answer names nothing.
+"""
 
 
 def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
-    """A verdict by each of :data:`MEASURES` that has a value, or would if it could be judged.
+    """The verdicts by each of :data:`MEASURES` that is defined for the answer.
 
     Returns:
-        Numbers in [0, 1]; in the explanation of a precision or recall stand its counts, as in
-        ``2 of 3``, and what was not found. A measure that is not defined on this answer is absent;
-        a metric whose decision could not be had has an error and no value.
+        Numbers in [0, 1]. The explanation of a precision or recall gives its counts, such as ``2 of
+        3``, and the parts not found. Measures that are undefined for this answer are absent. A
+        measure with a missing decision has an error instead of a value.
     """
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()
@@ -52,7 +54,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 
 def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
-    """Recall and precision of both kinds, with their F1; without what is undefined (None)."""
+    """Recall and precision of both kinds, with their F1, without undefined ones (None)."""
     verdicts = dict(shares)
     for kind in _KINDS:
         precision, recall = shares[f"{kind} precision"], shares[f"{kind} recall"]
@@ -86,12 +88,12 @@ def _share(
 
 
 def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
-    """Undefined where either is, whatever became of the other; 0 where one of them is 0."""
+    """F1, which is undefined if either input is undefined, and 0 if one of them is 0."""
     if precision is None or recall is None:
         return None
     errors = dict.fromkeys(verdict.error for verdict in (precision, recall) if verdict.error)
     if precision.value is None or recall.value is None:
         return Verdict(value=None, error="; ".join(errors))
-    # Not 2pr / (p + r), which can underflow to 0, or exceed both by a rounding error.
+    # not 2pr / (p + r), which can underflow to 0, or exceed both by a rounding error
     both_above_zero = precision.value and recall.value
     return Verdict(value=2 / (1 / precision.value + 1 / recall.value) if both_above_zero else 0.0)

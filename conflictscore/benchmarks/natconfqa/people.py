@@ -1,4 +1,4 @@
-"""Answers that people judged, from the published ``human_judgments.jsonl`` (appendix G)."""
+"""Reads answers that people judged, from the published ``human_judgments.jsonl`` (appendix G)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from conflictscore.errors import InputError
 
 
 class JudgedByPeople(NamedTuple):
-    """One answer of a model, and what people decided about it."""
+    """A model's answer, and people's decisions about it."""
 
     question: NatConfQuestion
     model: str
@@ -24,15 +24,15 @@ class JudgedByPeople(NamedTuple):
     """``Normal`` or ``ContradictAware``, as published."""
     answer: str
     verdicts: Mapping[str, Verdict]
-    """By measure; an error where people's decisions cannot be counted."""
+    """The verdicts by measure, with an error if people's decisions cannot be counted."""
     references: tuple[bool, ...] = ()
-    """Whether each reference answer was found; empty where that cannot be counted."""
+    """Whether each reference answer was found; empty if that cannot be counted."""
     reference_conflicts: tuple[bool, ...] = ()
-    """Whether each conflict of the question was told."""
+    """Whether each conflict of the question was reported."""
 
     @property
     def id(self) -> str:
-        """Names the answer: question, model and prompt."""
+        """The name of the answer: question, model and prompt."""
         return f"{self.question.id}/{self.model}/{self.prompt}"
 
 
@@ -46,7 +46,7 @@ _Judged = Annotated[
 
 
 class _Published(PublishedRow):
-    """An answer that people judged, by the columns of their spreadsheet."""
+    """An answer that people judged, with the columns of their spreadsheet."""
 
     question_id: Text
     model: Text
@@ -70,10 +70,10 @@ class _Published(PublishedRow):
 def read_people(
     path: str | Path, questions: Sequence[NatConfQuestion]
 ) -> tuple[JudgedByPeople, ...]:
-    """Read people's judgements, one a line, in the order of the file.
+    """Read people's judgements, one on each line, in file order.
 
-    A list that names an answer which is not there, as one of the published ones does, counts in no
-    figure and is an error: what was meant cannot be known.
+    A list may name an answer that does not exist, as one of the published lists does. Its meaning
+    is unknown, so it is an error and is in no figure.
     """
     questions_by_id = {question.id: question for question in questions}
     return read_items(
@@ -84,14 +84,15 @@ def read_people(
 def _judged(
     row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
 ) -> JudgedByPeople:
-    """A row's verdicts by the measures of NatConfQA, computed from people's lists.
+    """The verdicts of a row by NatConfQA's measures, computed from people's lists.
 
     Raises:
-        InputError: The question is unknown, its references changed since, or a pair is no conflict.
+        InputError: The question is unknown, its references have changed, or a pair is not a
+            conflict.
     """
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
-    # people judged by the references of that day; they must be those of the questions
+    # people judged by the references of that time, which must equal those of the questions
     there = len(row.reference_answers.splitlines())
     if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
         raise InputError(

@@ -1,4 +1,4 @@
-"""RAMDocs: ambiguous names, with documents some of which misinform."""
+"""RAMDocs: questions with ambiguous names, and documents of which some misinform."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS

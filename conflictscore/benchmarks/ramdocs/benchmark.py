@@ -1,12 +1,12 @@
 """RAMDocs, judged by exact match.
 
-One name covers one to three entities there ("What sport is Richard Leach associated with?"), each
-with an answer that is right for it. The question asks for what is right for each of them. Its
-correct documents therefore may disagree without a wrong one among them: that a claim conflicts is
-no sign of misinformation. Where the question names the entities, answers, and the claims that are
-made of them, say which entity they are about. What exact match cannot see: a wrong answer that is
-mentioned only to be denied counts as given, and a date or number that is written in another way
-counts as missing.
+A name covers one to three entities ("What sport is Richard Leach associated with?"), each with its
+own right answer, and the question asks for all of them. So correct documents may disagree without
+any wrong one among them, and a conflict is no sign of misinformation. If the question names the
+entities, answers and their claims say which entity they are about.
+
+Exact match has limits: a wrong answer that is mentioned only to be denied counts as given, and a
+date or number in another notation counts as missing.
 """
 
 import re
@@ -37,18 +37,18 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 class ExactMatch(NamedTuple):
-    """The right and wrong answers that an answer gives."""
+    """The right and wrong answers that occur in an answer."""
 
     given: tuple[str, ...]
-    """Right answers that stand in it."""
+    """Right answers that occur in it."""
     missing: tuple[str, ...]
-    """Right answers that do not."""
+    """Right answers that do not occur in it."""
     wrong: tuple[str, ...]
-    """Wrong answers that stand in it."""
+    """Wrong answers that occur in it."""
 
     @property
     def exact(self) -> bool:
-        """Whether it gives all right answers and no wrong one."""
+        """Whether all right answers and no wrong one occur in it."""
         return not self.missing and not self.wrong
 
 
@@ -59,10 +59,10 @@ def normalised(text: str) -> str:
 
 
 def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> ExactMatch:
-    """Look for right and wrong answers in an answer, as whole words in a row.
+    """Search an answer for right and wrong answers, as sequences of whole words.
 
-    A wrong answer counts only where it stands outside the right ones: "football" does not stand in
-    "American football" if that is right. One that is also right, for another entity, is not wrong.
+    A wrong answer counts only outside right ones: "football" does not count in "American football"
+    if that is right. An answer that is right for another entity is not wrong.
     """
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
@@ -84,16 +84,16 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
 
 def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
-    """Answers by their normalised form, but for those without a word and those in ``besides``."""
+    """Answers by their normalised form, except answers without a word and those in ``besides``."""
     return {
         form: answer for answer in answers if (form := normalised(answer)) and form not in besides
     }
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """A normalised text with a bar in the place of each of these forms, the longest first.
+    """A normalised text with these forms replaced by bars, the longest first.
 
-    A bar is no part of a normalised text, so words on both sides of it do not come together.
+    Normalised texts contain no bars, so words on both sides of a bar do not join.
     """
     for form in sorted(forms, key=len, reverse=True):
         while f" {form} " in text:
@@ -104,7 +104,7 @@ def _without(text: str, forms: Iterable[str]) -> str:
 async def judge_exact_match(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """The verdicts on an answer by each of :data:`MEASURES` (an ``AnswerJudge``); asks no model."""
+    """The verdicts on an answer by :data:`MEASURES`, without a model (an ``AnswerJudge``)."""
     match = exact_match(answer, question.correct, question.incorrect)
     parts = (("missing", match.missing), ("wrong", match.wrong))
     why = "; ".join(f"{name}: {', '.join(answers)}" for name, answers in parts if answers) or None
@@ -123,7 +123,10 @@ class _Document(PublishedRow):
 
 
 class _Published(PublishedRow):
-    """A row of RAMDocs: ``disambig_entity`` has the entities of a name, which differ in answer."""
+    """A row of RAMDocs.
+
+    ``disambig_entity`` lists the entities of a name, with different answers.
+    """
 
     question: Text
     documents: Annotated[list[_Document], Field(min_length=1)]
@@ -135,13 +138,12 @@ class _Published(PublishedRow):
 def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:
     """Read the published JSON lines as free-form questions, in file order.
 
-    ``correct`` holds the right answers, ``incorrect`` the wrong ones that are right for no entity.
-    All documents are attached in the order of the file, and nothing says of which type they are.
-    The category says how many entities there are, whether a document misinforms, and whether a
-    right answer stands in the question already: the names of entities give away some ("Monkey Grip
-    (film)", asked for its medium), and an answer that repeats the question then counts as giving
-    it. That goes for 77 of the 252 lines that this was tried on. Without ``name_entities`` the
-    question stays ambiguous, as published.
+    ``correct`` contains the right answers, and ``incorrect`` the answers that are wrong for every
+    entity. All documents are attached in file order, without their types. The category gives the
+    number of entities, whether a document misinforms, and whether the question already contains a
+    right answer. Names of entities reveal some answers ("Monkey Grip (film)", asked for its
+    medium), and an answer that repeats the question then counts as giving it; this was so in 77 of
+    252 lines tried. Without ``name_entities`` the question stays ambiguous, as published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 
@@ -174,7 +176,7 @@ def _listed(entities: Sequence[str]) -> str:
 
 
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
-    """RAMDocs as the harness runs it, over the documents of each question; no model judges it."""
+    """RAMDocs for the harness, with each question's own documents; no model judges it."""
     return Benchmark(
         name="ramdocs",
         form=form,

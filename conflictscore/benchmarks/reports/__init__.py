@@ -1,7 +1,7 @@
 """The report benchmark (paper, section 5): reports from conflicting documents, scored.
 
-A topic is what a report is about, with the documents that it is written from; the harness asks for
-the report with one of three prompts.
+A report is about a topic, and is written from the topic's documents. The harness asks for it with
+one of three prompts.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

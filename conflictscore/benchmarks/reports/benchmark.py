@@ -1,13 +1,13 @@
-"""Reports as the harness runs them: on topics whose documents disagree, judged by their score.
+"""Reports for the harness: on topics whose documents disagree, judged by their ConflictScore.
 
-The paper takes 100 questions of ConflictingQA and names the main entity of each; here the topic is
-the question itself, or the claim if there is no question; ``--write-topics`` has a model name
-entities, into a file that can be read and corrected before a report is paid for.
+The paper takes 100 questions of ConflictingQA, and names the main entity of each as the topic. Here
+the topic is the question itself, or the claim if there is no question. With ``--write-topics`` a
+model names entities, in a file that can be checked and corrected before any report is paid for.
 
-Sets that fit are on matters with several sides: ConflictingQA as it is published (the paper's
-own), Perspectrum, the opinions among CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where
-studies disagree. WikiContradict fits less, as two passages on one fact make no three paragraphs.
-SciFact has no claim with conflict, and Factcheck-GPT next to none.
+Suitable sets are about controversial topics: the published ConflictingQA (the paper's own),
+Perspectrum, the opinions in CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where studies
+disagree. WikiContradict is less suitable, since two passages on one fact are not enough for three
+paragraphs. SciFact has no claim with conflict, and Factcheck-GPT almost none.
 """
 
 import json
@@ -42,38 +42,38 @@ _CONFLICT_TYPES = (
     "Conflict due to outdated information",
     "Conflict due to misinformation",
 )
-"""Types that CONFLICTS calls a conflict; complementary information is none."""
+"""The types of CONFLICTS that are conflicts; complementary information is not."""
 
 
 class Topic(NamedTuple):
     """The topic of a report: a question, or a claim that may be true or false."""
 
     question: Question
-    """Its category is the name of its file."""
+    """The topic as a question; its category is the name of its file."""
     conflict: bool
-    """People's answer: the documents disagree."""
+    """Whether the documents disagree, according to people."""
 
     @property
     def id(self) -> str:
-        """The question's."""
+        """The id of its question."""
         return self.question.id
 
 
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
-    """Read the topics of one file, in its order.
+    """Read the topics of a file, in order.
 
-    A row's ``topic`` is the topic, otherwise its question, and its claim where it has none. Topics
-    with the same documents count once, such as the two claims that WikiContradict has a question.
+    The topic is a row's ``topic``, otherwise its question, otherwise its claim. Topics with the
+    same documents count once, such as WikiContradict's two claims per question.
 
-    The file holds JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict``, and where
-    known ``topic`` or ``question``), or of CONFLICTS (``id``, ``query``, ``docs``,
-    ``conflict_type``); or it is one of ConflictBench's sources as published, after its name:
-    ``conflictingqa:FILE``. ``seed`` decides what ConflictBench's construction leaves open.
+    The file contains JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict`` and, if
+    known, ``topic`` or ``question``) or of CONFLICTS (``id``, ``query``, ``docs``,
+    ``conflict_type``). It may also be a published source of ConflictBench after its name:
+    ``conflictingqa:FILE``. ``seed`` decides the random choices in ConflictBench's construction.
     """
     kind, path = named_format(source)
     if kind != "groups":
         topics = [
-            # a claim is one side's answer
+            # a claim gives one side's answer
             _made(
                 group.set,
                 group.id,
@@ -93,7 +93,7 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
 
 class _Document(PublishedRow):
-    """A document that a report is written from; empty fields are not shown to the model."""
+    """A document for a report; empty fields are not shown to the model."""
 
     text: Text
     title: Cleaned | None = None
@@ -153,13 +153,14 @@ def _made(
 
 
 REPLY_TOKENS = 1024
-"""The most that a report may have; three paragraphs need half of it."""
+"""Most tokens of a report; three paragraphs need half as many."""
 
 
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
-    """A report on each topic whose documents disagree.
+    """The benchmark of reports, with one for each topic whose documents disagree.
 
-    ``rag`` asks for it with no word about conflicts (Table 8). Each source has another name.
+    ``rag`` asks for a report without mentioning conflicts (Table 8). Sources must have different
+    names.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -203,10 +204,10 @@ def _report(name: str, template: str) -> BenchmarkMethod:
 
 
 BALANCED = _report("balanced", "report_balanced")
-"""With care and all sides (Table 9)."""
+"""A report with care and all sides (Table 9)."""
 
 SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
-"""By rules: hedge, attribute, name every view (Table 10)."""
+"""A report by rules: hedge, attribute, name every view (Table 10)."""
 
 
 _TOPIC_TOKENS = 60
@@ -219,13 +220,14 @@ def write_topics(
     prompts: PromptSet,
     tell: Callable[[str, str], None],
 ) -> None:
-    """Have a model name the main entity of each question, and write a file to run reports from.
+    """Have a model name the main entity of each question, and write a file for running reports.
 
-    The file has the questions' documents and their ``topic``. A question is a call, and the model's
-    cache makes a second time free. ``tell`` is called with each question and its topic, in order.
+    The file contains the questions' documents and their ``topic``. Each question costs a call, and
+    with the model's cache a second run is free. ``tell`` is called with each question and its
+    topic, in order.
 
     Raises:
-        ProviderError: A topic could not be had; nothing is written.
+        ProviderError: A topic could not be named; nothing is written.
     """
     judge = Judge(model, prompts, UsageMeter())
     calls = [partial(_main_entity, judge, question.question) for question in benchmark.questions]

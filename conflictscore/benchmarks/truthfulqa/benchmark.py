@@ -1,4 +1,4 @@
-"""TruthfulQA as the harness runs it, and the judges of free-form answers (Tables 17 and 18)."""
+"""TruthfulQA for the harness, and the judges of free-form answers (Tables 17 and 18)."""
 
 import csv
 import io
@@ -27,11 +27,11 @@ from conflictscore.retrieval.cleaning import clean_text
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
-    """Binary choice by accuracy, free form by two judges (paper, section 6.1), or MC1 or MC2.
+    """Binary choice by accuracy, free form by two judges (paper, section 6.1), MC1 or MC2.
 
-    MC1 and MC2 have the targets of Lin et al. (2022). They compare the likelihoods that a model
-    gives to whole answers, which chat endpoints do not tell: here the model is shown the options
-    and chooses a letter. MC2 is the probability of the letters of all true options.
+    MC1 and MC2 have the targets of Lin et al. (2022). They compare a model's likelihoods of whole
+    answers, which chat endpoints do not return. So here the model is shown the options and chooses
+    a letter, and MC2 is the total probability of the letters of all true options.
     """
     free = form == "free-form"
     return Benchmark(
@@ -52,7 +52,7 @@ _JUDGES = {
     "truthful": ("judge_truthful", "TRUTHFUL"),
     "informative": ("judge_informative", "HELPFUL"),
 }
-"""By measure: the template, and the first word of the line with the verdict."""
+"""For each measure, the template, and the first word of the line with the verdict."""
 
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
@@ -62,10 +62,10 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge a free-form answer by both measures, at the same time (an ``AnswerJudge``).
+    """Judge a free-form answer by both measures, concurrently (an ``AnswerJudge``).
 
-    The verdicts are independent of each other: where a call failed, or twice gave a reply that
-    cannot be read, that one has no value but an error.
+    The verdicts are independent: if a call fails, or twice gives an unreadable reply, only its
+    verdict has an error instead of a value.
     """
     judge = Judge(model, prompts, meter)
     calls = [partial(judge_measure, measure, question, answer, judge) for measure in _JUDGES]
@@ -90,26 +90,26 @@ def _listed(answers: Sequence[str]) -> str:
 
 
 _MOST_OPTIONS = 26
-"""A letter each; the official targets have up to 24."""
+"""Most options, since each has a letter; the official targets have up to 24."""
 
 
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
     """Read the questions of one of the official files, in file order.
 
-    A question's id follows from its text, so it is the same in both versions and in every run.
+    A question's id is derived from its text, so it is the same in both versions and in every run.
 
     Args:
         path: The CSV file, as UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``
             ``mc_task.json``.
         form: ``multiple-choice`` is Best Answer against Best Incorrect Answer, the binary choice of
-            the version of January 2025; ``free-form`` goes with both versions. ``mc1`` has one
-            right option among all wrong answers, ``mc2`` all right answers among all wrong ones;
-            the empty wrong answers of 22 official questions are left out.
-        seed: Of the order of the options, which depends on it and the texts alone.
+            the version of January 2025. ``free-form`` works with both versions. ``mc1`` has one
+            right option among all wrong answers, and ``mc2`` all right answers among all wrong
+            ones. The empty wrong answers of 22 official questions are left out.
+        seed: Seed for the order of the options, which depends only on the seed and the texts.
 
     Returns:
-        Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
-        once; an answer stands in both where the file has it so ("Unknown", twice).
+        The questions; ``correct`` begins with Best Answer. Each list contains an answer once; an
+        answer is in both lists if it is so in the file ("Unknown", twice).
     """
     file = Path(path)
     if form in ("mc1", "mc2"):
@@ -173,7 +173,7 @@ class _ChoiceCells(_Cells):
 
 
 _WRONG = _ChoiceCells.model_fields["wrong"].alias
-"""The column that tells the version of January 2025 from those before it."""
+"""The column that distinguishes the version of January 2025 from earlier ones."""
 
 
 def _free_form(row: _Cells, where: str) -> Question:
@@ -203,7 +203,7 @@ def _answers(cell: str, column: str, where: str) -> list[str]:
 def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows of the CSV file below its header, by column, each with its place for errors.
 
-    Empty rows are skipped. Quotes are read strictly: a stray one would join rows in silence.
+    Empty rows are skipped. Quotes are read strictly, since a stray one would silently join rows.
 
     Raises:
         InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row of

@@ -1,7 +1,7 @@
-"""TruthfulQA's published labels of answers: truthful or not, informative or not.
+"""Reads TruthfulQA's published labels of answers: truthful or not, informative or not.
 
-``judge_truth.jsonl`` and ``judge_info.jsonl`` hold 11,015 answers each, which the owners of the
-benchmark trained their judges on.
+``judge_truth.jsonl`` and ``judge_info.jsonl`` contain 11,015 answers each, on which the benchmark's
+authors trained their judges.
 """
 
 import re
@@ -46,17 +46,17 @@ class _Row(NamedTuple):
 def rated_truthfulqa(
     answers: str | Path, references: str | Path, *, sample: int | None, seed: int
 ) -> RatedSet:
-    """Read one of the two files of labels, and give each answer the references of its question.
+    """Read one of the two files of labels; each answer gets the references of its question.
 
-    Left out, and counted, are rows that say nothing of a judge's judgement: of questions without
-    references, answers that are labelled both ways, repeated rows, and answers that are references
-    word for word, whose label follows from the list that the judge is shown.
+    Rows that say nothing about a judge are counted and left out: questions without references,
+    answers labelled both ways, repeated rows, and answers equal to a reference, whose label follows
+    from the list that the judge is shown.
 
     Args:
         answers: ``judge_truth.jsonl`` or ``judge_info.jsonl``.
         references: ``TruthfulQA.csv``; its first version has references for more questions.
-        sample: How many answers, half of each label; None for all.
-        seed: Of the sample.
+        sample: The number of answers, half of each label; None for all.
+        seed: Seed of the sample.
     """
     questions_by_id = {
         question.id: question for question in read_truthfulqa(references, form="free-form", seed=0)
@@ -133,7 +133,7 @@ def _usable(
 
 
 def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
-    """Half of each label by lot, in file order: a judge that always says yes is right in half."""
+    """A sample with half of each label, in file order, so that a constant yes is right in half."""
     chosen_rows: set[_Row] = set()
     for label, share in (("yes", size // 2), ("no", size - size // 2)):
         of_label = [row for row in rows if row.label == label]

@@ -1,1 +1,1 @@
-"""Whether ConflictScore follows people: the score beside their judgements of the same answers."""
+"""Compares ConflictScore with people's judgements of the same answers."""

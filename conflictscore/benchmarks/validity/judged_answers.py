@@ -1,6 +1,6 @@
-"""Answers that people judged, with the documents that they were given from.
+"""Answers that people judged, with the documents behind them.
 
-No language model takes them apart: every sentence is a claim.
+No language model splits them: every sentence is a claim.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,21 +19,24 @@ _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(R
 
 
 class JudgedAnswer(NamedTuple):
-    """An answer with people's judgement of it."""
+    """An answer with people's judgement."""
 
     id: str
     part: str
-    """The prompt that it answers; figures are by part, since people judge each by its own rule."""
+    """The prompt of the answer.
+
+    Figures are by part, since people judge each by a different rule.
+    """
     question: str
-    """Id of the question; answers to one question hang together."""
+    """The id of the question; answers to one question are dependent."""
     text: str
     documents: tuple[GroupDocument, ...]
     people: float
-    """In [0, 1]; more is better."""
+    """People's value in [0, 1]; higher is better."""
 
     @property
     def groups(self) -> list[ClaimGroup]:
-        """Its sentences, each with all documents."""
+        """The sentences of the answer, each with all documents."""
         sentences = [self.text[passage.start : passage.end] for passage in passages(self.text)]
         return [
             ClaimGroup(
@@ -64,7 +67,7 @@ def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
 
 
 def natconfqa_answers(questions: str | Path, judgements: str | Path) -> list[JudgedAnswer]:
-    """NatConfQA's judged answers; people's value is the share of conflicts that are told."""
+    """NatConfQA's judged answers; people's value is the share of conflicts reported."""
     return list(_natconfqa(questions, judgements))
 
 
@@ -85,7 +88,10 @@ def _natconfqa(questions: str | Path, judgements: str | Path) -> Iterator[Judged
 def drawn_questions(
     answers: Sequence[JudgedAnswer], questions: int | None, seed: int
 ) -> list[JudgedAnswer]:
-    """All answers to so many questions, drawn by seed; all where there are no more."""
+    """All answers to a number of questions drawn by seed.
+
+    All answers if there are no more questions.
+    """
     ids = sorted(
         {answer.question for answer in answers}, key=lambda id_: lot("validity", seed, id_)
     )

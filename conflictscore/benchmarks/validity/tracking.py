@@ -1,4 +1,4 @@
-"""How measures of answers, made of the labels of their claims, go with people's judgement."""
+"""Correlates measures of answers, based on labels of their claims, with people's judgements."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -21,34 +21,37 @@ MEASURES: Mapping[str, int] = {
     "claims covered": 1,
     "words": 1,
 }
-"""Measures of an answer, and whether a better one should have more (1) or less (-1). ``claims
-covered``: the share that some document speaks to. ``words`` is a rival that reads no document."""
+"""Measures of an answer, and whether a better answer should have more (1) or less (-1).
+
+``claims covered`` is the share of claims on which some document has something to say. ``words`` is
+a control that reads no document.
+"""
 
 _RESAMPLES = 500
 _FEWEST = 4
-"""Answers below which a rank correlation says nothing."""
+"""Least answers for a meaningful rank correlation."""
 
 
 class Tracked(Record):
-    """A measure beside people's judgement of the same answers."""
+    """A measure compared with people's judgement of the same answers."""
 
     measure: str
     expected: int
-    """1 where a better answer should have more of it, -1 where less."""
+    """1 if a better answer should have more of it, -1 if less."""
     mean: float | None
     rho: Interval
     """Spearman's correlation with people's judgement, in [-1, 1]; bounds resample questions."""
 
 
 class PartFigures(Record):
-    """The measures over the answers to one prompt of a set, or over all of it."""
+    """The measures over the answers to one prompt of a set, or over the whole set."""
 
     set: str
     part: str
     answers: Annotated[int, Field(ge=0)]
     questions: Annotated[int, Field(ge=0)]
     unscored: Annotated[int, Field(ge=0)]
-    """Answers without a single labelled claim; in no figure."""
+    """The number of answers without a labelled claim, which are in no figure."""
     people_mean: float | None
     measures: tuple[Tracked, ...]
 
@@ -61,7 +64,7 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
-    """An answer that people judged, with its measures; without any where no claim has a label."""
+    """An answer that people judged, with its measures; empty if no claim has a label."""
 
     answer: JudgedAnswer
     measures: dict[str, float]
@@ -77,7 +80,7 @@ def track(
     answers: Sequence[JudgedAnswer],
     labels: Mapping[str, Sequence[EvidenceLabel]],
 ) -> Iterator[PartFigures]:
-    """The figures of each part of a set, and of all its answers where there are several parts."""
+    """The figures of each part of a set, and of the whole set if it has several parts."""
     scored_answers = [_Scored(answer, measures_of(answer, labels)) for answer in answers]
     parts = sorted({answer.part for answer in answers})
     for part in parts:
@@ -89,7 +92,7 @@ def track(
 def measures_of(
     answer: JudgedAnswer, labels: Mapping[str, Sequence[EvidenceLabel]]
 ) -> dict[str, float]:
-    """The measures of one answer; empty where none of its claims has a label."""
+    """The measures of an answer; empty if none of its claims has a label."""
     claims = [
         ClaimEvidence(
             claim=Claim(number=number, text=group.claim),
@@ -142,7 +145,10 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 
 
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
-    """Spearman's rho; no bounds where over 5 % of the resamples of questions have none."""
+    """Spearman's rho.
+
+    Without bounds if it is undefined in over 5 % of the resamples of questions.
+    """
     n = len(people)
     rho = _spearman(people, levels)
     if rho is None:

@@ -1,4 +1,4 @@
-"""WikiContradict as the harness runs it: by its nine prompts, rated by the three-way judges."""
+"""WikiContradict for the harness, with its nine prompts, rated by three-way judges."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,43 +23,43 @@ from conflictscore.reporting.plain_table import Card
 
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
-"""Rates what somebody says who was asked whether passages conflict, of two that do."""
+"""Rates replies to the question whether two passages conflict, if they do."""
 AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
-"""The same of two that do not."""
+"""The same if they do not conflict."""
 
 MEASURES = ("correct", "at least partially correct")
-"""The measures, both from one rating; the first is the benchmark's own."""
+"""The measures, both from the same rating; the first is the benchmark's own."""
 
 _REPLY_TOKENS = 320
 
 
 class Rating(StrEnum):
-    """How good an answer is, from worst to best."""
+    """The rating of an answer, from worst to best."""
 
     INCORRECT = "incorrect"
-    """It gives none of the right answers, or puts them together into what cannot be."""
+    """It gives none of the right answers, or combines them into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """It gives some of them, or all while it takes a side."""
+    """It gives some of them, or all but takes a side."""
     CORRECT = "correct"
-    """It gives all of them, each as a possible one."""
+    """It gives all of them, each as a possible answer."""
 
 
 def read_rating(reply: str) -> tuple[Rating, str]:
-    """The line ``RATING:`` of a reply with one of the three, and its comment, maybe empty.
+    """Read the line ``RATING:`` of a reply, and its comment, which may be empty.
 
-    Upper and lower case, brackets and Markdown around the words make no difference.
+    Case, and brackets and Markdown around the words, are ignored.
     """
     return read_choice(reply, "RATING", reversed(Rating), note="COMMENT")
 
 
 @dataclass(frozen=True)
 class ModelRating:
-    """Asks a language model to rate an answer, whichever passage it was given from."""
+    """Asks a language model to rate an answer, whichever passage the answer is based on."""
 
     template: str = TEMPLATE
-    """Says what makes an answer correct."""
+    """The template, which defines a correct answer."""
     passages: int = 2
-    """How many of a question's answers count as right, from the first."""
+    """The number of a question's answers, from the first, that count as right."""
 
     async def __call__(
         self,
@@ -70,7 +70,7 @@ class ModelRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; without a readable rating all say why."""
+        """Return the verdicts by measure; without a readable rating, all have an error."""
         try:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
         except ProviderError as error:
@@ -86,7 +86,7 @@ class ModelRating:
         """The rating of an answer, and the judge's comment.
 
         Raises:
-            ProviderError: There is no reply, or twice none that can be read.
+            ProviderError: There is no reply, or two unreadable ones.
         """
         right = question.correct[: self.passages]
         prompt = judge.prompts.render(
@@ -137,7 +137,7 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
 
 def _question(source: ContradictingQuestion) -> Question:
     first_text, second_text = source.contexts
-    # where both are the same text, the contradiction is inside it
+    # if both passages are the same text, the contradiction is inside it
     again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
     return Question(
         id=source.id,
@@ -159,11 +159,11 @@ _TEMPLATES = {
     "agreeing-pair": "5.3",
     "asked-agreeing": "5.4",
 }
-"""The methods that ask by the paper's prompt templates, with their numbers."""
+"""The methods that use the paper's prompt templates, with their numbers."""
 
 
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
-    """How answers were rated: the paper's templates by number, and then the other methods."""
+    """The ratings of answers: first the paper's templates by number, then the other methods."""
     if figures.measures != MEASURES:
         return ()
     rows: list[tuple[str, tuple[str, ...]]] = []

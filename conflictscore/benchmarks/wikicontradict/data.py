@@ -1,4 +1,4 @@
-"""WikiContradict's published questions."""
+"""Reads WikiContradict's published questions."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,34 +8,34 @@ from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
-"""In the metadata of a question's first document, a text that says the same in other words."""
+"""The metadata field with a rewording of a question's first document."""
 
 
 class ContradictingQuestion(Record):
-    """A question with two passages and the answer that each of them gives."""
+    """A question with two passages, and the answer that each gives."""
 
     id: str
-    """Follows from the text of the question."""
+    """The id, derived from the text of the question."""
     question: str
     contexts: tuple[str, str]
     """The passages as models were shown them: ``context1`` and ``context2``."""
     answers: tuple[str, str]
-    """By passage."""
+    """The answers by passage."""
     contradiction_type: str
     """``Explicit``, or ``Implicit (reasoning required)`` (its type IV)."""
     contexts_self_contained: tuple[str, str]
-    """Longer, with names in place of what refers to them."""
+    """Longer versions of the passages, with names instead of references to them."""
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
-    """Read the flat file, in file order."""
+    """Read the questions of the flat file, in file order."""
     return read_items(path, _Published, _question).items
 
 
 class _Published(PublishedRow):
     """A row of WikiContradict: two passages that contradict each other, and the answer of each.
 
-    The passages stand there as found and, so that they can be read alone, as ``self_contained``.
+    The passages are given as found and, so that they can be read alone, as ``self_contained``.
     """
 
     question: Text

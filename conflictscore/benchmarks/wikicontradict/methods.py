@@ -1,4 +1,4 @@
-"""WikiContradict's templates 1 to 3, with fewer passages, and 5.1 to 5.4 of its supplement."""
+"""WikiContradict's templates 1 to 3, with fewer passages, and 5.1 to 5.4 from its supplement."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 
 _UNAIDED = "wikicontradict_no_passage"
-"""The only template with nothing but the question."""
+"""The only template with just the question."""
 _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conflict_asked"
 
 
@@ -35,14 +35,14 @@ async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 async def _from_second(asker: Asker, request: Asked) -> dict[str, Any]:
-    """The first answer's prompt with the second document alone, which it numbers 1."""
+    """The first answer's prompt with only the second document, numbered 1."""
     if len(request.documents) < 2:
         raise InputError("second-document needs a second document, and there is none")
     return await asker.answer_from(request.question, request.documents[1:2])
 
 
 def _agreeing(request: Asked) -> list[Document]:
-    """The first document, and the same in other words in the place of the second."""
+    """The first document, and a rewording of it in place of the second."""
     first = request.documents[0]
     again = first.metadata.get(AGREEING)
     if again is None:
@@ -65,7 +65,7 @@ def _asking(
         name=name,
         ask=ask,
         forms=("free-form",),
-        own_judge=name != "swapped-order",  # to the others' question other answers are right
+        own_judge=name != "swapped-order",  # the other question has other right answers
     )
 
 

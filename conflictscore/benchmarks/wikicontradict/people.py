@@ -1,4 +1,4 @@
-"""WikiContradict's published ratings: five prompts, five models, rated by people."""
+"""Reads WikiContradict's published ratings: five prompts and five models, rated by people."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _Label = Literal["Correct", "Partially correct", "Incorrect"]
 
 
 class HumanEvalRow(PublishedRow):
-    """A line of ``human_eval.jsonl``: a question, and a model's answers to the five prompts."""
+    """A line of ``human_eval.jsonl``: a question, with a model's answers to the five prompts."""
 
     question: Text
     context1: Text = Field(alias="context1_self_contained")
@@ -39,7 +39,7 @@ class HumanEvalRow(PublishedRow):
     label4: _Label
 
     def rated(self) -> Iterator[tuple[int, str, str]]:
-        """Number of the prompt (1 to 5), answer and people's rating."""
+        """Prompt number (1 to 5), answer and people's rating."""
         answers = (self.answer0, self.answer1, self.answer2, self.answer3, self.answer4)
         labels = (self.label0, self.label1, self.label2, self.label3, self.label4)
         for number, (answer, label) in enumerate(zip(answers, labels, strict=True), start=1):
@@ -55,15 +55,15 @@ def read_human_eval(path: str | Path) -> list[HumanEvalRow]:
 
 
 def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) -> RatedSet:
-    """Read the rated answers; prompt templates 1 to 5 are the methods.
+    """Read the rated answers, with prompt templates 1 to 5 as methods.
 
-    People rated the answers to prompts 2 and 3 by the one passage that these show, and the answers
-    to prompts 1, 4 and 5 by both.
+    People rated the answers to prompts 2 and 3 by the one passage that is shown, and the answers to
+    prompts 1, 4 and 5 by both passages.
 
     Args:
         answers: ``human_eval.jsonl``.
-        sample: How many answers: whole rows by lot, which are a model's five answers to a question.
-        seed: Of the sample.
+        sample: The number of answers, drawn as whole rows of a model's five answers to a question.
+        seed: Seed of the sample.
     """
     rows = read_human_eval(answers)
     if sample is not None:

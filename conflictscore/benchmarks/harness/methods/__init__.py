@@ -1,1 +1,1 @@
-"""Methods of benchmark runs: one object each, and one line in the registry."""
+"""The methods of benchmark runs; each is an object with a line in the registry."""

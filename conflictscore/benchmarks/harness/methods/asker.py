@@ -1,4 +1,4 @@
-"""Asks a run's models for methods: answers, graphs and scores, with cached replies counted."""
+"""Asks a run's models on behalf of methods, for answers, graphs and scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,14 +22,14 @@ from conflictscore.records import Answer, Attempt, ConflictReport, Document, Met
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks the models of a run."""
+    """Asks the models of a run, and counts cached replies."""
 
     context: RunContext
-    """The collaborators; its method is not read."""
+    """The run's collaborators; its ``method`` is not used."""
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
-    """Opens a scope that says what the calls inside it cost, by the model's name."""
+    """Opens a scope that collects the usage of the calls inside it, by the model's name."""
     reply_tokens: int | None = None
-    """The most that a free-form answer may have, where the benchmark says so."""
+    """Most tokens of a free-form answer, if the benchmark limits them."""
     _graphs: dict[Any, Any] = field(default_factory=dict)
 
     async def run(
@@ -38,7 +38,7 @@ class Asker:
         start: Mapping[str, Any],
         on_answer: Callable[[int], None] = lambda number: None,
     ) -> dict[str, Any]:
-        """The final state of a graph."""
+        """Run a graph, and return its final state."""
         if build not in self._graphs:
             self._graphs[build] = build(self.context)
         state: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Asker:
     async def answer_from(
         self, question: Question, documents: Sequence[Document], method: Method = Method.RAG
     ) -> dict[str, Any]:
-        """An answer from these documents by the prompt of the loop's first answer, or a control."""
+        """Answer from these documents, by the prompt of the loop's first answer or of a control."""
         if self.reply_tokens is not None and method is Method.RAG:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))
@@ -63,7 +63,7 @@ class Asker:
     async def write(
         self, template: str, question: Question, documents: Sequence[Document]
     ) -> dict[str, Any]:
-        """One answer in free form, as long as the benchmark asks for, by its own template."""
+        """Write a free-form answer of the benchmark's length, by a given template."""
         text, notes = await ask_with_documents(
             graph_input(question, documents),
             self.context,
@@ -77,7 +77,7 @@ class Asker:
         return {"answer": Answer(text=text).to_json(), "notes": notes}
 
     async def score(self, answer: str, documents: Sequence[Document]) -> ConflictReport:
-        """The ConflictScore of an answer that exists already, against these documents."""
+        """The ConflictScore of an existing answer against these documents."""
         start = {"answer": answer, "documents": [d.to_json() for d in documents]}
         state = await self.run(build_scoring_graph, start)
         report = Attempt.model_validate(state["attempts"][-1]).report

@@ -22,21 +22,21 @@ _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILIN
 
 
 def read_type(reply: str) -> ConflictType:
-    """The type on the line ``TYPE: …``; the reason beside it may be left out."""
+    """Read the type on the line ``TYPE: …``; the reason may be missing."""
     return read_choice(reply, "TYPE", ConflictType, note="REASON")[0]
 
 
 def read_typed_answer(reply: str) -> tuple[ConflictType, str]:
-    """The type on the line ``TYPE: …``, and all after ``ANSWER:`` below it."""
+    """Read the type on the line ``TYPE: …``, and everything after ``ANSWER:`` below it."""
     if (answer := _ANSWER.search(reply)) is None:
         raise ValueError('the line "ANSWER:" was missing')
     return read_type(reply[: answer.start()]), read_text(reply[answer.end() :])
 
 
 async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Ask for the type (task 1 of that paper), and then for an answer as it asks.
+    """Ask for the type (task 1 of that paper), and then for an answer that suits it.
 
-    A model that fails names no type, and the question goes on without one.
+    If the model fails to name a type, the answer is requested without one.
     """
     prompts, error = asker.context.prompts, None
     try:
@@ -70,7 +70,7 @@ async def _answer_by(
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Answer as the type asks, or without a word about conflicts if there is no type."""
+    """Answer as the type requires, or without mentioning conflicts if there is no type."""
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
         graph_input(request.question, request.documents),
@@ -86,7 +86,7 @@ async def _answer_by(
 
 
 async def _taxonomy_aware(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Name the type and answer as it asks, in one call."""
+    """Name the type and answer as it requires, in one call."""
     prompts = asker.context.prompts
     (kind, answer), notes = await ask_with_documents(
         graph_input(request.question, request.documents),

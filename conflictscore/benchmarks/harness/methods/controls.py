@@ -1,7 +1,7 @@
-"""Controls of the second look: what asking twice does without the evidence of a conflict.
+"""Controls for the second look, which show the effect of asking twice without evidence.
 
-Both act where ``regenerated-rag`` does, on answers with a disputed claim, and otherwise keep the
-first answer. What ``regenerated-rag`` gains beyond them is the gain of its evidence.
+Like ``regenerated-rag``, they act on answers with a disputed claim and otherwise keep the first
+answer. Whatever ``regenerated-rag`` gains beyond them is due to its evidence.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ def _first(request: Asked) -> Attempt:
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
-    """The claim that ``regenerated-rag`` puts back; the worst one if a model chooses there."""
+    """The claim that ``regenerated-rag`` reconsiders; the worst one if a model chooses there."""
     report = first.report
     if report is None or report.reconsider is None:
         return None
@@ -39,7 +39,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]:
-    """The prompt of the second look about the same claim, with no evidence on either side."""
+    """The prompt of the second look at the same claim, without evidence on either side."""
     first, context = _first(request), asker.context
     claim = _disputed_claim(asker, first)
     if claim is None:
@@ -57,7 +57,7 @@ async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]
 
 
 async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
-    """The first answer's prompt as it was, for another sample."""
+    """Ask the first answer's prompt unchanged, for another sample."""
     first = _first(request)
     if _disputed_claim(asker, first) is None:
         return _kept(first.answer)
@@ -67,7 +67,7 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:
-    """The model with a seed of its own, if it takes one, and replies kept apart from the first."""
+    """The model with another seed, if it takes one, and with replies cached separately."""
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}

@@ -16,12 +16,12 @@ several right answers and their probabilities, or free form."""
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it is put to a method."""
+    """A question in the form that a method receives."""
 
     question: Question
     documents: tuple[Document, ...]
     first: Attempt | None = None
-    """The loop's first answer with its score, for the methods that begin with it."""
+    """The loop's first answer with its score, for methods that begin with it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,25 +30,26 @@ class BenchmarkMethod:
 
     name: str
     ask: Callable[[Asker, Asked], Awaitable[dict[str, Any]]]
-    """Asks for one question, and gives the plain JSON that is recorded.
+    """Answers one question, and returns the plain JSON to record.
 
-    It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
-    errors of :mod:`conflictscore.errors` for what fails this question only."""
+    It raises :class:`~conflictscore.errors.ConfigurationError` to end the run, and other errors of
+    :mod:`conflictscore.errors` if only this question fails.
+    """
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
-    """The forms of question that it fits."""
+    """The forms of questions that it can answer."""
     looks_again: bool = False
-    """Whether it looks at the loop's first answer again."""
+    """Whether it reconsiders the loop's first answer."""
     own_judge: bool = False
     """Whether its answers are judged by a different criterion, by one of the benchmark's
     ``judges``."""
     tells_type: bool = False
-    """Whether it tells the type of the conflict."""
+    """Whether it names the conflict type."""
     caveat: str = ""
-    """A remark for the reader of its figures."""
+    """A note for the reader of its figures."""
 
     @property
     def step(self) -> str:
-        """The step that it is recorded as."""
+        """The step under which it is recorded."""
         return METHODS[self.name].step or self.name
 
     @property
@@ -57,5 +58,5 @@ class BenchmarkMethod:
         return self.looks_again and self.step != LOOP
 
     def grade_key(self, text: str) -> str:
-        """The key of the grade of an answer of this method."""
+        """The key under which an answer of this method is graded."""
         return f"{self.name}\n{text}" if self.own_judge else text

@@ -1,7 +1,7 @@
 """The methods of benchmark runs by name, in the order of tables.
 
-A method is an object in a module of this package and a line here. The line says all that help and
-records need, so that ``method_opening`` imports the module only where the method is run or
+A method is an object in a module of this package, and a line here. The line has everything that
+help and records need, so ``method_opening`` imports the module only if the method is run or
 reported. Installed packages add methods by entry points of the group ``conflictscore.methods``.
 """
 
@@ -9,23 +9,28 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
-"""The steps that belong to no single method: finding the documents, the loop with its first
-answer, judging an answer, and telling whether two answers make the same claims."""
+"""The steps that belong to no single method.
+
+They are: finding the documents, the loop with its first answer, judging an answer, and determining
+whether two answers make the same claims.
+"""
 
 BASELINE = "rag"
-"""The method that the others are paired with."""
+"""The method with which the others are paired."""
 
 
 class MethodEntry(NamedTuple):
-    """A method, as far as it is known before its module is imported."""
+    """A method, before its module is imported."""
 
     summary: str
-    """Its line of help."""
+    """The method's line of help."""
     place: str
-    """Its module, which begins with a dot where it is one of this package. Its name there follows
-    after a colon, and is by default that of the method in capitals."""
+    """Its module, with a leading dot for a module of this package.
+
+    The object's name may follow after a colon; by default it is the method's name in capitals.
+    """
     step: str = ""
-    """The step that it shares with others; empty where it has one of its own, called like it."""
+    """The step that it shares with others; empty if it has its own step with the method's name."""
 
 
 _WIKI = "conflictscore.benchmarks.wikicontradict.methods"
@@ -86,7 +91,7 @@ _OURS = {
     ),
 }
 USUAL_METHODS = (*_LOOP_METHODS, "balanced", "super-balanced")
-"""The methods that are run where none is named and the benchmark offers them."""
+"""The methods that are run by default if the benchmark offers them."""
 
 _installed = {
     point.name: MethodEntry(
@@ -98,24 +103,26 @@ _installed = {
 METHODS: dict[str, MethodEntry] = {**_OURS, **_installed}
 
 COMMON_METHODS = (*_LOOP_METHODS, *_CONTROLS, *_installed)
-"""The methods that every benchmark can be run with."""
+"""The methods with which every benchmark can be run."""
 
 COMPARED = (
     ("regenerated-rag", "control-rag"),
     ("regenerated-rag", "resample"),
     ("regenerated-rag", "placebo"),
 )
-"""The comparisons that are made besides those with ``rag``, of the methods that are run: the
-paper's own (Tables 4 and 5), and the second look with its controls."""
+"""Comparisons made in addition to those with ``rag``, if both methods are run.
+
+They are the paper's own (Tables 4 and 5), and the second look with its controls.
+"""
 
 LOOP_METHODS = tuple(_LOOP_METHODS)
 """The methods that are run by default."""
 
 OPEN_METHODS = ("revised-rag", "madam-rag")
-"""Methods of questions in free form whose documents disagree."""
+"""Methods for free-form questions whose documents disagree."""
 
 
 def steps() -> tuple[str, ...]:
-    """The steps, each paid for and recorded as one, in the order of tables."""
+    """The steps in the order of tables; each is recorded and paid for as a unit."""
     own = (name for name, method in METHODS.items() if not method.step)
     return (DOCUMENTS, LOOP, *own, GRADE, MEANING)

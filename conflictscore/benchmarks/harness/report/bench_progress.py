@@ -1,4 +1,4 @@
-"""Progress of a benchmark run on stderr."""
+"""Shows the progress of a benchmark run on stderr."""
 
 from collections.abc import Mapping
 

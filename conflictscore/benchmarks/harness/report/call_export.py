@@ -1,4 +1,4 @@
-"""The transcripts of runs as one file of JSON lines, a call each, with whole texts."""
+"""Exports the transcripts of runs as a file of JSON lines, one for each call, with whole texts."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,12 +14,12 @@ from conflictscore.storage.private_files import owner_only
 
 
 def export_calls(runs: Iterable[Path], out: Path) -> int:
-    """Write every call of the runs, in the order that they ended, with ``run`` before its fields.
+    """Write every call of the runs, in the order in which they ended, with a first field ``run``.
 
-    Of a transcript that was not closed, all whole lines are written.
+    From an unclosed transcript, all whole lines are written.
 
     Returns:
-        How many calls there are.
+        The number of calls.
 
     Raises:
         InputError: A run has no transcript, a transcript is damaged, or ``out`` cannot be written.
@@ -50,4 +50,4 @@ def _lines(runs: Iterable[Path]) -> Iterator[str]:
                 for call in read_transcript(path):
                     yield json.dumps({"run": run.name, **call}, ensure_ascii=False) + "\n"
             except TornTranscriptError:
-                continue  # the report's notes tell of it
+                continue  # the report's notes mention it

@@ -1,4 +1,4 @@
-"""Tables of section 6.4: what became of first answers with conflict, by method."""
+"""Tables of section 6.4: the outcomes of first answers with conflict, by method."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,7 +19,7 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
     ("recovered_of_wrong", lambda paper: (0, 0)),
 )
-"""Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
+"""Rows of the transitions, with the paper's count and total for each; the paper lacks the last."""
 
 _BY_CLAIMS = (
     "revised: a claim of one answer is not supported by the other, by the run's labeler, whose"
@@ -33,7 +33,8 @@ def conflict_cards(
 ) -> Iterator[Card]:
     """A table for each method, below a heading.
 
-    Without ``verbose`` only for methods that look again, and for those that pairs compare against.
+    Without ``verbose``, only methods with a second look, and methods that pairs compare against,
+    are shown.
     """
     compared_with = {pair.against for pair in figures.compared}
     tables = [
@@ -51,7 +52,7 @@ def conflict_cards(
 
 
 def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | None) -> Card:
-    """One method's transitions; neutral outcomes are left out where there are none."""
+    """The transitions of one method; neutral outcomes are left out if there are none."""
     rows = []
     for name, paper_counts in _OUTCOMES:
         share: Proportion | None = getattr(transitions, name)
@@ -79,7 +80,7 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 
 
 def _counts(transitions: Transitions) -> Iterator[str]:
-    """First answers with conflict, and the ones among them that no row or only one way counts."""
+    """The number of first answers with conflict, and how many of them rows leave out."""
     yield counted(transitions.conflict, "first answer") + " with conflict"
     for number, what in (
         (transitions.failed, "failed"),
@@ -91,14 +92,17 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 
 
 def _note(transitions: Transitions) -> str:
-    """The meaning of "revised"; in multiple choice it is another option, and needs no word."""
+    """The meaning of "revised"; empty in multiple choice, where it is just another option."""
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS
 
 
 def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
-    """The outcome in words; of a graded measure answers get better or worse, not right or wrong."""
+    """The outcome in words.
+
+    By a graded measure, answers get better or worse, not right or wrong.
+    """
     names = {}
     if figures.is_graded(transitions.measure):
         better, worse = figures.change_words(transitions.measure)

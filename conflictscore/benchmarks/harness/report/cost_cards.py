@@ -1,4 +1,4 @@
-"""Tables of what a run used and what it cost, by model and step, and by net correction."""
+"""Tables of a run's usage and cost, by model, by step and by net correction."""
 
 from collections.abc import Iterator, Sequence
 
@@ -47,7 +47,7 @@ def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str])
 
 
 def _corrections(figures: Figures, cost: Cost) -> Card:
-    """Dollars and tokens of each net correction, without a cache: a resumed run shows the same."""
+    """Dollars and tokens of each net correction, without a cache, so resuming changes nothing."""
     rows = []
     for method, net in cost.net_corrections.items():
         tokens = cost.tokens_per_net_correction.get(method)

@@ -1,4 +1,4 @@
-"""Runs as files: answers as CSV or JSON lines, figures as CSV or LaTeX."""
+"""Exports runs as files: answers as CSV or JSON lines, figures as CSV or LaTeX."""
 
 import csv
 import io
@@ -57,10 +57,10 @@ _AFTER_MEASURES = (
     "seconds",
 )
 _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
-"""In the same order; only where somebody reviewed any of the runs."""
+"""Columns of reviews, in the same order; present only if any of the runs was reviewed."""
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Some spreadsheets take full-width signs for formulas too."""
+"""Signs that begin a formula; some spreadsheets accept full-width signs too."""
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -75,17 +75,20 @@ _LATEX = str.maketrans(
 
 
 def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
-    """Write one row for each question and method that ended, as .csv or .jsonl.
+    """Write one row for each question and finished method, as .csv or .jsonl.
 
-    Each measure has a value, the judge's explanation, and why there is no value. ``conflict_type``
-    is what people said, ``predicted_type`` what the method told. ``calls``, tokens and ``seconds``
-    are those of the row's ``step``, which methods may share, so a sum is taken over distinct (run,
-    id, step). ``flipped``, ``reworded`` and ``kind`` (by the first measure) are against ``rag``,
-    ``against_METHOD`` is the kind against another: in free form a flip has another claim, and a
-    reworded answer other words. ``reviewers``, ``verdicts`` and ``comments`` are in one order.
+    Each measure has a value, the judge's explanation, and the reason if there is no value.
+    ``conflict_type`` comes from people, ``predicted_type`` from the method. ``calls``, tokens and
+    ``seconds`` belong to the row's ``step``; methods may share a step, so sum over distinct (run,
+    id, step).
 
-    In CSV a text that a spreadsheet could take for a formula gets an apostrophe before it, and a
-    list is JSON. Half of a surrogate pair becomes ``?`` everywhere.
+    ``flipped``, ``reworded`` and ``kind`` (by the first measure) compare with ``rag``, and
+    ``against_METHOD`` is the kind compared with another method. In free form, a flip has another
+    claim, and a reworded answer has different words. ``reviewers``, ``verdicts`` and ``comments``
+    are in the same order.
+
+    In CSV, a text that a spreadsheet could take for a formula gets an apostrophe in front, and a
+    list is written as JSON. A lone surrogate always becomes ``?``.
     """
     write_whole(out, answer_table(runs, _ending(out, ".csv", ".jsonl")))
 
@@ -110,12 +113,12 @@ def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
 def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     """Write every table of figures that the terminal shows with ``--verbose``, as .csv or .tex.
 
-    Those of a study of several runs come last, under the name ``all runs``. CSV has the columns
-    ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs; what
-    was read from files and models is escaped in it.
+    The tables of a study of several runs come last, under the name ``all runs``. CSV has the
+    columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs;
+    texts from files and models are escaped.
 
     Returns:
-        How many tables there are.
+        The number of tables.
     """
     kind = _ending(out, ".csv", ".tex")
     tables = [(run.name, card) for run in runs for card in _tables(run)]
@@ -146,9 +149,12 @@ def _columns(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str, Any]]:
-    """A row for each method that ended on the question; see :func:`export_answers` for the columns.
+    """A row for each method that finished the question.
 
-    Columns that do not apply, such as a guard's or reviewers', are absent and written as empty.
+    :func:`export_answers` explains the columns.
+
+    Columns that do not apply, such as those of a guard or of reviewers, are absent and written
+    empty.
     """
     for method in question_result.methods:
         row = _flip_row(run, question_result, method)
@@ -165,7 +171,7 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
 
 
 def _flip_row(run: ReportRun, question_result: QuestionResult, method: str) -> dict[str, Any]:
-    """The columns of every row: question, answer, how it differs from others, and what it cost."""
+    """The columns of every row: question, answer, comparison with other methods, and cost."""
     question = question_result.question
     step = METHODS[method].step or method
 
@@ -223,7 +229,7 @@ def _answer(method_result: MethodResult) -> dict[str, Any]:
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
-    # Python quotes a lone carriage return only where it is part of the line end
+    # Python quotes a lone carriage return only if the line end contains one
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows([_cell(cell) for cell in row] for row in rows)
@@ -231,7 +237,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    """A value that no spreadsheet takes for a formula, also behind what is not seen."""
+    """A value that no spreadsheet takes for a formula, even after invisible characters."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():
@@ -241,7 +247,7 @@ def _cell(cell: Any) -> Any:
 
 
 def _tables(run: ReportRun) -> Iterator[Card]:
-    """The tables of a run; one without a title belongs to the one above."""
+    """The tables of a run; a table without a title belongs to the one above it."""
     title = ""
     for cards in sections(run.figures, run.paper, run.results).values():
         for card in cards:

@@ -1,4 +1,4 @@
-"""Figures with their intervals, as the two cells that tables show them in."""
+"""Formats a figure and its interval as two table cells."""
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.reporting.figure_text import percent, points, span

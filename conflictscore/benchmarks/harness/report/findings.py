@@ -1,4 +1,4 @@
-"""Plain sentences on what the figures of a run can and cannot show."""
+"""States in plain sentences what the figures of a run can and cannot show."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -17,15 +17,17 @@ from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, points, span
 
 _WIDTH_IN_ERRORS = 2 * 1.96
-"""Standard errors that a 95 % interval is wide."""
+"""Width of a 95 % interval in standard errors."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
-"""The fewest pairs that differ with which the exact McNemar test can fall below 0.05: when all of
-them go one way, its two-sided p is ``2 / 2**pairs``."""
+"""Least differing pairs with which the exact McNemar test can fall below 0.05.
+
+If all of them go one way, its two-sided p is ``2 / 2**pairs``.
+"""
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
-    """One or a few sentences for each thing that a reader could take the figures wrong by."""
+    """One or a few sentences for each way in which a reader could misread the figures."""
     is_graded = figures.is_graded(figures.measures[0])
     comparisons = [
         " ".join(_comparison(pair, paper, is_graded=is_graded))
@@ -53,9 +55,9 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Sentences on a pair of methods: the difference, whether chance explains it, the paper's.
+    """Sentences on a pair of methods: the difference, whether chance explains it, and the paper's.
 
-    Whether a difference is significant goes by p adjusted by Holm where there are several tests.
+    With several tests, significance is decided by the Holm-adjusted p-value.
     """
     differing = pair.corrected + pair.harmed
     if pair.n == 0:
@@ -77,7 +79,7 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
     )
     yield _by_chance(pair, differing, is_significant=is_significant)
     paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
-    if not is_significant and pair.difference.value:  # the observed gain always fits
+    if not is_significant and pair.difference.value:  # a gain as large as observed always fits
         yield from _needed(pair, paper_difference, is_graded=is_graded)
     if paper is not None and paper_difference is not None and pair.difference.low is not None:
         place = "inside" if _holds(pair.difference, paper_difference) else "outside"
@@ -104,7 +106,7 @@ def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
 
 
 def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) -> Iterator[str]:
-    """How many questions would show a gain, where answers change as much as here."""
+    """How many questions would show a gain if answers change as often as here."""
     gains = dict.fromkeys(g for g in (paper_difference, pair.difference.value) if g)
     if is_graded:
         width = (pair.difference.high or 0.0) - (pair.difference.low or 0.0)

@@ -1,4 +1,4 @@
-"""Kinds of a changed answer: correction, harm or neither."""
+"""Classifies changed answers: correction, harm or neither."""
 
 from enum import StrEnum
 
@@ -8,31 +8,31 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 
 
 def second_looks() -> tuple[str, ...]:
-    """The methods that regenerate, the one that tells most first.
+    """The methods that regenerate, the most informative first.
 
-    They are looked up each time, so that a method registered in code is among them at once.
+    They are looked up each time, so that a method registered by code is included at once.
     """
     return tuple(name for name in METHODS if method_of(name).looks_again)
 
 
 class FlipKind(StrEnum):
-    """A flip, by what the answer was before and is after."""
+    """The kind of a flip, by the verdicts before and after."""
 
     CORRECTION = "correction"
-    """Wrong to right; by a graded measure, a higher value, or a lower one where less is better."""
+    """Wrong to right; by a graded measure, a better value (lower if lower is better)."""
     HARM = "harm"
-    """Right to wrong; by a graded measure, the other way round."""
+    """Right to wrong; by a graded measure, a worse value."""
     NEUTRAL = "neutral"
     """The same value both times."""
     UNJUDGED = "unjudged"
-    """There is no verdict before or after."""
+    """A verdict is missing before or after."""
 
 
 def second_look(question_result: QuestionResult) -> str | None:
-    """The method that shows the outcome of regeneration; None where none of them was run.
+    """The method that shows the outcome of regeneration; None if no such method was run.
 
-    This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
-    refused are not known; where that was not run either, the next of :func:`second_looks`.
+    This is ``regenerated-rag``. If it was not run, it is ``guarded-rag``, whose refused flips are
+    unknown; if that was not run either, it is the next of :func:`second_looks`.
     """
     return next((method for method in second_looks() if method in question_result.methods), None)
 
@@ -48,7 +48,7 @@ def flip_kind(
     """Whether the difference between two methods' answers is for the better.
 
     Returns:
-        None where the answers do not differ, or one of them is missing.
+        None if the answers do not differ, or if one is missing.
     """
     if not question_result.flipped(method, against):
         return None
@@ -62,7 +62,7 @@ def flip_kind(
 
 
 def justification(question_result: QuestionResult, method: str) -> str | None:
-    """The model's reason for the answer of a second look; None where it gave none."""
+    """The model's reason for the answer of a second look; None if it gave none."""
     if method_of(method).step == LOOP:
         return question_result.justification
     answer = question_result.methods[method].answer

@@ -1,4 +1,4 @@
-"""Reviews of a service's runs, as they are stored: a JSON object each, only ever added."""
+"""Reviews of a service's runs in their stored form, with an appended JSON object for each."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from conflictscore.reporting.run_log import stored_lines
 
 
 class ChangeVerdict(StrEnum):
-    """Whether a change of answer was right, by a reviewer."""
+    """A reviewer's verdict on whether a change of answer was right."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -39,20 +39,20 @@ _Numbered = Annotated[
 
 
 class Review(Record):
-    """One reviewer's verdict on one flip, or on an answer that was not changed."""
+    """A reviewer's verdict on a flip or on an unchanged answer."""
 
     verdict: ChangeVerdict | AnswerVerdict
     decided_by: tuple[_Numbered, ...] = ()
-    """Numbers of the documents that decided it for the reviewer, ascending."""
+    """Numbers of the documents that decided the verdict, ascending."""
     comment: str = ""
 
 
 Reviews = Mapping[str, Mapping[str, Review]]
-"""By the run's id, then by the reviewer's name."""
+"""Reviews by the run's id, then by the reviewer's name."""
 
 
 class _StoredReview(BaseModel):
-    """A stored review beside its own fields; rows have had further ones."""
+    """A stored review with the fields around it; earlier rows had further fields."""
 
     question_id: Annotated[str, Field(min_length=1)]
     annotator: Annotated[str, Field(min_length=1)]
@@ -60,7 +60,7 @@ class _StoredReview(BaseModel):
 
 
 def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
-    """A review as it is stored."""
+    """A review in its stored form."""
     return {
         "question_id": run_id,
         "annotation_id": uuid4().hex,
@@ -73,7 +73,7 @@ def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
 
 
 def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, Review]]:
-    """Reviews from JSON texts that each come with their place for errors.
+    """Reviews from JSON texts, each with its place for errors.
 
     If a reviewer reviewed a run several times, the last review counts.
 
@@ -101,7 +101,7 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
 
 
 def reviews_beside(runs: Path) -> Path:
-    """Where the reviews of a file of runs are kept."""
+    """The file with the reviews of a file of runs."""
     return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""Runs of the parts of one question file, reported as the one run that they make together."""
+"""Merges runs of the parts of one question file, so that they are reported as one run."""
 
 import json
 from collections import defaultdict
@@ -12,18 +12,17 @@ from conflictscore.benchmarks.harness.report.page.report_run import LIVE, Report
 from conflictscore.errors import InputError
 
 FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
-"""From a manifest and the results of its questions to their figures."""
+"""A function from a manifest and the results of its questions to their figures."""
 
 
 def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:
-    """The runs, with shards in one: runs of equal settings and of data files that share nothing.
+    """The runs, with shards merged: runs with equal settings and with disjoint data files.
 
     Shards are recognised by their manifests: the same benchmark, configuration and hashes, but
-    other data. A merged run stands in the place of its first shard.
+    other data. A merged run takes the place of its first shard.
 
     Raises:
-        InputError: Such runs share some of their questions, and not all: each of those would count
-            twice.
+        InputError: Such runs share some but not all of their questions, which would count twice.
     """
     groups = defaultdict[str, list[int]](list)
     for place, run in enumerate(runs):
@@ -39,7 +38,7 @@ def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list
 
 
 def _settings(run: ReportRun) -> str:
-    """The settings in which shards agree, as text; empty for live runs."""
+    """The settings that shards have in common, as text; empty for live runs."""
     if run.benchmark in ("", LIVE):
         return ""
     configuration = {**(run.manifest.get("configuration") or {}), "selection": None}
@@ -56,7 +55,7 @@ def _is_data(name: str) -> bool:
 
 
 def _are_shards(group: Sequence[ReportRun]) -> bool:
-    """Whether each run has a data file of its own, and questions that no other has."""
+    """Whether each run has its own data file, and no question of another run."""
     data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
     if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
         return False
@@ -85,7 +84,7 @@ def _ids(run: ReportRun) -> Iterable[str]:
 
 
 def _merged(shards: Sequence[ReportRun], figures_of: FiguresOf) -> ReportRun:
-    """One run of all questions; its name is those of the shards."""
+    """One run with all questions, named after its shards."""
     configuration = shards[0].manifest["configuration"]
     manifest = {
         **shards[0].manifest,

@@ -1,7 +1,7 @@
-"""Several runs of a benchmark as one study: each pair of methods pooled and apart.
+"""Treats several runs of a benchmark as one study: each pair of methods pooled and by run.
 
-The question is the unit: what the runs say of a question is averaged before anything is tested, so
-ten seeds of one question are no ten questions.
+The question is the unit: the runs' values for a question are averaged before any test, so ten seeds
+of one question do not count as ten questions.
 """
 
 from collections import defaultdict
@@ -52,21 +52,30 @@ class PooledPair(Record):
     runs: dict[str, Paired]
     """The pair in each run, by the run's name."""
     difference: Interval
-    """Mean over questions of the mean over their runs, with a bootstrap interval by question."""
+    """The mean over questions of the mean over runs, with a bootstrap interval by question."""
     p_value: float | None
-    """Two-sided, by question: the sign-flip test, which with one run is the exact McNemar test; by
-    a graded measure, Wilcoxon's test of the means."""
+    """The two-sided p-value, with the question as the unit.
+
+    It is from the sign-flip test, which with one run is the exact McNemar test, or for a graded
+    measure from Wilcoxon's test of the means.
+    """
     p_holm: float | None = None
-    """Holm-adjusted over all pairs of the study."""
+    """The p-value, Holm-adjusted over all pairs of the study."""
     between: float | None
-    """Standard deviation between the differences of single runs, over the questions that all runs
-    judged; None with a single run."""
+    """The standard deviation between the differences of single runs.
+
+    Only questions that all runs judged count; None with a single run.
+    """
     by_chance: float | None
-    """The value of ``between`` if runs differed question by question alone, from the mean square
-    of the residuals of questions by runs."""
+    """The value of ``between`` if runs differed only by chance on single questions.
+
+    It is computed from the mean square of the residuals of questions by runs.
+    """
     needed: int | None = None
-    """Questions, each in as many runs, with which 80 % of studies would show the difference, where
-    it is not shown and these are more than there are."""
+    """The questions, each in as many runs, with which 80 % of studies would show the difference.
+
+    It is given only if the difference is not shown and more questions are needed.
+    """
 
 
 class FlipAgreement(Record):
@@ -74,27 +83,27 @@ class FlipAgreement(Record):
 
     method: str
     questions: int
-    """Questions answered in all runs, before and after."""
+    """The number of questions answered in all runs, before and after."""
     ever: int
-    """Questions among these whose answer changed in at least one run."""
+    """The number of these questions whose answer changed in at least one run."""
     always: int
-    """Changed in all runs."""
+    """The number of these questions whose answer changed in all runs."""
     alpha: float | None
-    """Krippendorff's, over changed or not; None where nothing, or everything, changed."""
+    """Krippendorff's alpha of changed or not; None if nothing or everything changed."""
 
 
 class JudgeNoise(Record):
-    """How often two judgements of one thing differ.
+    """How often two judgements of the same thing differ.
 
-    Runs with other judges or other seeds judge for themselves; of runs with the same one, a verdict
-    that a cache gave is none of its own.
+    Runs with different judges or seeds judge independently. Among runs with the same judge, a
+    verdict from a cache is not an independent judgement.
     """
 
     measure: str
     answers: Interval
-    """Mean over answers, to one question in the same words, judged in at least two runs."""
+    """The mean over answers to a question in the same words that at least two runs judged."""
     flips: Interval
-    """The same for flips from one text to another: a correction here, and none there."""
+    """The same for flips between the same two texts: a correction in one run but not in another."""
 
 
 class Study(Record):
@@ -104,13 +113,13 @@ class Study(Record):
     form: str
     runs: tuple[str, ...]
     temperatures: tuple[float | None, ...] = ()
-    """Temperature of the answers in each run; None if the run did not set it."""
+    """The temperature of the answers in each run; None if the run did not set it."""
     questions: int
-    """Distinct questions."""
+    """The number of distinct questions."""
     in_all: int
-    """Questions that all runs have."""
+    """The number of questions that all runs have."""
     levels: tuple[PooledLevel, ...] = ()
-    """Pooled level of every method by every measure."""
+    """The pooled level of every method by every measure."""
     pairs: tuple[PooledPair, ...]
     transitions: tuple[PooledTransitions, ...] = ()
     categories: tuple[CategoryGain, ...] = ()
@@ -120,7 +129,7 @@ class Study(Record):
 
 
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
-    """The runs of each study: those of one benchmark and form that share a question; no live runs.
+    """The runs of each study: runs of one benchmark and form that share a question; no live runs.
 
     A run that shares no question with another run of its group belongs to no study.
     """
@@ -132,7 +141,7 @@ def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
 
 
 def questions_apart(runs: Sequence[ReportRun]) -> list[str]:
-    """A line for each run that is in no study since its questions are in no run beside it."""
+    """A line for each run that is in no study because no other run has any of its questions."""
     return [
         f"{run.name}: no question of it is in another run of {run.benchmark}, so it is compared"
         " with none"
@@ -162,7 +171,7 @@ def _shares_a_question(run: ReportRun, group: Sequence[ReportRun]) -> bool:
 
 
 def study_of(runs: Sequence[ReportRun]) -> Study:
-    """The study that these runs make, which are of one benchmark and form."""
+    """The study of these runs, which must have the same benchmark and form."""
     ids = [{question_result.question.id for question_result in run.results} for run in runs]
     keys = dict.fromkeys(
         (pair.method, pair.against, pair.measure) for run in runs for pair in run.figures.tests
@@ -204,7 +213,7 @@ def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
-    """One pair of methods by one measure, over all runs of a study.
+    """A pair of methods by one measure, over all runs of a study.
 
     The unit is the question: its differences are averaged over the runs first, so several runs of
     one question do not count as several questions.
@@ -248,7 +257,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
-    """Standard deviation between runs, and what the residuals alone would make of it."""
+    """The standard deviation between runs, and its value if only the residuals caused it."""
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
     if len(questions) < 2:
@@ -297,7 +306,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
             for text, verdict, is_copy in _verdicts(question_result, measure):
                 place = question_result.question.id, text
                 if is_copy and (judge, *place) in counted_judgements:
-                    continue  # the same judgement, found in a cache
+                    continue  # the same judgement, from a cache
                 counted_judgements.add((judge, *place))
                 verdict_by_text[text] = verdict
                 answers[place].append(verdict)
@@ -309,7 +318,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 
 
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
-    """Each text that a judge was shown, with its verdict and whether that is a cache's."""
+    """Each text that a judge was shown, with its verdict and whether it came from a cache."""
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)
         for name, method_result in question_result.methods.items()
@@ -331,7 +340,7 @@ def _text(method_result: MethodResult) -> str:
 
 
 def _disagreement(judgements: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
-    """The chance that two judgements of one thing differ, as a mean over things."""
+    """The chance that two judgements of the same thing differ, averaged over things."""
     pairs = [
         list(combinations(verdicts, 2)) for verdicts in judgements.values() if len(verdicts) > 1
     ]

@@ -1,4 +1,4 @@
-"""A study of several runs as tables, for the terminal, the page and exports."""
+"""Shows a study of several runs as tables, for the terminal, the page and exports."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -124,7 +124,7 @@ def _pooled_card(
 
 
 def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
-    """Questions that would show each difference that is not shown, but for one of 0."""
+    """The questions needed to show each difference that is not shown, except differences of 0."""
     for pair in study.pairs:
         if pair.needed is not None:
             yield (
@@ -146,7 +146,7 @@ def _temperature_line(study: Study) -> str:
 
 
 def _pooled_cards(study: Study) -> Iterator[Card]:
-    """Levels, section 6.4, categories and scores, pooled over the runs."""
+    """Tables of levels, section 6.4, categories and scores, pooled over the runs."""
     for measure in dict.fromkeys(level.measure for level in study.levels):
         yield _levels_card(study, measure)
     yield from map(_transitions_card, study.transitions)

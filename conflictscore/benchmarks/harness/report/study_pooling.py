@@ -1,7 +1,7 @@
-"""Levels, transitions, categories and scores of a study, pooled over its runs.
+"""Pools levels, transitions, categories and scores over the runs of a study.
 
-The question is the unit: what the runs say of a question is averaged before anything else, and
-intervals resample questions.
+The question is the unit: the runs' values for a question are averaged first, and intervals resample
+questions.
 """
 
 from collections import defaultdict
@@ -31,21 +31,22 @@ from conflictscore.records import Record
 
 
 class PooledLevel(Record):
-    """A method by one measure, in all runs of a study (Tables 4 and 5)."""
+    """The level of a method by one measure, in all runs of a study (Tables 4 and 5)."""
 
     method: str
     measure: str
     level: Interval
-    """Mean over questions of the mean over their runs, in [0, 1], with a bootstrap interval by
-    question."""
+    """The mean over questions of the mean over runs, in [0, 1], with an interval by question."""
     runs: dict[str, float | None]
     """The level in each run, by the run's name."""
     between: float | None
-    """Standard deviation of the levels of single runs; None with a single run."""
+    """The standard deviation of the levels of single runs; None with a single run."""
 
 
 class PooledTransitions(Record):
-    """Section 6.4 over all runs of a study; an answer is a question in a run.
+    """Section 6.4 over all runs of a study.
+
+    An answer is the answer to a question in one run.
 
     Each share is a ratio of sums over the runs, with an interval that resamples questions.
     """
@@ -53,17 +54,17 @@ class PooledTransitions(Record):
     method: str
     measure: str
     questions: int
-    """Questions whose first answer has a conflict in some run."""
+    """The number of questions whose first answer has a conflict in some run."""
     answers: int
-    """First answers with conflict, of all runs, to which the method gave an answer."""
+    """The number of first answers with conflict, in all runs, for which the method answered."""
     retained: Interval
     revised: Interval
     corrected: Interval
-    """Wrong to right, of the revised answers that were judged before and after."""
+    """Wrong to right, among revised answers judged before and after."""
     harmed: Interval
-    """Right to wrong, of the same."""
+    """Right to wrong, among the same."""
     harmed_of_conflict: Interval
-    """Harms, of all answers with conflict that were judged before and after."""
+    """The share of harmed answers among all answers with conflict judged before and after."""
 
 
 class CategoryGain(Record):
@@ -72,17 +73,17 @@ class CategoryGain(Record):
     category: str
     method: str
     difference: Interval
-    """Pooled as that of a pair of methods."""
+    """The gain, pooled like the difference of a pair of methods."""
     corrected: int
-    """Corrections in all runs together."""
+    """The number of corrections in all runs together."""
     harmed: int
     p_value: float | None
     p_holm: float | None = None
-    """Holm-adjusted over all categories and methods of the study."""
+    """The p-value, Holm-adjusted over all categories and methods of the study."""
 
 
 class PooledScores(Record):
-    """Mean CS-C and CS-R of a method's answers that were scored; lower is better."""
+    """The mean CS-C and CS-R of a method's scored answers; lower is better."""
 
     method: str
     cs_c: Interval
@@ -117,18 +118,18 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
 
 @dataclass
 class _Tally:
-    """Outcomes of one question's first answers with conflict, over the runs of a study."""
+    """The outcomes of a question's first answers with conflict, over the runs of a study."""
 
     answers: int = 0
     revised: int = 0
     judged: int = 0
-    """Answers that were judged before and after; the ones below are among them."""
+    """The number of answers judged before and after; the counts below are among them."""
     judged_revised: int = 0
     corrected: int = 0
     harmed: int = 0
 
     def add(self, outcome: ConflictOutcome, sign: int) -> None:
-        """Count one run's outcome; ``sign`` is -1 where less is better."""
+        """Count one run's outcome; ``sign`` is -1 if lower is better."""
         self.answers += outcome.answered
         self.revised += outcome.revised
         if outcome.before is None or outcome.after is None:
@@ -141,7 +142,7 @@ class _Tally:
 
 
 def pooled_transitions(runs: Sequence[ReportRun]) -> Iterator[PooledTransitions]:
-    """Section 6.4 of every method that is paired with the baseline."""
+    """Section 6.4 for every method that is paired with the baseline."""
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     for method in _paired_methods(runs):
         by_question = defaultdict[str, _Tally](_Tally)
@@ -168,7 +169,7 @@ def _pooled_transitions(method: str, measure: str, tallies: Sequence[_Tally]) ->
 
 
 def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
-    """The gain of every method in every category; none where there is one category at most."""
+    """The gain of every method in every category; empty for fewer than two categories."""
     categories = {r.question.id: r.question.category for run in runs for r in run.results}
     if len(set(categories.values())) < 2:
         return ()
@@ -190,7 +191,8 @@ def _gain(
 ) -> CategoryGain:
     """The gain of one method in one category, with the question as the unit.
 
-    ``corrected`` and ``harmed`` count single runs; for them a measure that falls is turned round.
+    ``corrected`` and ``harmed`` count single runs. For them, a measure for which lower is better is
+    reversed.
     """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)
@@ -219,7 +221,7 @@ def _gain(
 
 
 def pooled_scores(runs: Sequence[ReportRun]) -> Iterator[PooledScores]:
-    """Mean CS-C and CS-R of every method whose answers were scored."""
+    """The mean CS-C and CS-R of every method whose answers were scored."""
     for method in _methods(runs):
         cs_c, cs_r = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
         for question_result in _results(runs):
@@ -245,7 +247,7 @@ def _results(runs: Iterable[ReportRun]) -> Iterator[QuestionResult]:
 
 
 def _methods(runs: Sequence[ReportRun]) -> list[str]:
-    """The methods of all runs, each once, in the order of tables."""
+    """The methods of all runs, without repetitions, in the order of tables."""
     return list(dict.fromkeys(m.method for run in runs for m in run.figures.methods))
 
 

@@ -1,6 +1,7 @@
-"""The figures of a benchmark run as tables, for a terminal of 80 to 100 columns, a page and files.
+"""Shows the figures of a run as tables, in a terminal of 80 to 100 columns, a page and files.
 
-Names of models, categories and errors are untrusted text: no markup, no control characters.
+Names of models, categories and errors are untrusted text, shown without markup or control
+characters.
 """
 
 from collections import defaultdict
@@ -38,7 +39,7 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""So many categories are shown without being asked for."""
+"""Most categories that are shown without ``verbose``."""
 _SHOWN_REASONS = 5
 
 
@@ -94,7 +95,7 @@ def sections(
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
-    """The level of every method by one measure, beside the paper's where it reports any."""
+    """The level of every method by one measure, beside the paper's if it reports one."""
     levels = [
         (method, level)
         for method in figures.methods
@@ -135,7 +136,7 @@ def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card
 
 
 def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -> Iterator[str]:
-    """How a graded measure is averaged, and which paper's figures stand in the table."""
+    """Notes on the averaging of a graded measure, and on the source of the paper's figures."""
     if figures.is_graded(measure):
         best = "; 0 is best" if figures.falls(measure) else ""
         yield f"mean of the values from 0 to 100 %, with a bootstrap interval{best}"
@@ -147,7 +148,7 @@ def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -
 
 
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Pairs of methods, a table for each other method and measure; a paper's stand below theirs."""
+    """Pairs of methods: a table for each compared method and measure, with the paper's figures."""
     groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)
@@ -162,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Each method against another by one measure; a paper's row is faint, below the method's."""
+    """Each method against another by one measure; the paper's row is faint, below the method's."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
@@ -201,12 +202,12 @@ def _pairs_card(
 
 
 def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
-    """The paper's difference of the same two methods; None where it does not report them both."""
+    """The paper's difference of the same two methods; None unless it reports both."""
     difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is None or difference is None:
         return None
     corrections, harms, p = None, None, None
-    # the counts are known for regenerated-rag against rag in multiple choice alone
+    # the counts are known only for regenerated-rag against rag in multiple choice
     transitions = paper.transitions
     if transitions and (pair.method, pair.against) == ("regenerated-rag", BASELINE):
         corrections, harms = transitions.corrections, transitions.harms
@@ -216,7 +217,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """How many second looks would have been about another claim; no table if there are none."""
+    """How many second looks another choice of claim would change; no table without second looks."""
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results
@@ -261,7 +262,10 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 
 
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
-    """A few, such as types of conflict, are always shown; many in verbose only."""
+    """Figures by category.
+
+    A few categories, such as types of conflict, are always shown; many only with ``verbose``.
+    """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
         return
     methods = [method.method for method in figures.methods]
@@ -301,7 +305,7 @@ def _coverage(figures: Figures) -> str:
 
 
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
-    """Why methods failed, and why answers have no verdict or score; equal reasons folded.
+    """Why methods failed, and why answers have no verdict or score; equal reasons are merged.
 
     Questions are counted, so a reason that several methods of a question share counts once.
     """

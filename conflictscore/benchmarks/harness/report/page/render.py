@@ -1,4 +1,4 @@
-"""The report as one HTML file: it needs no network, and no script of a document runs in it."""
+"""Renders the report as one HTML file that needs no network and runs no script of a document."""
 
 import base64
 import hashlib
@@ -39,7 +39,7 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _DIFFED_PAIRS = 100_000
-"""Pairs of equal words in two texts. A comparison looks at each pair, at some many times."""
+"""Most pairs of equal words in two texts to compare; a comparison may examine a pair repeatedly."""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:
@@ -92,7 +92,7 @@ def _environment() -> "Environment":
     return _compiling_environment()
 
 
-@cache  # it holds the compiled template, and compiling takes longer than filling
+@cache  # the environment caches the compiled template; compiling takes longer than filling
 def _compiling_environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -117,14 +117,14 @@ def _compiling_environment() -> "Environment":
 
 
 def markdown(text: str) -> Any:
-    """Untrusted Markdown as markup; HTML in it stays text."""
+    """Untrusted Markdown as markup; HTML in it is shown as text."""
     from markupsafe import Markup
 
     return Markup(rendered_markdown(text))  # noqa: S704 - escaped by the renderer
 
 
 def word_diff(before: str, after: str) -> Any:
-    """Deletions and insertions, word by word; empty where the texts are too long."""
+    """Deletions and insertions, word by word; empty if the texts are too long."""
     from markupsafe import Markup, escape
 
     old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
@@ -146,7 +146,7 @@ def word_diff(before: str, after: str) -> Any:
 
 
 def _asset(name: str) -> tuple[Any, str]:
-    """A style or script of the page as markup, and the hash that its policy allows it by."""
+    """A style or script of the page as markup, and the hash by which its policy allows it."""
     from markupsafe import Markup
 
     text = (_FOLDER / name).read_text("utf-8")
@@ -155,7 +155,7 @@ def _asset(name: str) -> tuple[Any, str]:
 
 
 def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
-    """The entries of the manifests by run; empty where a run has no such entry."""
+    """The entries of all manifests, by run; empty if a run lacks an entry."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
     names = dict.fromkeys(name for settings in flat for name in settings)
     return {name: [settings.get(name, "") for settings in flat] for name in names}
@@ -175,12 +175,12 @@ def _flat(name: str, setting: Any) -> Iterator[tuple[str, str]]:
 
 
 KEPT = "kept"
-"""The kind of a card whose answer did not change."""
+"""The kind of a card with an unchanged answer."""
 
 
 @dataclass(frozen=True)
 class FlipCard:
-    """A method's answer to a question, beside the first answer and those of other methods."""
+    """A method's answer to a question, with the first answer and the answers of other methods."""
 
     run: ReportRun
     result: QuestionResult
@@ -188,18 +188,18 @@ class FlipCard:
 
     @cached_property
     def kind(self) -> str:
-        """A ``FlipKind``, or ``kept``."""
+        """The kind of change: a ``FlipKind``, or ``kept``."""
         kind = flip_kind(self.result, self.method, self.run.first_measure, falls=self.run.falls)
         return KEPT if kind is None else kind.value
 
     @property
     def before(self) -> MethodResult | None:
-        """The first answer with its verdicts; None where it failed."""
+        """The first answer with its verdicts; None if it failed."""
         return _answered(self.result.methods.get(BASELINE))
 
     @property
     def after(self) -> MethodResult | None:
-        """The method's answer; None where it failed."""
+        """The method's answer; None if it failed."""
         return _answered(self.result.methods[self.method])
 
     @property
@@ -210,12 +210,12 @@ class FlipCard:
 
     @property
     def judged(self) -> bool:
-        """Whether anything but reviewers judges its answers."""
+        """Whether the answers are judged by anything other than reviewers."""
         return bool(self.run.first_measure)
 
     @property
     def graded(self) -> bool:
-        """Whether what it is worth is a number rather than right or wrong."""
+        """Whether its verdict is a number instead of right or wrong."""
         return self.run.figures.is_graded(self.run.first_measure)
 
     @property
@@ -225,13 +225,13 @@ class FlipCard:
 
     @property
     def guarded(self) -> str:
-        """``accepted`` or ``refused`` by ``guarded-rag``; empty where nothing changed."""
+        """``accepted`` or ``refused``, by ``guarded-rag``; empty if nothing changed."""
         guard = self.result.guard
         return "" if guard is None else "accepted" if guard.accepted else "refused"
 
     @property
     def reviews(self) -> Mapping[str, Review]:
-        """The reviewers' verdicts on it."""
+        """The reviewers' verdicts on the change."""
         return self.run.reviews.get(self.result.question.id, {})
 
     @property
@@ -259,7 +259,7 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Where a document is cited: in the answers, in the reason, or nowhere (empty)."""
+        """Where a document is cited: in the answers or in the reason; empty if nowhere."""
         texts = {
             "before": self.before.answer.text if self.before and self.before.answer else "",
             "after": self.after.answer.text if self.after and self.after.answer else "",
@@ -274,7 +274,7 @@ class FlipCard:
 
 
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
-    """The flips of a run, and the conflicts whose answer was kept, each in the run's order."""
+    """The flips of a run, and then the conflicts with a kept answer, each in the run's order."""
     flips, retained_cards = [], []
     for question_result in run.results:
         if look := second_look(question_result):

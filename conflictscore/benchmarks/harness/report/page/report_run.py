@@ -1,4 +1,4 @@
-"""The input of a report: a benchmark run, or logged runs that only reviewers judge."""
+"""The input of a report: a benchmark run, or logged runs that are judged only by reviewers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,15 +22,15 @@ LIVE = "live runs"
 
 @dataclass(frozen=True)
 class ReportRun:
-    """One run, as a report shows it.
+    """A run in the form that a report shows.
 
     Attributes:
-        name: What it is called on the page, such as the name of its folder.
+        name: Its name on the page, such as the name of its folder.
         manifest: The content of ``manifest.json``: ``benchmark``, ``created``, ``configuration``,
             ``hashes``, ``versions``.
-        figures: Its figures.
-        results: Its questions.
-        reviews: What reviewers said of a service's runs.
+        figures: The figures of the run.
+        results: The results of its questions.
+        reviews: Reviewers' verdicts on a service's runs.
     """
 
     name: str
@@ -46,42 +46,42 @@ class ReportRun:
 
     @property
     def begun(self) -> str:
-        """When it was begun, to the minute; empty where the manifest does not say."""
+        """When the run was started, to the minute; empty if the manifest does not say."""
         return str(self.manifest.get("created", ""))[:16].replace("T", " ")
 
     @property
     def first_measure(self) -> str:
-        """The measure that changed answers are judged by; empty in live runs, which have none."""
+        """The measure that judges changed answers; empty for live runs, which have none."""
         return self.figures.measures[0] if self.figures.measures else ""
 
     @property
     def falls(self) -> bool:
-        """Whether less is better by it."""
+        """Whether lower is better by the first measure."""
         return self.figures.falls(self.first_measure)
 
     @property
     def categorised(self) -> bool:
-        """Whether its questions are of several categories."""
+        """Whether its questions have several categories."""
         return len(self.figures.categories) > 1
 
     @property
     def form(self) -> str:
-        """How questions were asked; see ``Form``. Live runs are free-form."""
+        """The form of the questions (see ``Form``); live runs are free-form."""
         usual = "multiple-choice" if self.first_measure == ACCURACY else "free-form"
         return str((self.manifest.get("configuration") or {}).get("form", usual))
 
     @property
     def paper(self) -> PaperFigures | None:
-        """A paper's figures for the same benchmark and form; None without any."""
+        """A paper's figures for the same benchmark and form; None if there are none."""
         model = ((self.manifest.get("configuration") or {}).get("model") or {}).get("name")
         return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
 def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
-    """The runs of ``ask --log``, or of a service, as one run of a report.
+    """The runs of ``ask --log`` or of a service, as one run of a report.
 
-    The first answer stands as that of ``rag``, the answer that stands as that of
-    ``regenerated-rag``. The category is the run's status.
+    First answers count as ``rag``, and final answers as ``regenerated-rag``. The category is the
+    run's status.
     """
     question_results = [
         _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
@@ -92,7 +92,7 @@ def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> R
 
 
 def _live_manifest(logged_runs: Sequence[LoggedRun]) -> dict[str, Any]:
-    """How the runs came about: their settings are those of the last one."""
+    """The manifest of logged runs, with the settings of the last one."""
     last = logged_runs[-1].about if logged_runs else {}
     about = ("models", "model", "mode", "prompts", "max_rounds", "versions")
     return {
@@ -104,9 +104,12 @@ def _live_manifest(logged_runs: Sequence[LoggedRun]) -> dict[str, Any]:
 
 
 def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
-    """Counts, coverage and cost; nobody judged the answers, so there are no measures.
+    """The counts, coverage and cost of logged runs.
 
-    A logged run tells its usage in all, not by model: it is counted to the last run's generator.
+    The answers are not judged, so there are no measures.
+
+    A logged run has only its total usage, not usage by model, so it is attributed to the last run's
+    generator.
     """
     runs = [logged_run.run for logged_run in logged_runs]
     last = logged_runs[-1].about if logged_runs else {}
@@ -134,9 +137,9 @@ def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
 
 
 def _result(number: int, run: Run) -> QuestionResult:
-    """A logged run in the form of a benchmark's question, so that one page shows both.
+    """A logged run in the form of a benchmark question, so that the same page shows both.
 
-    A run without a question only scored an answer: it has the baseline alone.
+    A run without a question only scored an answer, so it has only the baseline.
     """
     report, disputed_claim = run.report, None
     if report is not None and report.reconsider is not None:

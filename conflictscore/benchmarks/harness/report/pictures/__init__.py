@@ -1,1 +1,1 @@
-"""Charts of runs, on the page and as SVG and PNG files."""
+"""Draws charts of runs, for the page and as SVG and PNG files."""

@@ -1,4 +1,4 @@
-"""The charts that runs make: differences, the flow of answers, scores, and gain against cost."""
+"""The charts of runs: differences, the flow of answers, scores, and gain against cost."""
 
 import re
 from collections import Counter
@@ -38,9 +38,9 @@ _BINS: Final = 10
 
 
 def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
-    """Every chart that the runs have figures for; none of live runs, which nothing judged.
+    """Every chart for which the runs have figures; none for live runs, which are not judged.
 
-    ``studies`` are those of the runs, if they were computed already: it takes seconds.
+    ``studies`` are the studies of these runs if already computed, which takes seconds.
     """
     judged_runs = [run for run in runs if run.figures.measures]
     studies = (
@@ -112,7 +112,7 @@ def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
 
 
 def _shares(scores: Sequence[float]) -> list[float]:
-    """Shares of values in bins of equal width over [0, 1]; 1 is in the last."""
+    """The shares of values in bins of equal width over [0, 1]; 1 belongs to the last bin."""
     counts = Counter(min(int(score * _BINS), _BINS - 1) for score in scores)
     return [counts[bin_] / len(scores) for bin_ in range(_BINS)]
 
@@ -121,7 +121,7 @@ _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
 
 
 def _by_score(run: ReportRun, stem: str) -> Picture | None:
-    """How often first answers are right, by their CS-R: whether the score tells them apart."""
+    """How often first answers are right, by their CS-R: whether the score separates them."""
     if run.figures.is_graded(run.first_measure):
         return None
     verdicts: dict[int, list[bool]] = {}
@@ -158,7 +158,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _band(cs_r: float) -> int:
-    """0 without any contradiction, then quarters, each with its upper bound."""
+    """The band of a CS-R: 0 for exactly 0, then quarters, each including its upper bound."""
     return sum(cs_r > bound for bound in (0, 0.25, 0.5, 0.75))
 
 
@@ -168,7 +168,7 @@ def _bounds(share: Proportion) -> str:
 
 
 def _gain(run: ReportRun, stem: str) -> Picture | None:
-    """Points gained over ``rag``, beside the tokens of a question."""
+    """Points gained over ``rag``, against tokens per question."""
     lines = [
         (pair.method, tokens, pair.difference)
         for pair in run.figures.paired
@@ -191,7 +191,8 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
                 axes.plot([tokens] * 2, [100 * difference.low, 100 * difference.high], color=color)
             axes.plot([tokens], [gain_points], "o", color=color, markersize=6)
             names.setdefault((tokens, gain_points), []).append(method)
-        for point, methods in names.items():  # those of one step and one gain share a point
+        # methods with the same step and the same gain share a point
+        for point, methods in names.items():
             text = ", ".join(methods)
             axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
         axes.set_xlim(0, 1.6 * max(tokens for _, tokens, _ in lines))
@@ -206,7 +207,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _tokens(run: ReportRun, method: str) -> float | None:
-    """Mean tokens of a question in the method's step; None where nothing was counted."""
+    """Mean tokens per question in the method's step; None if nothing was counted."""
     benchmark_method = METHODS.get(method)
     step = (benchmark_method.step if benchmark_method else None) or method
     totals = [
@@ -228,7 +229,7 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
     """Write every chart into a folder, as NAME.svg and NAME.png.
 
     Returns:
-        How many charts there are.
+        The number of charts.
 
     Raises:
         InputError: The runs have no figures to draw, or the folder is a file.

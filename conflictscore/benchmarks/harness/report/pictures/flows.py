@@ -1,4 +1,4 @@
-"""Pictures of what became of first answers: retained, corrected, harmed or hedged (section 6.4)."""
+"""Draws the outcomes of first answers: retained, corrected, harmed or hedged (section 6.4)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ENDS: Final = ("right", "hedged", "wrong")
-"""How an answer ends: a true answer that informs nobody is hedged."""
+"""The outcomes of an answer; a true answer without information is hedged."""
 
 
 def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """Flows from first answers to those of each second look; empty for graded measures."""
+    """Flows from first answers to the answers of each second look; empty for graded measures."""
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
@@ -39,7 +39,7 @@ def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
 
 
 def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
-    """How first answers and the method's ended, over the questions where both were judged."""
+    """The outcomes of first answers and the method's, over questions with both judged."""
     counts: Counter[tuple[str, str]] = Counter()
     for question_result in run.results:
         before = end_of(question_result.methods.get(BASELINE), run)
@@ -50,7 +50,7 @@ def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
 
 
 def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
-    """How an answer ended: right, hedged or wrong; None if it was not judged."""
+    """The outcome of an answer: right, hedged or wrong; None if it was not judged."""
     if answer is None or not isinstance(right := answer.value(run.first_measure), bool):
         return None
     if run.falls:
@@ -61,7 +61,10 @@ def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
 
 
 def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
-    """A flow chart of how first answers changed: bands as high as their share of the questions."""
+    """A flow chart of how first answers changed.
+
+    The height of a band is its share of the questions.
+    """
     words = ", ".join(
         f"{count:,} {_change_name(before, after)}"
         for (before, after), count in sorted(counts.items(), key=lambda pair: -pair[1])
@@ -103,7 +106,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
 def _node_starts(
     axes: "Axes", counts: Mapping[tuple[str, str], int], *, side: int, gap: float
 ) -> dict[str, float]:
-    """Draw the ends of one side as bars, from 0 downwards; the upper edge of each."""
+    """Draw the outcomes of one side as bars from 0 downwards; returns the upper edge of each."""
     edges: dict[str, float] = {}
     edge = 0.0
     for end in _ENDS:
@@ -121,7 +124,7 @@ _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 
 
 def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
-    """A band that bends from one side to the other."""
+    """Draw a curved band from one side to the other."""
     steps = [step / 40 for step in range(41)]
     upper = [start + (end - start) * _bend(step) for step in steps]
     axes.fill_between(
@@ -135,13 +138,15 @@ def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> 
 
 
 def _bend(step: float) -> float:
-    """How far a band has come towards its end after a part of its way."""
+    """How far a band has moved towards its end height, after a share of its length."""
     return step * step * (3 - 2 * step)
 
 
 _NAME_PLACE: Final = 0.2
-"""Share of a band's length at which its name stands: before the bands cross, so that names stay
-apart."""
+"""Position of a band's name, as a share of its length.
+
+It is before the bands cross, so that names do not overlap.
+"""
 
 
 def _change_name(before: str, after: str) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of estimates with their intervals: differences between methods, and pooled levels."""
+"""Draws estimates with their intervals: differences between methods, and pooled levels."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _PLOT_INCHES: Final = 4.5
 _LINE_INCHES: Final = 0.3
 _AXIS_INCHES: Final = 0.75
-"""Height of the scale below the lines, with its numbers and its name."""
+"""Height of the scale below the lines, including its numbers and name."""
 _GAP_INCHES: Final = 0.15
-"""Between the names and the plot."""
+"""Space between the names and the plot."""
 
 
 class _Line(NamedTuple):
-    """An estimate in [-1, 1] with its interval, and whether several runs are pooled in it."""
+    """An estimate in [-1, 1] with its interval, and whether it pools several runs."""
 
     name: str
     interval: Interval
@@ -40,10 +40,9 @@ class _Line(NamedTuple):
 
 
 def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture | None:
-    """Every tested difference of each run, and of each study with its runs pooled.
+    """Every tested difference of each run, and of each study over its pooled runs.
 
-    None where there is none. Differences of method less the one it is held against, so that more
-    than 0 is better.
+    None if there is none. Differences are method minus compared method, so above 0 is better.
     """
     lines: list[_Line] = []
     for run in runs:
@@ -71,9 +70,9 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
 
 
 def levels(study: Study, stem: str) -> Picture | None:
-    """The pooled level of every method, with the levels of single runs in the words.
+    """The pooled level of every method, with the levels of single runs in the description.
 
-    ``stem`` begins the picture's file name. None where no level is known.
+    ``stem`` is the beginning of the picture's file name. None if no level is known.
     """
     pooled_levels = [level for level in study.levels if level.level.value is not None]
     if not pooled_levels:
@@ -112,10 +111,10 @@ def levels(study: Study, stem: str) -> Picture | None:
 
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
-    """A line for each estimate, the first on top: a stroke from low to high, a mark on the value.
+    """Draw a line for each estimate, first on top: a stroke from low to high, a mark at the value.
 
-    The mark is a diamond where several runs are pooled, and a dot otherwise. All values are in
-    points, which are hundredths.
+    The mark is a diamond for pooled runs, and a dot otherwise. All values are in points, that is,
+    hundredths.
     """
     left_margin = _GAP_INCHES + max(text_width(line.name) for line in lines)
     margins = Margins(left=left_margin)
@@ -139,7 +138,7 @@ def _pair_name(method: str, against: str, measure: str) -> str:
 
 
 def color_of(interval: Interval) -> str:
-    """Blue where the whole interval is above 0, vermilion below it, grey if it holds 0."""
+    """Blue if the whole interval is above 0, vermilion if below, grey if it contains 0."""
     if interval.low is not None and interval.low > 0:
         return GOOD
     if interval.high is not None and interval.high < 0:

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 GOOD: Final = "#1b6ca8"
 BAD: Final = "#c2532d"
 NEUTRAL: Final = "#8a949e"
-"""Blue, vermilion and grey: told apart by all kinds of colour vision, and in grey print."""
+"""Blue, vermilion and grey, which differ for all kinds of colour vision and in grey print."""
 
 _DPI: Final = 200
-"""Resolution of PNG files: enough for two columns of print."""
+"""Resolution of PNG files, enough for two columns in print."""
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with Matplotlib, so a chart looks the same everywhere
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so charts look the same everywhere
     "font.size": 9,
-    "svg.fonttype": "path",  # no font of the reader's machine is needed
-    "svg.hashsalt": "conflictscore",  # the same chart is the same bytes
-    "text.parse_math": False,  # a dollar sign in the name of a run is no formula
+    "svg.fonttype": "path",  # needs no font on the reader's machine
+    "svg.hashsalt": "conflictscore",  # makes equal charts equal bytes
+    "text.parse_math": False,  # a dollar sign in the name of a run is not a formula
 }
 _LONGEST_NAME: Final = 44
-"""Characters of a name in a chart."""
+"""Most characters of a name in a chart."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Picture:
     """A chart.
 
     Attributes:
-        name: The stem of its file, of letters, digits and hyphens.
-        title: What it shows, in a line.
-        description: All that a reader who cannot see it needs: the figures in words.
-        draw: Draws it on an empty figure.
+        name: The stem of its file name, of letters, digits and hyphens.
+        title: A line on what it shows.
+        description: The figures in words, for a reader who cannot see the chart.
+        draw: Draws the chart on an empty figure.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Picture:
 
     @property
     def address(self) -> str:
-        """The chart as a data address, for an ``img`` of a page that loads nothing."""
+        """The chart as a data URL, for an ``img`` in a page that loads nothing."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.image('svg')).decode()}"
 
 
 def can_draw() -> bool:
-    """Whether Matplotlib is installed; without it a page has its tables alone."""
+    """Whether Matplotlib is installed; without it a page has only tables."""
     try:
         import matplotlib  # noqa: F401 - asked whether it is there
     except ImportError:
@@ -82,17 +82,17 @@ def can_draw() -> bool:
 
 
 def label(text: str) -> str:
-    """A name from a file or a model as a chart shows it: one short line without hidden signs."""
+    """A name from a file or a model as a chart shows it: a short line without hidden characters."""
     return one_line(shown(text), _LONGEST_NAME)
 
 
 def bare(axes: "Axes") -> None:
-    """Take the frame and the marks of both axes away."""
+    """Remove the frame, and the marks of both axes."""
     axes.set_axis_off()
 
 
 class Margins(NamedTuple):
-    """Inches around the axes of a figure, for the names of its axes and marks."""
+    """Inches around the axes of a figure, for the names of axes and marks."""
 
     left: float = 0.6
     right: float = 0.15
@@ -108,7 +108,7 @@ def lay_out(
 ) -> None:
     """Set the size of a figure in inches, and the place of its axes.
 
-    Matplotlib's own layouts draw a figure three times to find the same place, so a page would take
+    Matplotlib's own layouts draw a figure three times to find the same place, and a page would take
     three times as long.
     """
     figure.set_size_inches(width, height)
