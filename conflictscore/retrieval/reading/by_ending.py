@@ -138,6 +138,12 @@ def _notebook(text: str) -> RichText:
     return read_notebook(text)
 
 
+def _message(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.message import read_message
+
+    return read_message(data)
+
+
 def _pdf(data: bytes) -> RichText:
     from conflictscore.retrieval.reading.pdf import read_pdf
 
@@ -162,6 +168,7 @@ _READERS: dict[str, _Reader] = {
     ".srt": _read_text_with_layout("captions", _captions),
     ".vtt": _read_text_with_layout("captions", _captions),
     ".ipynb": _read_text_with_layout("notebook", _notebook),
+    ".eml": _read_rich("mail", _message),
     ".pdf": _read_rich("PDF", _pdf),
     ".docx": _read_rich("DOCX", _docx),
 }

@@ -1,0 +1,213 @@
+"""Reads a mail (.eml) as a mail program shows it: head, body, and names of attachments.
+
+The head is decoded here by the older of the standard library's two policies: the newer one raises
+on damage that mail programs show as it is.
+"""
+
+import re
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from typing import Any, TypeAlias
+
+from conflictscore.retrieval.html.whole import whole_text
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
+from conflictscore.retrieval.shaping.decoding import decode
+
+_SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
+_NOT_AS_TEXT = frozenset(
+    ("calendar", "directory", "enriched", "richtext", "rtf", "vcard", "x-vcard", "x-amp-html")
+)
+_SIGNATURES = frozenset(("pgp-signature", "pkcs7-signature", "x-pkcs7-signature"))
+_SEALED = frozenset(
+    ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"),
+)
+_CONTENT_ID = re.compile(r"""\bcid:([^\s"'<>()]{1,200})""", re.IGNORECASE)
+_QUOTES = re.compile(r">*")
+_DEEPEST = 20
+"""Messages and groups of parts within each other; nested mails of a long thread are fewer."""
+_NAMES_NOTED = 10
+_LONGEST_NAME = 120
+_LONGEST_HEADER = 10_000
+"""Characters of a list of recipients; the library takes time by the square of its length."""
+
+_Part: TypeAlias = "Message[str, Any]"
+
+
+def read_message(data: bytes) -> RichText:
+    """The head and body of a mail, of two forms of it the one with a layout; title is the subject.
+
+    A forwarded message stands in its place with its own head, a picture leaves a mark, and an
+    attachment its name at the end; its contents are not read.
+
+    Raises:
+        UnreadableError: It is no mail, or encrypted.
+    """
+    message = message_from_bytes(data)
+    if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
+        raise UnreadableError("is not a mail: it has none of the lines From, To, Date and Subject")
+    walk = _Walk()
+    walk.message(message, 0)
+    return RichText("\n\n".join(walk.pieces()), _header(message, "Subject"), walk.notes())
+
+
+class _Walk:
+    """The pieces of one mail, and what is to be noted of it."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._attached: list[tuple[str, str]] = []
+        self._shown_ids: set[str] = set()
+        self._pictures = self._damaged = 0
+
+    def pieces(self) -> list[str]:
+        """The texts in their order, and a line for each attachment."""
+        marks = [f"[attachment: {name}]" for name in self._attachments()]
+        return [*filter(str.strip, self._pieces), *(["\n".join(marks)] if marks else [])]
+
+    def notes(self) -> tuple[Note, ...]:
+        """Notes on pictures, attachments and damage."""
+        notes = [pictures_note(self._pictures)] if self._pictures else []
+        if names := self._attachments():
+            more = f" and {len(names) - _NAMES_NOTED} more" * (len(names) > _NAMES_NOTED)
+            sentence = f"attachments are not read: {', '.join(names[:_NAMES_NOTED])}{more}"
+            notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
+        if self._damaged:
+            sentence = f"{self._damaged} characters are damaged, and are read as \ufffd"
+            notes.append(Note(NoteKind.ENCODING, sentence))
+        return tuple(notes)
+
+    def message(self, message: _Part, depth: int) -> None:
+        """Add a message's head and body."""
+        lines = ((name, _header(message, name)) for name in _SHOWN_HEADERS)
+        self._pieces.append("\n".join(f"{name}: {value}" for name, value in lines if value))
+        self._part(message, depth)
+
+    def _attachments(self) -> list[str]:
+        """Names of attachments; a picture that the text shows is none."""
+        return [name for name, content_id in self._attached if content_id not in self._shown_ids]
+
+    def _part(self, part: _Part, depth: int) -> None:
+        """Add a part of a message with all parts in it."""
+        kind = part.get_content_type()
+        if kind in _SEALED:
+            raise UnreadableError("is encrypted, or sealed by a signature around it")
+        if depth > _DEEPEST:
+            raise UnreadableError(f"holds messages or parts more than {_DEEPEST} deep")
+        is_attached = part.get_content_disposition() == "attachment"
+        if kind == "message/rfc822" and part.is_multipart() and not is_attached:
+            self.message(_parts(part)[0], depth + 1)
+        elif part.is_multipart() and kind != "message/rfc822":
+            for each in _shown_parts(part):
+                self._part(each, depth + 1)
+        elif part.get_content_subtype() not in _SIGNATURES and (
+            is_attached or not self._shown(part)
+        ):
+            self._attached.append((_name(part), _header(part, "Content-ID").strip("<>")))
+
+    def _shown(self, part: _Part) -> bool:
+        """Add a part that is shown among the text, and say whether this is one."""
+        kind, subtype = part.get_content_maintype(), part.get_content_subtype()
+        if kind == "image" and part.get_content_disposition() == "inline":
+            if part.get("Content-ID") is not None:
+                return False  # shown where the text names it
+            self._pieces.append(f"[image: {_name(part)}]")
+            self._pictures += 1
+            return True
+        if kind != "text" or subtype in _NOT_AS_TEXT:
+            return False
+        payload = part.get_payload(decode=True)
+        body = payload if isinstance(payload, bytes) else b""
+        try:
+            text = decode(body, part.get_content_charset(), html=subtype == "html").text
+        except UnreadableError:
+            return False
+        self._damaged += max(0, text.count("\ufffd") - body.count(b"\xef\xbf\xbd"))
+        if subtype == "html":
+            self._shown_ids.update(_CONTENT_ID.findall(text))
+            whole = whole_text(text)
+            self._pictures += whole.pictures
+            self._pieces.append(whole.text)
+        else:
+            self._pieces.append(_plain(part, text))
+        return True
+
+
+def _parts(part: _Part) -> list[_Part]:
+    payload = part.get_payload()
+    return [each for each in payload if isinstance(each, Message)] if payload else []
+
+
+def _shown_parts(group: _Part) -> list[_Part]:
+    """The parts of a group that are shown: of several forms of a text one, with a layout if any."""
+    parts = _parts(group)
+    if group.get_content_subtype() != "alternative":
+        return parts
+    laid_out = [
+        each
+        for each in parts
+        if each.get_content_type() == "text/html" or each.get_content_maintype() == "multipart"
+    ]
+    plain = [each for each in parts if each.get_content_type() == "text/plain"]
+    return (laid_out or plain or parts)[-1:]
+
+
+def _header(message: _Part, name: str) -> str:
+    """A line of the head as it is shown, on one line; empty if it is missing."""
+    lines = [value for key, value in message.raw_items() if key.lower() == name.lower()]
+    return _decoded(str(lines[0])) if lines else ""
+
+
+def _decoded(value: str) -> str:
+    """The text of a header or name, whose parts may be in different encodings."""
+    if len(value) > _LONGEST_HEADER:
+        value = f"{value[:_LONGEST_HEADER]} …"
+    try:
+        parts = decode_header(value)
+    except (HeaderParseError, ValueError):
+        parts = [(value, None)]
+    text = "".join(_decoded_part(*part) for part in parts)
+    return " ".join(text.split())
+
+
+def _decoded_part(part: bytes | str, charset: str | None) -> str:
+    if isinstance(part, str):
+        part = part.encode("utf-8", "surrogateescape")
+    try:
+        return decode(part, charset or "windows-1252").text  # where it is not UTF-8
+    except UnreadableError:
+        return part.decode("utf-8", "replace")
+
+
+def _name(part: _Part) -> str:
+    """An attachment's name; that of its type if it has none."""
+    name = _decoded(part.get_filename() or "")[:_LONGEST_NAME]
+    if not name and part.get_content_type() == "message/rfc822" and part.is_multipart():
+        name = _header(_parts(part)[0], "Subject")[:_LONGEST_NAME]
+    return name or part.get_content_type()
+
+
+def _plain(part: _Part, text: str) -> str:
+    """A plain text, its lines joined where the sender's program broke them (RFC 3676)."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if str(part.get_param("format") or "").lower() != "flowed":
+        return "\n".join(lines)
+    joined_by_space = str(part.get_param("delsp") or "").lower() != "yes"
+    shown: list[list[str]] = []
+    goes_on_at = -1
+    for line in lines:
+        quotes = _QUOTES.match(line)
+        depth = quotes.end() if quotes else 0
+        words = line[depth:].removeprefix(" ")
+        is_signature = words == "-- "
+        if depth == goes_on_at and not is_signature:
+            shown[-1].append(words)
+        else:
+            shown.append([f"{'>' * depth} {words}" if depth else words])
+        flows = words.endswith(" ") and not is_signature
+        goes_on_at = depth if flows else -1
+        if flows and not joined_by_space:
+            shown[-1][-1] = shown[-1][-1][:-1]
+    return "\n".join("".join(pieces) for pieces in shown)
