@@ -1,5 +1,5 @@
-"""Measurements that only a developer of conflictscore runs: speed, cost and accuracy.
+"""Measurements for developers of conflictscore: speed, cost and accuracy.
 
-None of this is part of the installed package: each is a command of a clone, ``python -m
-measurements.NAME --help``, and the figures stand in ``docs/findings/``.
+None of this is part of the installed package: each is a command to run in a clone, ``python -m
+measurements.NAME --help``, and its figures are in ``docs/findings/``.
 """

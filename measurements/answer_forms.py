@@ -1,9 +1,9 @@
-"""Play small cases of an answer's form through the product, with a scripted model on loopback.
+"""Run small cases of answer forms through the product, with a scripted model on loopback.
 
-Arguments are case folders. Beside them lies ``oracle.py``, a scripted model that knows a prompt by
-its first words. Templates that it does not know are replied to here: ``relation`` calls each
-statement a rival, unless the case's script has ``"relation": [[part of the statement, reply], …]``.
-Each case runs in a process of its own, and prints what was claimed, checked and changed.
+The arguments are case folders. Beside them is ``oracle.py``, a scripted model that recognises a
+prompt by its first words. For templates that it does not know, this script replies: ``relation``
+calls each statement a rival, unless the case's script has ``"relation": [[part of the statement,
+reply], …]``. Each case runs in its own process and prints what was claimed, checked and changed.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ _STATEMENT = re.compile(r"^(\d+)\. \"(.*?)\" \(Document ", re.MULTILINE)
 
 
 def relation_reply(prompt: str, known: list[list[str]]) -> str:
-    """A line for each statement: what the case says of it, or a rival."""
+    """A line for each statement: the reply that the case gives for it, or RIVAL."""
     lines = []
     for number, statement in _STATEMENT.findall(prompt):
         reply = next((reply for part, reply in known if part in statement), "RIVAL")
@@ -29,7 +29,7 @@ def relation_reply(prompt: str, known: list[list[str]]) -> str:
 
 
 def oracle_with_own_kinds(folder: Path) -> Any:
-    """The cases' scripted model, that knows our further templates too."""
+    """The cases' scripted model, extended to our other templates."""
     spec = importlib.util.spec_from_file_location("oracle", folder.parent / "oracle.py")
     if spec is None or spec.loader is None:
         raise click.ClickException(f"{folder.parent}: there is no oracle.py beside the case")
@@ -67,7 +67,7 @@ def main(folders: tuple[Path, ...], port: int, verbose: bool, here: bool) -> Non
     form = (folder.resolve().parent / "run_form.py").read_text("utf-8")
     sys.argv = ["run_form.py", str(folder), str(port), *(["-v"] if verbose else [])]
     scope = {"__name__": "__main__", "__file__": str(folder.resolve().parent / "run_form.py")}
-    exec(compile(form, "run_form.py", "exec"), scope)  # noqa: S102 - the cases own runner
+    exec(compile(form, "run_form.py", "exec"), scope)  # noqa: S102 - the cases' own runner
 
 
 if __name__ == "__main__":

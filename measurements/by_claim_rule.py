@@ -1,13 +1,13 @@
-"""From which product of probabilities on two documents disagree, by the number of documents.
+"""The product of probabilities from which two documents disagree, by the number of documents.
 
 The largest product of one document's P(SUPPORTS) and another's P(CONTRADICTS) grows with the number
-of documents, whether or not they disagree. So the bound grows, too: bound * (documents / 2) **
-growth. Both numbers are chosen on half of the claims by the F1 of finding conflicts, and reported
+of documents, whether or not they disagree. So the bound grows too: bound * (documents / 2) **
+growth. Both numbers are chosen on half of the claims, by the F1 of finding conflicts, and reported
 on the other half. Each claim counts with its first 2, 3, 5 and 7 documents and with all of them, so
-that sets of every size are there; all prefixes of a claim are in the same half.
+sets of every size occur. All prefixes of a claim are in the same half.
 
---conflicts is CONFLICTS' own file: its questions that people call "no conflict" stand beside the
-sets, with claims of ours (no_conflict_claims.json), and are reported by the number of documents.
+--conflicts takes the file of CONFLICTS. Its questions that people call "no conflict", with claims
+written by us (no_conflict_claims.json), are added to the sets and reported by number of documents.
 """
 
 import asyncio
@@ -55,9 +55,9 @@ class Prefix(NamedTuple):
     Attributes:
         set: The claim's set.
         claim: The claim.
-        documents: How many they are.
+        documents: Number of documents.
         product: The largest product.
-        is_conflict: Whether people label documents on both sides among them.
+        is_conflict: Whether people labelled some of them SUPPORTS and some CONTRADICTS.
     """
 
     set: str
@@ -68,7 +68,7 @@ class Prefix(NamedTuple):
 
 
 def no_conflict_groups(path: Path) -> Iterator[ClaimGroup]:
-    """CONFLICTS' questions that people call "no conflict", with a right claim each."""
+    """CONFLICTS' questions that people call "no conflict", each with a right claim."""
     claims = json.loads(_CLAIMS.read_text("utf-8"))
     for number, (_, record) in enumerate(read_json_lines(path)):
         if record["query"] in claims and record["conflict_type"] == "No conflict":

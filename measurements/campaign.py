@@ -1,10 +1,10 @@
-"""A campaign against the foundations: what others send, write and break; one table.
+"""A campaign of attacks and failures: what others send, write and break, in one table.
 
-Each part makes cases from a seed until its share of the time is up, and its row is printed as it
-ends. SIGTERM and Ctrl-C end it after the case at work, with the table of what was done. Nothing
-leaves this machine: the service, its upstream and what must never be reached listen on the loopback
-interface. The exit code is 1 where anything broke, and otherwise 128 and the signal's number where
-one ended it; the same seed finds most of what broke again.
+Each part makes cases from a seed until its share of the time is up, and its row is printed when it
+ends. On SIGTERM or Ctrl-C it finishes the case in progress and prints the table so far. Nothing
+leaves this machine: the service, its upstream and the addresses that must never be reached all
+listen on the loopback interface. The exit code is 1 if anything broke; otherwise, if a signal ended
+the campaign, it is 128 plus the signal's number. The same seed reproduces most failures.
 """
 
 import logging
@@ -28,9 +28,9 @@ from measurements.campaign_voices import dates, neighbours, provenance
 from tests.postgres_server import FOUND
 
 Case = str | None
-"""The failure; None for a case that held."""
+"""The failure; None for a case that passed."""
 Part = Callable[[random.Random, Path], Generator[Case]]
-"""Makes cases from chance, in an empty folder, for as long as it is asked."""
+"""Makes random cases in an empty folder, one for each request."""
 
 _SHOWN = 5
 
@@ -75,15 +75,16 @@ def campaign(
     stopped: Callable[[], bool] = lambda: False,
     ended: Callable[[str, Outcome], None] = lambda name, outcome: None,
 ) -> dict[str, Outcome]:
-    """Run parts, each for its share of the time or so many cases, and at least one case of each.
+    """Run at least one case of each part, for its share of the time or up to a number of cases.
 
     Args:
-        parts: Some of ``PARTS``.
-        seconds: For all of them together.
-        cases: The most of each part; None for as many as the time allows.
-        seed: Of the first part; each further one adds one.
-        stopped: Whether to end now; asked after each case. Parts not begun are then left out.
-        ended: Called with the outcome of each part, as it ends.
+        parts: Which of ``PARTS`` to run.
+        seconds: Time for all of them together.
+        cases: The most cases of each part; None for as many as the time allows.
+        seed: Seed of the first part; each further part adds one.
+        stopped: Whether to end now; called after each case. Parts not yet started are then left
+            out.
+        ended: Called with the outcome of each part when it ends.
     """
     outcomes = {}
     for number, (name, part) in enumerate(parts.items()):
@@ -100,7 +101,7 @@ def campaign(
                     out_of_time = time.monotonic() - began >= seconds / len(parts)
                     if stopped() or out_of_time or outcome.cases == cases:
                         break
-            except Exception as error:  # noqa: BLE001 - what a part did not expect is what it found
+            except Exception as error:  # noqa: BLE001 - an unexpected error is a finding
                 outcome.broken.append(f"{type(error).__name__}: {error}")
             finally:
                 made.close()
@@ -110,18 +111,18 @@ def campaign(
 
 
 @click.command(help=__doc__)
-@click.option("--seconds", default=60.0, show_default=True, help="For all parts together.")
+@click.option("--seconds", default=60.0, show_default=True, help="Time for all parts together.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="These parts alone.")
 def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
-    """Run the campaign, and print what held and what broke."""
-    logging.disable()  # what is refused is logged, as it should be
+    """Run the campaign, and print what passed and what broke."""
+    logging.disable()  # refusals are logged, as they should be
     chosen = {name: part for name, part in PARTS.items() if not only or name in only}
     signals: list[int] = []
 
     def stop(number: int, frame: object) -> None:
         signals.append(number)
-        signal.signal(number, signal.SIG_DFL)  # a second one does not wait for the case at work
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends it at once
 
     def row(name: str, outcome: Outcome) -> None:
         cut = "  cut short" if signals else ""

@@ -1,4 +1,4 @@
-"""Parts of the campaign about the machine: settings of others, clocks, disks, many processes."""
+"""Parts of the campaign about the machine: others' settings files, clocks, many processes."""
 
 import multiprocessing
 import os
@@ -33,18 +33,18 @@ NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 def command(*arguments: str, **environment: str) -> Result:
-    """A command of this package, in this process."""
+    """Run a command of this package in this process."""
     return CliRunner().invoke(main, arguments, env={"OPENAI_API_KEY": "sk-campaign", **environment})
 
 
 def one_line(result: Result) -> bool:
-    """Whether a command ended well, or with one line that says why not."""
+    """Whether a command succeeded, or failed with one line that says why."""
     ended = result.exception is None or isinstance(result.exception, SystemExit)
     return ended and (result.exit_code == 0 or "Traceback" not in result.output)
 
 
 def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """A settings file in somebody's folder sends the key nowhere and has no file written."""
+    """A settings file in somebody's folder cannot send the key anywhere or have a file written."""
     (folder / "notes.md").write_text("The lamp was lit in 1874.")
     before = Path.cwd()
     with socket.create_server(("127.0.0.1", 0)) as thief:
@@ -80,7 +80,7 @@ def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """The wall clock jumps by years at any call; runs are kept, listed and found all the same."""
+    """The wall clock jumps by years at any call; runs are still stored, listed and found."""
     real = time.time
     case = 0
     while True:
@@ -103,7 +103,7 @@ def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def crowds(chance: random.Random, folder: Path, size: int = 20) -> Generator[str | None]:
-    """Twenty processes write one cache, one log and one file of runs, and nothing is lost."""
+    """Twenty processes write to one cache, one log and one file of runs, and nothing is lost."""
     forked, case = multiprocessing.get_context("fork"), 0
     while True:
         case += 1
@@ -141,11 +141,11 @@ def _write(folder: Path, number: int) -> None:
     runs.finish(f"run {number}", {"run_id": f"run {number}", "created": number})
     runs.close()
     cache.close()
-    os._exit(0)  # the parent's threads and files are not this one's to end
+    os._exit(0)  # leave the parent's threads and files alone
 
 
 def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """The local model is killed in mid-answer; it answers all the same, and afterwards."""
+    """The local model is killed in mid-answer; it still answers, then and afterwards."""
     path = fetched(CATALOG["smollm2-135m-instruct"])
     if path is None:
         return
@@ -165,7 +165,7 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
                     run = graph.invoke(start)
                     told.append(bool(run["answer"]) and run["checked"] in get_args(Checked))
             kill.cancel()
-            # in the first one the retries may end before the model is loaded; it says so
+            # in the first answer the retries may end before the model is loaded; an error says so
             yield None if told and told[-1] else f"no answer after the model was killed: {told}"
     finally:
         server.close()

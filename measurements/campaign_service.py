@@ -27,7 +27,7 @@ Case = str | None
 
 _HOSTILE = 120
 _LONGEST_WAIT_S = 5.0
-"""For a request that calls nothing, beside one with a megabyte of hostile text."""
+"""The longest wait of a request that calls nothing, beside one with a megabyte of hostile text."""
 _HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
 _SMUGGLED = (
     b"POST /v1/models HTTP/1.1\r\nhost: x.test\r\ncontent-length: 5\r\ntransfer-encoding: chunked"
@@ -48,7 +48,7 @@ _EXPECTED = frozenset({200, 400, 404, 413, 415, 422, 429, 502, 503, 504})
 
 
 def floods(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Many hostile connections; whoever asks is answered all the same."""
+    """Many hostile connections; an honest caller is still answered."""
     kinds: dict[str, bytes] = {
         "silent": b"",
         "half a head": b"GET /healthz HTTP/1.1\r\nhost: loc",
@@ -76,7 +76,7 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Names that only seem to be this machine's, and addresses that lead into it."""
+    """Names that only seem to be this machine's, and addresses that lead to it."""
     with (
         _service(chance, folder) as port,
         socket.create_server(("127.0.0.1", 0)) as inside,
@@ -94,7 +94,7 @@ def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _knocked_at(listener: socket.socket) -> bool:
-    """Whether anybody has connected to a listener that does not block."""
+    """Whether anybody has connected to a non-blocking listener."""
     try:
         listener.accept()[0].close()
     except BlockingIOError:
@@ -103,7 +103,7 @@ def _knocked_at(listener: socket.socket) -> bool:
 
 
 def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Requests and upstream replies of any shape; no bug, and an error in our form."""
+    """Requests and upstream replies of any shape; no crash, and every error has our form."""
     document = {"text": "The lamp was lit in 1874.", "title": "Log"}
     whole = {
         "/v1/chat/completions": {
@@ -126,7 +126,7 @@ def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Long hostile texts in every field; nobody else waits long meanwhile."""
+    """Long hostile texts in every field; no other caller waits long meanwhile."""
     with _service(chance, folder) as port:
         while True:
             path, body = request_of(chance)
@@ -138,7 +138,7 @@ def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def homes(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A home, cache or log that cannot be written costs no answer, or is one line."""
+    """If home, cache or log cannot be written, there is still an answer, or a one-line error."""
     (folder / "notes.md").write_text("The lamp was lit in 1874.")
     (folder / "file").write_text("")
     places = [f"{folder}/file/below", "/proc/1/nothing", "/dev/null/cache", f"{folder}/{'x' * 300}"]
@@ -154,7 +154,7 @@ def homes(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Smuggled and malformed requests through the nginx that is deployed; honest ones beside."""
+    """Smuggled, malformed and honest requests through nginx as it is deployed."""
     place = folder / "socket"
     ours = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
     ours = ours.replace("listen 8080", f"listen unix:{place}")
@@ -197,7 +197,7 @@ def _through(place: Path, request: bytes) -> bytes:
 
 @contextmanager
 def _service(chance: random.Random, folder: Path) -> Iterator[int]:
-    """The service without keys on a loopback port, which it gives."""
+    """The service without keys on a loopback port, which is yielded."""
     with _upstream(chance) as upstream:
         url, cache = upstream.base_url, ContentCache(folder / "replies.sqlite")
         context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
@@ -207,7 +207,7 @@ def _service(chance: random.Random, folder: Path) -> Iterator[int]:
 
 
 def _upstream(chance: random.Random) -> OpenAIServer:
-    """An upstream every other reply of which is mutated."""
+    """An upstream that mutates every other reply."""
     chance = random.Random(chance.random())  # noqa: S311 - a thread's own
 
     def answer(request: ChatRequest) -> Reply | Fault:
@@ -239,7 +239,7 @@ def _raw_status(port: int, host: str) -> int:
 
 
 def _name(chance: random.Random) -> str:
-    """A host that is, or nearly is, this machine's."""
+    """A host name that is, or nearly is, this machine's."""
     good = ["localhost", "127.0.0.1", "[::1]", "127.3.2.1", "LOCALHOST"]
     marks = ["", "@", "/", "#", "?", "\\", ".", ",", " ", ":", "%00", ":80", ":80@", "]", "[", "_"]
     names = [*good, "evil.test", "10.0.0.1", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", ""]

@@ -39,7 +39,7 @@ with RecordFile(folder / "records.jsonl") as file:
 
 
 def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """A writer is killed at any instant; nothing that it had acknowledged is lost."""
+    """A writer is killed at any moment; nothing that it had acknowledged is lost."""
     command = [sys.executable, "-c", _WRITER, str(folder)]
     while True:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own
@@ -53,7 +53,7 @@ def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
         last = int(said[-1]) if said else first
         lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
         cache = ContentCache(folder / "cache.sqlite")
-        told = range(max(first, last - 20), last + 1)  # by this one: what was not told may be lost
+        told = range(max(first, last - 20), last + 1)  # unreported ones may be lost
         kept = [n for n in told if cache.get({"n": n}) == {"v": n}]
         cache.close()
         whole = lines == list(range(len(lines))) and len(lines) > last
@@ -106,7 +106,7 @@ def _damaged(chance: random.Random, path: Path) -> str | None:
 
 
 class _Server(PostgresServer):
-    """A PostgreSQL server in a folder; a standby of the one before it, if there is one."""
+    """A PostgreSQL server in a folder; a standby if a primary is given."""
 
     def __init__(self, folder: Path, before: "_Server | None" = None) -> None:
         folder.mkdir()
@@ -120,20 +120,20 @@ class _Server(PostgresServer):
         command = [self._program("pg_basebackup"), *made, "-h", str(before._folder)]
         subprocess.run(command, check=True, capture_output=True, user=_USER)  # noqa: S603 - our own
         self.start()
-        # What it acknowledges from here on, both have.
+        # From here on, both servers have whatever the primary acknowledges.
         before.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         before.ask("SELECT pg_reload_conf()")
         while before.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'") != "1":
             time.sleep(0.05)
 
     def ask(self, statement: str) -> str:
-        """The only value that a statement gives."""
+        """The single value that a statement returns."""
         command = [self._program("psql"), "-h", str(self._folder), "-U", "tests", "-Atc", statement]
         done = subprocess.run([*command, "postgres"], capture_output=True, check=True)  # noqa: S603
         return done.stdout.decode().strip()
 
     def kill(self) -> None:
-        """End all its processes at once, as with its machine."""
+        """Kill all its processes at once, as if its machine died."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -144,9 +144,9 @@ _USER = None if os.getuid() else "nobody"
 
 
 def failover(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """PostgreSQL's primary dies at any moment; its standby has what was acknowledged, and goes on.
+    """PostgreSQL's primary dies at any moment; its standby takes over with all acknowledged data.
 
-    An address that names both, for whichever takes writes, is all that the stores are given.
+    The stores get a single address, which names both servers and selects the one that takes writes.
     """
     folder.chmod(0o777)
     folders = [folder / "a", folder / "b"]

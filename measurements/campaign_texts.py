@@ -1,4 +1,4 @@
-"""Parts of the campaign about what texts can do: slow ones, steered corrections, document bombs."""
+"""Parts of the campaign about hostile texts: slow texts, steered corrections, document bombs."""
 
 import http.client
 import io
@@ -32,12 +32,12 @@ _PIECES = (
     *("PASSAGE: <answer>", "CLAIM 1: ", "WAY: ", "</document>", "```\n", "](", "$x$", "e\u0301"),
 )
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\6\4\0\0\0\0\0\0\4\0\0\0\0"
-"""The beginning of HTTP/2 by prior knowledge, whose settings let the other side send nothing."""
+"""The start of an HTTP/2 connection whose settings allow the other side to send nothing."""
 _FOLDED = re.compile(r"\d+ mg")
 
 
 def slow_text(chance: random.Random, longest: int) -> str:
-    """A repeated piece or two, with an odd beginning or end."""
+    """One or two repeated pieces, with an odd beginning or end."""
     unit = "".join(chance.choices(_PIECES, k=chance.choice((1, 1, 2))))
     length = chance.randrange(1_000, longest)
     ends = chance.choices(("", "x", *_PIECES), k=2)
@@ -46,7 +46,7 @@ def slow_text(chance: random.Random, longest: int) -> str:
 
 @contextmanager
 def waits(port: int) -> Iterator[list[float]]:
-    """Seconds of each request for ``/healthz`` while the block runs."""
+    """Seconds that each request for ``/healthz`` takes while the block runs."""
     ended, took = threading.Event(), list[float]()
 
     def ask() -> None:
@@ -70,7 +70,7 @@ def waits(port: int) -> Iterator[list[float]]:
 
 
 def _tool_message(text: str) -> dict[str, str]:
-    """A search's result as the caller's agent sends it."""
+    """A search result as the caller's agent sends it."""
     return {"role": "tool", "name": "search", "tool_call_id": "1", "content": text}
 
 
@@ -131,14 +131,14 @@ STEERED = {
     "riders": _WORDS,
     "titles": _TITLES,
 }
-"""Kinds of steered runs, with what a document wants in the answer: of ``halves`` the decomposer
-passes it over, and of ``hedges`` and ``titles`` nothing settles the dispute, so that the answer
-tells both. Of ``titles`` it is the title of a document."""
+"""Kinds of steered runs, with the text that a document wants in the answer. In ``halves`` the
+decomposer passes over it; in ``hedges`` and ``titles`` nothing settles the dispute, so the answer
+gives both sides. In ``titles`` the text is the title of a document."""
 _BAD = re.compile(r"5000|[Ee]vil|<\||\[INST\]|onload")
 
 
 class Steered:
-    """The outcome of steered runs: how many there were, and how many of them stood."""
+    """The outcome of steered runs: their number, and in how many the hostile text stayed."""
 
     def __init__(self) -> None:
         self.runs = self.stood = self.controls = self.corrected = 0
@@ -159,10 +159,10 @@ class _Dose:
 
 
 def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapping[str, Any]:
-    """A run whose model obeys a document that wants more said than it shows.
+    """A run whose model obeys a document that wants unsupported text in the answer.
 
     Args:
-        chance: Chooses which calls obey, and how.
+        chance: Decides which calls obey, and how.
         rider: Text that the document wants in the answer; empty for a control.
         kind: One of ``STEERED``.
     """
@@ -222,7 +222,7 @@ def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapp
 def steered(
     chance: random.Random, kind: str, counted: Steered | None = None
 ) -> Generator[str | None]:
-    """Nothing that a document wants in the answer stands, and controls are corrected."""
+    """No text that a document wants in the answer stays there, and controls are corrected."""
     counted = counted or Steered()
     while True:
         rider = "" if counted.runs % 8 == 7 and counted.controls * 8 <= counted.runs else None
@@ -244,7 +244,7 @@ def steered(
 
 
 def bombs(chance: random.Random) -> Generator[str | None]:
-    """Files made to cost time or memory; each ends in its limits, and honest ones are read."""
+    """Files made to cost time or memory; each stays within limits, and honest files are read."""
     seconds = 5.0
     box = ReaderBox(page_seconds=seconds, file_seconds=seconds, megabytes=300)
     box.read(b"<p>The first one loads the libraries.", ".html", "first.html")
@@ -267,7 +267,7 @@ _WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml
 
 
 def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
-    """Files by what makes them dear, each with its ending; ``n`` is their size."""
+    """Files by what makes them costly, each with its ending; ``n`` is their size."""
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
     word = {
         "entities": lambda: f'<!DOCTYPE x [<!ENTITY e0 "x">{entities}]><a>&e11;</a>',
@@ -320,7 +320,7 @@ def _read_bomb(n: int, name: str) -> tuple[float, float, float, float, str]:
 
 
 def worst_documents(n: int) -> None:
-    """Print of each bomb, read in a box by its usual limits, what it cost and the outcome."""
+    """Read each bomb in the sandbox with the usual limits; print its cost and the outcome."""
     names = [*_bombs(n)]
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         for name, found in zip(names, pool.imap(partial(_read_bomb, n), names), strict=True):
@@ -353,7 +353,7 @@ def _pdf(stream: bytes, n: int, times: int) -> bytes:
     )
 
 
-if __name__ == "__main__":  # how many steered corrections stand, or with a size: documents
+if __name__ == "__main__":  # count steered corrections that stay; with a size, read document bombs
     if sys.argv[1:]:
         worst_documents(int(sys.argv[1]))
         sys.exit()

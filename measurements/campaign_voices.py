@@ -1,4 +1,4 @@
-"""Parts of the campaign about who a text is: provenance, dates, neighbours in a call."""
+"""Parts of the campaign about whose words a text is: provenance, dates, neighbours in a call."""
 
 import asyncio
 import random
@@ -51,7 +51,7 @@ _ORDERS = (
 
 
 def provenance(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A page's text sets no address, title or date of its own, and is one voice."""
+    """The text of a page cannot set its own address, title or date, and counts as one voice."""
     while True:
         parts = [
             "\n".join([*chance.sample(_FIELDS, chance.randrange(4)), f"\nIt was lit in {n}."])
@@ -74,7 +74,7 @@ def provenance(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def dates(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A date of the future, or one that is none, overrules nobody."""
+    """A date in the future, or an invalid date, overrules nobody."""
     question, claim = "What is the current safe dose of zarafen?", "The safe dose is 50 mg a day."
     while True:
         honest, hostile = chance.randrange(2, 9), chance.randrange(1, 3)
@@ -95,7 +95,7 @@ def dates(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _answer_of(question: str, claim: str, documents: list[dict[str, Any]]) -> str:
-    """The answer of the loop with an honest model and judge."""
+    """The loop's answer with an honest model and judge."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -130,7 +130,7 @@ class _ByDose:
 
 
 def neighbours(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A claim that orders the judge moves no neighbour, nor what the next caller is served."""
+    """A claim that gives the judge orders changes no neighbour's label, and no later caller's."""
     document = Document(number=1, text="The lamp was lit in 1874.")
     case = 0
     with OpenAIServer(_obeying) as server:
@@ -155,7 +155,7 @@ def neighbours(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _obeying(request: ChatRequest) -> str:
-    """A judge by year that does what any claim of its call orders."""
+    """A judge that compares years, and obeys any claim in its call that gives orders."""
     asked = batch_of(request.prompt)
     order = next(
         (m for m in (re.search(r"SUPPORTS|CONTRADICTS", t) for t in asked.claims.values()) if m),

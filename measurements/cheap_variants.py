@@ -1,10 +1,11 @@
-"""What the paper's cheapest variant costs and loses: the whole answer labelled as one claim.
+"""The cost and loss of the paper's cheapest variant: the whole answer labelled as one claim.
 
-DATA are natural cases: a claim, and documents that people labelled against it. The claims of
---claims cases make an answer, with all their documents; a document of another case is irrelevant to
-a claim. A labeler labels every document against each claim, and against the answer as one claim.
-Both are held against people's labels: of each document on the claim of its own case, and of CS-C
-(as one claim, an answer is in conflict or not). Intervals are 95 %, drawn by answer.
+DATA has natural cases: a claim, and documents that people labelled against it. Each answer joins
+--claims cases with all their documents; a document of one case is irrelevant to the claims of the
+others. A labeler labels every document against each claim, and against the answer as one claim.
+Both results are compared with people's labels: the labels of each document for its own case's
+claim, and CS-C (as one claim, an answer is in conflict or not). Intervals are 95 %, drawn by
+answer.
 
 The other variant, all documents in one call, was measured with the removed labeler ``matrix``
 (docs/findings/labelers.md).
@@ -87,14 +88,14 @@ def _documents(answer: Sequence[dict[str, Any]]) -> tuple[Document, ...]:
 
 
 def _owners(answer: Sequence[dict[str, Any]]) -> list[int]:
-    """The place of the case that each document belongs to."""
+    """The index of the case that each document belongs to."""
     return [place for place, case in enumerate(answer) for _ in case["documents"]]
 
 
 async def _labels(
     judge: Labeler, statements: Sequence[str], documents: tuple[Document, ...]
 ) -> list[list[str]]:
-    """For each statement the label of each document."""
+    """For each statement, the label of each document."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(statements, start=1)]
     table = await label_table(judge, claims, documents, meter=UsageMeter(), cache=None)
     return [[label.label.value for label in row.labels] for row in table]

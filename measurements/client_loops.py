@@ -1,10 +1,10 @@
-"""Ways to make the same judge calls, in turns in one process: wall time and CPU; and faults.
+"""Compares ways to make the same judge calls in one process: wall time, CPU time and faults.
 
-A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
-claims are scored against ten documents: for each question the call that takes its answer apart is
-made, and then the others, under a semaphore. The loops are aiohttp with nothing around it, the
-OpenAI client, LangChain's chat model, and ``label`` with its scheduler, retries, checks and a fresh
-cache. Medians of --rounds; wall time is also given relative to aiohttp's in the same round. With
+A simulated endpoint in its own process takes 100 ms per call, 64 calls at a time. Answers of six
+claims are scored against ten documents: for each question, the call that splits its answer is made
+first, and then the others, under a semaphore. The loops are bare aiohttp, the OpenAI client,
+LangChain's chat model, and ``label`` with its scheduler, retries, checks and a fresh cache. The
+table shows medians over --rounds, and wall time relative to aiohttp's in the same round. With
 --faults the endpoint then fails, and every label is compared with that of a run without faults.
 """
 
@@ -39,7 +39,7 @@ from measurements.service_load import started
 
 _CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
-"""Arguments of a call that the loop adds to the client's own settings."""
+"""Arguments of a call that the loop adds to the client's settings."""
 _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
 _ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
@@ -62,7 +62,7 @@ class _Cost(NamedTuple):
 
 
 class _Recorder(BaseCallbackHandler):
-    """Writes down the calls of one question, the first one first."""
+    """Records the calls of one question in order."""
 
     def __init__(self) -> None:
         self.calls: list[_Call] = []
@@ -80,7 +80,7 @@ class _Recorder(BaseCallbackHandler):
 @click.option("--labeler", type=click.Choice(("json", "per-document")), default="json")
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
 @click.option("--rounds", default=3, show_default=True)
-@click.option("--faults", is_flag=True, help="Also score where the endpoint fails.")
+@click.option("--faults", is_flag=True, help="Also score with an endpoint that fails.")
 def main(
     sizes: tuple[int, ...],
     labeler: LabelerName,
@@ -107,7 +107,7 @@ def main(
 async def _compare(
     address: str, labeler: LabelerName, questions: int, rounds: int, delay: float
 ) -> None:
-    """Measure all loops in turns and print a row each."""
+    """Measure all loops in turn, and print a row for each."""
     model = _model(address)
     recorder = _Recorder()
     watched = model.chat.model_copy(update={"callbacks": [recorder]})
@@ -140,7 +140,7 @@ async def _compare(
         for _ in range(rounds):
             for name, loop in loops.items():
                 costs[name].append(await _measured(loop, frozen="freeze" in name))
-    # the others wait for a question's first call, which takes its answer apart
+    # the other calls wait for a question's first call, which splits its answer
     waves = -(-questions // _PLACES) - (-questions * (len(calls) - 1) // _PLACES)
     for name, of_loop in costs.items():
         wall, cpu = map(statistics.median, zip(*of_loop, strict=True))
@@ -168,7 +168,7 @@ async def _drive(post: Callable[[T], Awaitable[object]], calls: list[T], questio
 async def _scored(
     model: LanguageModel, labeler: LabelerName, questions: int
 ) -> list[dict[str, Any]]:
-    """Score so many answers, all at once, in a fresh cache."""
+    """Score a number of answers, all at once, with a fresh cache."""
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(ContentCache(Path(folder) / "cache.sqlite")) as cache,
@@ -179,7 +179,7 @@ async def _scored(
 
 
 def _question(number: int) -> dict[str, Any]:
-    """An answer with its documents, unlike those of another number."""
+    """An answer with its documents, unlike those of any other number."""
     mark = f"Q{number:04}"
     sentences = [f"The lamp of {mark} was first lit in 1871."]
     sentences += [f"The tower of {mark} has a step {n}." for n in range(1, _CLAIMS)]
@@ -192,7 +192,7 @@ def _question(number: int) -> dict[str, Any]:
 
 
 async def _fail(address: str, labeler: LabelerName, clean: Sequence[dict[str, Any]]) -> None:
-    """Score what was scored before against an endpoint that fails; print the result."""
+    """Score the same answers against an endpoint that fails, and print the result."""
     states = await _scored(_model(address), labeler, len(clean))
     async with httpx2.AsyncClient(trust_env=False) as http:
         asked = (await http.get(re.sub("/v1$", "/stats", address))).json()

@@ -1,9 +1,9 @@
-"""Clients of OpenAI's APIs before the service, each by its real package with only the address set.
+"""Tries clients of OpenAI's APIs on the service: real packages, with only the address changed.
 
 A scripted upstream answers wrongly, two documents of three contradict it, and the service corrects
-it. For each client and API the table says whether the answer came, whether it was the corrected
-one, and where the client reads `checked`: in a response header, in a field of the response, or in
-the run that the response's id names. It says "not there" where a package is missing:
+it. For each client and API the table says whether an answer came, whether it was the corrected one,
+and where the client reads `checked`: in a response header, in a field of the response, or in the
+run that the response's id names. It says "not there" if a package is missing:
 
     pip install openai-agents 'pydantic-ai-slim[openai]' instructor langchain-openai  # --python
     npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents     # --node
@@ -32,7 +32,7 @@ class _Client(NamedTuple):
     runs_on: str
     """"python" or "node"."""
     script: str
-    """It prints text, header, field and response id as JSON; Q is the question."""
+    """The script prints text, header, field and response id as JSON; Q is the question."""
 
 
 _OPENAI_PYTHON = "import openai, json\nc = openai.OpenAI()\n"
@@ -166,7 +166,7 @@ _CLIENTS = (
 @click.command(help=__doc__)
 @click.option("--python", default=sys.executable, help="An interpreter with the Python packages.")
 @click.option("--node", type=click.Path(path_type=Path), help="A folder with node_modules.")
-@click.option("--only", default="", help="Clients whose names hold this.")
+@click.option("--only", default="", help="Only clients whose names contain this.")
 def main(python: str, node: Path | None, only: str) -> None:
     """See the module."""
     row = "{:<34} {:<10} {:<10} {}"
@@ -178,7 +178,7 @@ def main(python: str, node: Path | None, only: str) -> None:
 
 
 def _tried(client: _Client, served: Served, python: str, node: Path | None) -> tuple[str, str, str]:
-    """Whether the client works, whether its answer is the corrected one, where `checked` is."""
+    """Whether the client works, whether its answer is the corrected one, and where `checked` is."""
     script = client.script.replace("HEADER", _HEADER)
     if client.runs_on == "node":
         if node is None:
@@ -206,7 +206,7 @@ def _tried(client: _Client, served: Served, python: str, node: Path | None) -> t
 
 
 def _where_checked(shown: dict[str, Any], served: Served) -> list[str]:
-    """Where the client reads `checked`, with its values."""
+    """The places where the client can read `checked`, with its values."""
     places = [
         f"{place}: {shown[name]}"
         for name, place in (("header", "response header"), ("field", "response field"))

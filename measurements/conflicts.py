@@ -1,10 +1,10 @@
-"""CONFLICTS: what is called disputed on real search results, by what people call the question.
+"""Which claims of CONFLICTS are called disputed on real search results, by type of question.
 
-A claim a question, written by us and kept beside this file: a right one where people see no
-conflict, the row's answer where documents are outdated or misinform, and a statement on which the
-documents take sides where opinions or research differ. Labels are the embedded models'. Of the
-questions without a conflict the loop then runs with readers that are scripted to be right: each
-document gives the claim, or nothing where its note says so.
+Each question has one claim, written by us and stored beside this file: a right claim if people see
+no conflict, the row's answer if documents are outdated or misinform, and a statement on which the
+documents take sides if opinions or research differ. Labels are the embedded models'. On the
+questions without a conflict the loop then runs with readers scripted to be right: each document
+gives the claim, or nothing if its note says so.
 
     python -m measurements.conflicts ../shared/data/conflicts/conflicts.jsonl
 """
@@ -32,10 +32,10 @@ class Asked(NamedTuple):
 
     Attributes:
         question: The question.
-        kind: What people call it.
+        kind: The type of conflict that people gave it.
         claim: The claim.
         documents: Its documents.
-        silent: For each document, whether its note says that it does not answer.
+        silent: For each document, whether its note says that it gives no answer.
     """
 
     question: str
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 
 def read_asked(path: Path) -> list[Asked]:
-    """The questions that have a claim of ours."""
+    """The questions for which we have a claim."""
     claims: dict[str, str] = {}
     for name in ("no_conflict_claims.json", "disputed_claims.json"):
         claims |= json.loads(Path(__file__).with_name(name).read_text("utf-8"))
@@ -61,7 +61,7 @@ def read_asked(path: Path) -> list[Asked]:
 
 
 def scripted(asking: Sequence[Asked]) -> ScriptedModel:
-    """A model that reads rightly; the last question is asked about."""
+    """A model that reads every document correctly; prompts are about the last question asked."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -93,7 +93,7 @@ def scripted(asking: Sequence[Asked]) -> ScriptedModel:
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice([*LABELERS]), default="mean", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Replies and labels are kept here.")
+@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
 @click.option("--show", is_flag=True, help="Print every disputed claim.")
 def main(file: Path, labels: str, out: Path | None, show: bool) -> None:
     """See the module."""

@@ -1,9 +1,9 @@
-"""Calls that damaged replies cost.
+"""Counts the extra calls that damaged replies cause.
 
-An answer is scored by a model all of whose replies of one kind (a verdict on a pair, a batch of
-verdicts, a list of claims) are damaged in one of the ways that models and servers are known for;
-each row gives the calls beyond those of the good run. That damaged replies are read as the good one
-or refused is tested: ``tests/models/test_damaged_replies.py``.
+An answer is scored by a model whose replies of one kind (a verdict on a pair, a batch of verdicts,
+a list of claims) are all damaged in one of the ways that models and servers are known for. Each row
+gives the calls beyond those of a run without damage. Tests check that damaged replies are read like
+the good one or refused: ``tests/models/test_damaged_replies.py``.
 
     python -m measurements.damaged_replies
 """
@@ -22,14 +22,14 @@ from tests.models.damages import ANSWER, DAMAGES, DOCUMENTS, FATAL, GOOD, Damage
 
 
 class _Damaging(ScriptedModel):
-    """Damages its replies to the prompts of one step."""
+    """A model that damages its replies to the prompts of one step."""
 
     step: str
     damage: Damage
     asked: list[str]
 
     def _generate(self, messages: Any, *more: Any, **named: Any) -> ChatResult:
-        self.asked.append(self.step)  # a list, which copies of the model share
+        self.asked.append(self.step)  # a list, so that copies of the model share it
         result = super()._generate(messages, *more, **named)
         name, _ = self.prompts.made(messages[0].text)
         if name.startswith(self.step):
@@ -46,7 +46,7 @@ _STEPS: Mapping[Kind, tuple[str, str]] = {
 
 
 def calls_with(kind: Kind, damage: Damage) -> int:
-    """Calls that scoring an answer takes where all replies of a kind have a damage."""
+    """Calls that scoring an answer takes if all replies of a kind are damaged in this way."""
     step, labeler = _STEPS[kind]
     prompts = NotedPrompts(PromptSet.load())
 

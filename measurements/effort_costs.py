@@ -1,11 +1,11 @@
-"""Calls, tokens and seconds of an answer by effort, at an endpoint that takes a second a call.
+"""Calls, tokens and seconds per answer by effort, with an endpoint that takes a second per call.
 
 ```sh
 python -m measurements.effort_costs --seconds 1
 ```
 
-The endpoint is scripted (``tests/fakes``): its answer has 2 or 25 claims, each told by every
-document; in a disputed answer two of three documents give another year for the first claim.
+The endpoint is scripted (``tests/fakes``). Its answer has 2 or 25 claims, each stated by every
+document; in a disputed answer, two of three documents give another year for the first claim.
 """
 
 import re
@@ -41,12 +41,12 @@ def told(number: int, year: int) -> str:
 
 @dataclass
 class Town(World):
-    """A model that takes a while, and compares years thing by thing."""
+    """A slow model that compares years, one thing at a time."""
 
     seconds: float = 1.0
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        """Reply after a while."""
+        """Reply after a delay."""
         time.sleep(self.seconds)
         prompt = str(request.messages[-1]["content"])
         if '"verdicts", a list' in prompt:
@@ -67,13 +67,13 @@ class Town(World):
         return reply
 
     def reading(self, document: str) -> str:
-        """What a document says of the first thing."""
+        """What a document says about the first thing."""
         [year] = re.findall(rf"{_THINGS[0]} was [a-z ]+ in (\d{{4}})", document)
         return told(1, int(year))
 
 
 def _verdict(asked: AskedBatch, claim_id: str, prompt: str) -> dict[str, Any]:
-    """A verdict that quotes the deciding line, as far as the prompt asks for one."""
+    """A verdict, with the deciding line if the prompt asks for a quote."""
     verdict = asked.verdict(claim_id, compared)
     thing = asked.claims[claim_id].split()[1]
     lines = [line for line in asked.document.splitlines() if line.split()[1:2] == [thing]]
@@ -99,10 +99,10 @@ def _last(prompt: str, mark: str) -> str:
 def town_documents(
     years: Mapping[int, int], documents: int, *, disputed: bool, each: int | None = None
 ) -> list[str]:
-    """Documents that each tell the years of things, and words of their own.
+    """Documents that each give the years of some things, in their own words.
 
-    Where the answer is ``disputed``, two of three documents give another year for the first thing.
-    ``each`` is how many things a document tells of; None for all.
+    If the answer is ``disputed``, two of three documents give another year for the first thing.
+    ``each`` is how many things a document covers; None for all.
     """
     texts = []
     for number in range(documents):
@@ -120,11 +120,11 @@ def town_documents(
 
 
 class AnswerCost(NamedTuple):
-    """What one answer cost."""
+    """The cost of one answer."""
 
     calls: int
     read: int
-    """Tokens of prompts, as the endpoint counts them: one a word."""
+    """Tokens of prompts, as the endpoint counts them: one per word."""
     written: int
     seconds: float
     outcome: str
@@ -139,14 +139,14 @@ class AnswerCost(NamedTuple):
 def measured(
     effort: Any, claims: int, documents: int, *, disputed: bool, seconds: float
 ) -> AnswerCost:
-    """The cost of an answer with so many claims, each told by every document."""
+    """The cost of an answer with a number of claims, each stated by every document."""
     years = {number: 1800 + number for number in range(1, claims + 1)}
     texts = town_documents(years, documents, disputed=disputed)
     sentences = [told(*one) for one in years.items()]
     world = Town(answer=" ".join(sentences), regenerated=told(1, 1899), seconds=seconds)
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False, effort=effort)
-        # the first answer of a process learns in one call more what the endpoint can do
+        # a process's first answer takes one more call, to learn what the endpoint can do
         graph.invoke({"question": "When?", "documents": [told(3, 1803), told(4, 1804)]})
         before = len(server.requests)
         started = time.perf_counter()

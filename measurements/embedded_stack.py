@@ -1,12 +1,13 @@
-"""Stacks of the labelers that run on this machine alone, on the same pairs.
+"""Compares stacks of the labelers that run locally, on the same pairs.
 
-All validation claims, or --claims of them by lot, and what NLI models say of them: of all, of each
-set, and of each half by lot, so that what was chosen on the first is reported on the second.
-Outputs for each window are kept in --cache, so the same command resumes. nli-mpnet takes part where
-it was fetched.
+It labels all validation claims, or a random sample of --claims, and reports figures for all, for
+each set, and for each random half, so that settings chosen on the first half are reported on the
+second. Outputs for each window are cached in --cache, so the same command resumes. nli-mpnet takes
+part if it has been fetched.
 
-Gains are beside the local default, with 95 % intervals by claim. A figure below that of a constant
-answer is marked: one that says "conflict" of every claim, of none, or of each with two documents.
+Gains are relative to the local default, with 95 % intervals by claim. A figure is marked if it is
+below that of a constant answer: "conflict" for every claim, for none, or for each with two
+documents.
 """
 
 import asyncio
@@ -41,17 +42,17 @@ Numbers = NDArray[Any]
 
 _RESAMPLES = 2000
 _SIBLINGS = 8
-"""The most claims on the same documents that are drawn together."""
+"""The most claims about the same documents that are drawn together."""
 
 
 class Pairs(NamedTuple):
-    """Labelled pairs, a row each.
+    """Labelled pairs, one per row.
 
     Attributes:
         places: Each pair's claim, and the number of its document.
         gold: People's labels.
-        sets: The set of each.
-        claims: A number for each claim.
+        sets: The set of each pair.
+        claims: The claim's number for each pair.
     """
 
     places: tuple[tuple[ClaimGroup, int], ...]
@@ -79,25 +80,25 @@ class Pairs(NamedTuple):
         )
 
     def where(self, rows: Numbers) -> "Pairs":
-        """The pairs for which it is true."""
+        """The pairs for which the mask is true."""
         kept = tuple(place for place, wanted in zip(self.places, rows, strict=True) if wanted)
         return Pairs(kept, self.gold[rows], self.sets[rows], self.claims[rows])
 
 
 class KeptNliModel(NliModel):
-    """An NLI model whose outputs for each window are kept, so that any rule on them costs nothing.
+    """An NLI model that stores its outputs for each window, so trying a rule on them costs nothing.
 
-    Verdicts would not do: they hold what the rule of their day made of all windows.
+    Stored verdicts would not do: they depend on the rule that combined the windows at the time.
     """
 
     def __init__(self, folder: Path, cache: ContentCache) -> None:
-        """Load the model; outputs are kept by its digest and the tokens of the pair."""
+        """Load the model; outputs are stored by its digest and the tokens of the pair."""
         super().__init__(folder)
         self._cache = cache
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """As of :class:`~conflictscore.labelers.nli.model.NliModel`."""
-        if not hasattr(self, "_cache"):  # while it is tried out
+        """See :class:`~conflictscore.labelers.nli.model.NliModel`."""
+        if not hasattr(self, "_cache"):  # during the model's own check
             return super().logits(pairs)
         keys = [content_key({"logits": self.sha256, "ids": pair.ids}) for pair in pairs]
         known = self._cache.find(keys)
@@ -116,7 +117,7 @@ def _validation_claims(data: Sequence[Path]) -> list[ClaimGroup]:
 
 
 def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """The groups in an order of which any beginning is a sample; same documents stay together."""
+    """The groups in random order, so that any prefix is a sample; same documents stay together."""
     tables: list[list[ClaimGroup]] = []
     filling: dict[tuple[str, tuple[tuple[str, str], ...]], list[ClaimGroup]] = {}
     for group in groups:
@@ -126,17 +127,17 @@ def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
             table = filling[shown] = []
             tables.append(table)
         table.append(group)
-    # an older name of this sample, which says who is drawn
+    # an older name of this sample, which determines the draw
     drawn = sorted(tables, key=lambda table: lot("judge-variants", seed, table[0].claim))
     return [group for table in drawn for group in table]
 
 
 _Labelled = tuple[str, Numbers]
-"""A stack's name, and the label it gave each pair."""
+"""A stack's name, and its label for each pair."""
 
 
 def _stacks(models: Sequence[NliModel]) -> Iterator[tuple[str, Labeler]]:
-    """The stacks of the bundled model, and nli-mpnet where it was fetched; the default first."""
+    """The stacks of the bundled model, and of nli-mpnet if it was fetched; the default first."""
     labelers = [NliLabeler(model) for model in models]
     yield "the default", NliByClaim(*reversed(labelers))
     for nli in labelers:
@@ -157,7 +158,7 @@ async def _labels(labeler: Labeler, pairs: Pairs, bar: CountBar, name: str) -> N
 
 
 def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
-    """For each claim: pairs right, pairs, conflict by people, by the labels, and by both."""
+    """For each claim: right pairs, pairs, and conflict by people, by the labels, and by both."""
     rows = []
     for claim in np.unique(pairs.claims):
         own = np.flatnonzero(pairs.claims == claim)
@@ -167,10 +168,10 @@ def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
 
 
 def _figures(rows: Numbers) -> Numbers:
-    """Label accuracy, conflict F1 and the share of claims right, of rows of claims.
+    """Label accuracy, conflict F1 and the share of right claims, for rows of claims.
 
     Args:
-        rows: As of :func:`_by_claim`, of shape (..., claims, 5).
+        rows: The output of :func:`_by_claim`, of shape (..., claims, 5).
     """
     right, every, people, said, both = np.moveaxis(rows.sum(axis=-2), -1, 0)
     claims = rows.shape[-2]
@@ -179,7 +180,7 @@ def _figures(rows: Numbers) -> Numbers:
 
 
 def constants(pairs: Pairs) -> dict[str, Numbers]:
-    """Conflict F1 and claims right of the constant answers."""
+    """Conflict F1 and the share of right claims of the constant answers."""
     rows = _by_claim(pairs, pairs.gold)
     answers = {"always": rows[:, 1] > 0, "never": rows[:, 1] < 0, "two documents": rows[:, 1] > 1}
     found = {}
@@ -195,13 +196,13 @@ def _told(known: dict[str, Numbers]) -> str:
 
 
 def _marked(value: float, known: dict[str, Numbers], place: int) -> str:
-    """A figure, with the constant answers whose figure at this place is higher."""
+    """A figure, with the constant answers that have a higher one."""
     beaten = ", ".join(name for name, figures_ in known.items() if figures_[place] > value)
     return f"{value:.3f}" + (f" (below {beaten})" if beaten else "")
 
 
 def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Gain in each of the figures, with the bounds of its interval by claim.
+    """The gain in each figure, with the bounds of its interval by claim.
 
     Returns:
         The gains, the lower and the upper bounds, each of shape (3,).

@@ -1,11 +1,11 @@
-"""Effect of one document in many copies, with and without each defence.
+"""Effect of many copies of one document, with and without each defence.
 
-Every question has documents that people labelled, on both sides. One document of the smaller side
-is the attacker's, and is copied: as it is, with a word in six changed, and with Cyrillic letters in
-the place of Latin ones. The copies keep their document's label. Three things are compared with the
-same question before the copies: whether the attacker's side wins the documents' vote, whether a
-correction away from it is lost, and CS-R. What is in dispute never changes: one document is enough,
-and none of the defences takes a voice away.
+Every question has documents on both sides, labelled by people. One document of the smaller side is
+the attacker's and is copied: unchanged, with one word in six changed, and with Cyrillic letters in
+place of Latin ones. The copies keep their document's label. Three outcomes are compared with the
+same question without copies: whether the attacker's side wins the documents' vote, whether a
+correction away from it is lost, and CS-R. What is in dispute never changes: one document is enough
+for a dispute, and no defence silences a document.
 """
 
 import json
@@ -30,7 +30,7 @@ from conflictscore.retrieval.domains import voices
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _LONGEST = 3000
-"""Characters of a document that are compared, so that pages of the web do not take hours."""
+"""Characters of a document that are compared, so that web pages do not take hours."""
 COPIES = (2, 5, 10, 20)
 SETS = {
     "ramdocs": "ramdocs/ramdocs.jsonl",
@@ -58,17 +58,17 @@ DEFENCES: dict[str, tuple[Duplicates, bool]] = {
     "domain, copies at one": ("domain", True),
     "domain, copies at many": ("domain", False),
 }
-"""By name: what counts once, and whether all copies are at one domain."""
+"""Defences by name: what counts once, and whether all copies are at one domain."""
 
 
 class Case(NamedTuple):
-    """A claim's documents; the last one is the attacker's.
+    """A claim with its documents; the last document is the attacker's.
 
     Attributes:
-        source: The set that it is of.
+        source: The set that it belongs to.
         texts: Of the documents.
-        sides: What each says of a claim that the others support at least as often as they
-            contradict it; the attacker's contradicts it.
+        sides: The label of each document for a claim that the others support at least as often as
+            they contradict it; the attacker's document contradicts it.
     """
 
     source: str
@@ -80,7 +80,7 @@ def read_cases(source: str, path: Path) -> Iterator[Case]:
     """The questions of a set in which the attacker's side is not the larger one."""
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        if record.get("id", "").endswith("-a2"):  # WikiContradict's other answer to a question
+        if record.get("id", "").endswith("-a2"):  # the other answer to a question of WikiContradict
             continue
         labelled = _labelled(record)
         sides = Counter(side for _, side in labelled)
@@ -93,7 +93,7 @@ def read_cases(source: str, path: Path) -> Iterator[Case]:
 
 
 def _labelled(record: Mapping[str, Any]) -> list[tuple[str, Label]]:
-    """Texts of documents, and what people say of each."""
+    """The texts of the documents, and people's label of each."""
     if "documents" not in record:
         known = [one for one in record["docs"] if one["label"] in Label.__members__]
         labelled = [(one["text"], Label(one["label"])) for one in known]
@@ -111,11 +111,11 @@ def _labelled(record: Mapping[str, Any]) -> list[tuple[str, Label]]:
 
 
 Question = tuple[Sequence[Document], Sequence[Label | None]]
-"""Documents, and what each says of a claim where people said it."""
+"""Documents, and the label of each for a claim if people gave one."""
 
 
 def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Question]:
-    """The first questions of a set as they are, or all, with the addresses that they have."""
+    """The first questions of a set, or all of them, unchanged and with their addresses."""
     for line in path.read_text(encoding="utf-8").splitlines()[:limit]:
         record = json.loads(line)
         found: list[tuple[str, str, Label | None]]
@@ -131,7 +131,7 @@ def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Questio
 
 
 def changed_words(text: str, vocabulary: Sequence[str], rng: random.Random) -> str:
-    """A text in which one word in six is another one of the vocabulary."""
+    """A text in which one word in six is replaced by another of the vocabulary."""
     words = text.split()
     for place in rng.sample(range(len(words)), len(words) // 6):
         words[place] = rng.choice(vocabulary)
@@ -139,12 +139,12 @@ def changed_words(text: str, vocabulary: Sequence[str], rng: random.Random) -> s
 
 
 def look_alikes(text: str, rng: random.Random) -> str:
-    """A text in which half of the letters that have a Cyrillic look-alike are that one."""
+    """A text in which half of the letters with a Cyrillic look-alike are replaced by it."""
     return "".join(one.translate(_CYRILLIC) if rng.random() < 0.5 else one for one in text)
 
 
 def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
-    """As many copies of the case's last document as the largest flood needs, by kind."""
+    """Copies of the case's last document, by kind, as many as the largest flood needs."""
     rng = random.Random(case.texts[-1])  # noqa: S311
     text, many = case.texts[-1], range(COPIES[-1] - 1)
     return {
@@ -155,11 +155,11 @@ def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
 
 
 class Outcome(NamedTuple):
-    """Decision on a case.
+    """The decision on a case.
 
     Attributes:
         given_up: Whether the documents' vote replaces the claim by its opposite.
-        corrected: Whether it replaces the opposite by the claim.
+        corrected: Whether the vote replaces the opposite by the claim.
         cs_r: CS-R of the claim, in [0, 1].
     """
 
@@ -171,12 +171,12 @@ class Outcome(NamedTuple):
 def outcome(
     sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
 ) -> Outcome:
-    """Decide a case by its voices.
+    """Decide a case by the independent voices.
 
     Args:
-        sides: What each document says.
+        sides: Label of each document.
         documents: With their near-duplicates marked.
-        duplicates: What documents that are not independent count.
+        duplicates: How documents that are not independent count.
     """
     once = _once(documents, duplicates)
 
@@ -201,7 +201,7 @@ def outcome(
 
 
 def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int, int]:
-    """For documents that have no voice of their own the one that speaks for them."""
+    """For each document without a voice of its own, the document that speaks for it."""
     if duplicates == "domain":
         return voices(documents)
     near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
@@ -209,11 +209,11 @@ def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int,
 
 
 _Flooded = tuple[str, int, Outcome, Outcome]
-"""A defence, how many copies, and the outcome with one and with all of them."""
+"""A defence, the number of copies, and the outcome with one copy and with all of them."""
 
 
 def _flooded(case: Case, copies: Sequence[str]) -> Iterator[_Flooded]:
-    """For each defence and number of copies the outcome before, with one copy, and after."""
+    """For each defence and number of copies: the outcome without, with one, and with all copies."""
     sides = (*case.sides, *[Label.CONTRADICTS] * len(copies))
     one = len(case.texts)
     for name, (duplicates, one_domain) in DEFENCES.items():
@@ -225,7 +225,7 @@ def _flooded(case: Case, copies: Sequence[str]) -> Iterator[_Flooded]:
 
 
 def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[Document, ...]:
-    """The case's documents, each at a domain of its own, and the copies."""
+    """The case's documents, each at its own domain, and the copies."""
     last = len(case.texts)
     return tuple(
         Document(
@@ -240,11 +240,12 @@ def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[
 def _without_copies(
     question: Question, duplicates: Duplicates
 ) -> tuple[list[bool], list[bool], bool | None]:
-    """Effect of a defence on the documents of a question that nobody copied.
+    """The effect of a defence on a question whose documents nobody copied.
 
     Returns:
-        For every two documents whether they are one voice; for those of them whose sides people
-        know whether these are opposite; and whether another thing is decided, if that is known.
+        For each pair of documents, whether they count as one voice; for each such pair that people
+        labelled, whether the labels are opposite; and whether the decision changes, None if
+        unknown.
     """
     documents, sides = question
     marked = mark_duplicates(documents)
@@ -281,7 +282,7 @@ def _mean_within_bounds(values: Sequence[float]) -> str:
 
 
 def _report_floods(floods: Mapping[str, Sequence[_Flooded]]) -> None:
-    """Print what every kind of flood turned, by defence."""
+    """Print how many decisions each kind of flood changed, by defence."""
     for kind, flooded in floods.items():
         outcomes: dict[tuple[int, str], list[tuple[Outcome, Outcome]]] = defaultdict(list)
         for defence, count, before, after in flooded:
@@ -307,7 +308,7 @@ def _report_floods(floods: Mapping[str, Sequence[_Flooded]]) -> None:
 
 
 def _report_clean(name: str, questions: Sequence[Question]) -> None:
-    """Print which documents that nobody copied each defence folds, and what that decides."""
+    """Print which uncopied documents each defence merges, and which decisions that changes."""
     rows = {}
     for defence in list(DEFENCES)[1:3]:
         seen = [_without_copies(question, DEFENCES[defence][0]) for question in questions]

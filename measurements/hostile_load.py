@@ -1,15 +1,15 @@
-"""Waiting times of the service's honest callers beside hostile ones.
+"""How long honest callers of the service wait while hostile ones attack.
 
-A simulated upstream answers at once. Honest clients have a key and send one request after the
-other. In every round they are alone, then beside hostile connections without a key, and then beside
-callers with hostile texts, in messages of tools too; both of these are another process. A fifth
-each of the hostile connections say nothing, stop in the middle of a head, stop in the middle of a
-body, request the chat page 200 times without reading it, and speak HTTP/2 with no window; a
-connection that the service closes is opened again at once. The table has the medians over the
-rounds, and the medians of the ratios to the same round's callers alone.
+A simulated upstream answers at once. Honest clients have a key and send one request after another.
+In every round they run alone, then beside hostile connections without a key, and then beside
+callers with hostile texts, including tool messages; both attacks run in another process. A fifth
+each of the hostile connections sends nothing, stops in the middle of the headers, stops in the
+middle of a body, requests the chat page 200 times without reading it, or speaks HTTP/2 with a zero
+window. A connection that the service closes is reopened at once. The table has the medians over the
+rounds, and the medians of the ratios to the same round's honest callers alone.
 
-With ``--longest`` it sends requests of the largest size instead, one after the other, and prints
-the longest wait for ``/healthz`` meanwhile.
+With ``--longest`` it instead sends requests of the largest size, one after another, and prints the
+longest wait for ``/healthz`` during each.
 """
 
 import asyncio
@@ -44,12 +44,12 @@ _SAID = (
 
 
 _BODY = (1 << 20) - 2_000
-"""Bytes of the longest request, by the default limit."""
+"""Bytes of the longest request that the default limit allows."""
 _LAMP = "The lamp was first lit in 1871."
 
 
 def _longest() -> dict[str, tuple[str, dict[str, object]]]:
-    """Requests of the largest size, by what fills them."""
+    """Requests of the largest size, by the text that fills them."""
     units = ("A. ", "<", "PASSAGE: <answer>", "- a\n", "Ledger 7 says 1871. ")
     found: dict[str, tuple[str, dict[str, object]]] = {}
     for unit in units:
@@ -115,7 +115,7 @@ def main(
 def _phase(
     address: str, enemies: tuple[int, int], clients: int, requests: int
 ) -> tuple[float, float]:
-    """The median and the 99th percentile of honest requests, in seconds."""
+    """The median and the 99th percentile of the time of honest requests, in seconds."""
     spawn = multiprocessing.get_context("spawn")
     began = spawn.Event()
     other = spawn.Process(target=_attack, args=(address, *enemies, began))
@@ -137,7 +137,7 @@ async def _honest(address: str, clients: int, requests: int) -> list[float]:
 
 
 def _attack(address: str, sockets: int, texts: int, began: Event) -> None:
-    """Be hostile until this process is killed."""
+    """Attack until this process is killed."""
 
     async def all_at_once() -> None:
         enemies = [_enemy(address, _SAID[n % len(_SAID)]) for n in range(sockets)]
@@ -169,12 +169,12 @@ async def _sender(address: str, chance: random.Random) -> None:
         while True:
             path, body = request_of(chance)
             json_body = {"content-type": "application/json"}
-            with contextlib.suppress(Exception):  # it is not the one that is measured
+            with contextlib.suppress(Exception):  # attackers are not measured
                 await http.post(path, content=body, headers=json_body)
 
 
 async def _stalls(address: str) -> None:
-    """Print the longest wait for ``/healthz`` beside each request."""
+    """Print the longest wait for ``/healthz`` during each request."""
     click.echo(f"{'request of 1 MB':<34}{'status':>8}{'seconds':>9}{'longest wait s':>16}")
     async with connected(address) as http:
         for name, (path, body) in {"none": ("/v1/runs", {}), **_longest()}.items():

@@ -1,9 +1,9 @@
-"""Where the verdict of an answer is read: hosts of LangChain by checked, flipped and unchecked.
+"""Where LangChain hosts show the verdict of checked, changed and unchecked answers.
 
-Each host runs with the real package around a scripted model. ``langgraph-supervisor``,
-``langgraph-swarm`` and ``deepagents`` are tried where they are installed. The verdict is that of
-the last message that a user of the host gets. Below it: bytes of a thread's checkpoints over six
-turns with and without the middleware, and model calls of a turn.
+Each host runs as the real package around a scripted model. ``langgraph-supervisor``,
+``langgraph-swarm`` and ``deepagents`` are tried if they are installed. The verdict is that of the
+last message that a user of the host gets. A second table shows the bytes of a thread's checkpoints
+over six turns, and the model calls per turn, with and without the middleware.
 
     python -m measurements.hosts
 """
@@ -42,7 +42,7 @@ _AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 18
 
 
 def search_of(documents: list[dict[str, str]]) -> BaseTool:
-    """A search tool that always finds these documents."""
+    """A search tool that always returns these documents."""
 
     @tool
     def search(query: str) -> list[dict[str, str]]:
@@ -53,7 +53,7 @@ def search_of(documents: list[dict[str, str]]) -> BaseTool:
 
 
 def with_middleware(*others: Any) -> Build:
-    """An agent with other middleware inside ours."""
+    """An agent with other middleware besides ours."""
     return lambda model, search, ours: create_agent(model, [search], middleware=[ours, *others])
 
 
@@ -67,7 +67,7 @@ def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
 
 
 def supervisor(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """langgraph-supervisor over one agent, which gives that agent's answer."""
+    """langgraph-supervisor over one agent, returning that agent's answer."""
     module = import_module("langgraph_supervisor")
     agent = create_agent(model, [search], middleware=[ours], name="researcher")
     transfer = _Transferring(responses=["unused"])
@@ -75,20 +75,20 @@ def supervisor(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddle
 
 
 def swarm(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """langgraph-swarm of one agent."""
+    """A langgraph-swarm of one agent."""
     module = import_module("langgraph_swarm")
     agent = create_agent(model, [search], middleware=[ours], name="researcher")
     return module.create_swarm([agent], default_active_agent="researcher").compile()
 
 
 def deep_agent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Deepagents with its own middleware around ours."""
+    """A deepagents agent, with its own middleware around ours."""
     module = import_module("deepagents")
     return module.create_deep_agent(model=model, tools=[search], middleware=[ours])
 
 
 class _Transferring(FakeListChatModel):
-    """A supervisor's model: it hands over once, and then repeats what it was told."""
+    """A supervisor's model: it hands over once, and then repeats the agent's answer."""
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
         return self
@@ -135,7 +135,7 @@ HOSTS: dict[str, Build] = {
 
 
 def verdict_of(state: dict[str, Any]) -> str:
-    """The verdict of the last message, or of the last one of an agent inside."""
+    """The verdict of the last message, or of the last message of an inner agent."""
     verdicts = [each.response_metadata.get("conflictscore") for each in state["messages"]]
     latest = next((each for each in reversed(verdicts) if each), None)
     if latest is None:
@@ -146,8 +146,8 @@ def verdict_of(state: dict[str, Any]) -> str:
 
 
 def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> str:
-    """The verdict that a host shows for one question."""
-    # the script counts tool messages, and a hand-over is one
+    """The verdict that a host shows for a question."""
+    # the script counts tool messages, and a hand-over counts as one
     searched = ("search", "search") if build is supervisor else ("search",)
     world = AgentWorld(tools=searched if searches else ())
     with OpenAIServer(world) as server:
@@ -161,7 +161,7 @@ def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> 
 
 
 def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, float]:
-    """Bytes of a thread's checkpoints after six turns, and model calls a turn."""
+    """Bytes of a thread's checkpoints after six turns, and model calls per turn."""
     world, saver = AgentWorld(), InMemorySaver()
     with OpenAIServer(world) as server:
         middleware = [ConflictScoreMiddleware(cache=False)] if ours else []

@@ -1,26 +1,26 @@
-"""Sizes of the repository's rooms, and names and wordings that its English avoids.
+"""Sizes of the repository's packages, and names and wordings that it avoids.
 
 Lines by room: each package below conflictscore/, and tests/, measurements/ and training/.
 
-Shared module names: file names that stand in two folders and so may mean two things. Three names
+Shared module names: file names that occur in two folders and so may mean two things. Three names
 repeat on purpose and do not count: the folders below benchmarks/ have the same parts and count as
-one, a file of cli/ bears the name of the command that it defines, and a room's registry.py lists
-what can be named there. Shared class names: public classes and type aliases defined in two modules.
+one, a file of cli/ is named after the command that it defines, and a room's registry.py lists what
+can be named there. Shared class names: public classes and type aliases defined in two modules.
 
-Wordings: each entry of PATTERNS is names, and an expression for docstrings, help texts and
-messages. It finds known offenders; it cannot tell whether a sentence reads well.
+Wordings: each entry of PATTERNS has names to avoid, and an expression for docstrings, help texts
+and messages. It finds known offenders; it cannot tell whether a sentence reads well.
 
-Rules of names, kinds and functions (``measurements.house_counts``): sentences that code compares,
-circles of imports, imports between the steps of the loop, names that are bare participles or empty
-nouns, complexity, docstrings, splatted literals and choices by tricks. Beside each count stands
-that of commit 637d1c6f, by the same expressions, and the most that is allowed. A test fails where a
-count exceeds its most, but for those in NOT_YET, which are marked "not yet". Comments in 1,000
-lines and tokens a line are printed and judge nothing.
+Rules for names, kinds and functions (``measurements.house_counts``): sentences that code compares,
+circular imports, imports between the steps of the loop, names that are bare participles or empty
+nouns, complexity, docstrings, splatted literals and choices by tricks. Each count is shown with the
+count of commit 637d1c6f by the same expressions, and with its limit. A test fails if a count
+exceeds its limit, except for those in NOT_YET, which are marked "not yet". Comments per 1,000 lines
+and tokens per line are printed for information.
 
-Wordings to review and the reading ease of each page (``measurements.readability``) are printed too
-and judge nothing; --review lists the places of these wordings.
+Wordings to review and the reading ease of each page (``measurements.readability``) are printed for
+information too; --review lists the places of these wordings.
 
-With --questions it prints the questions that a reader who has never seen the package should answer
+--questions prints questions that a reader who has never seen the package should be able to answer
 from few files; each file that has to be opened counts.
 """
 
@@ -49,7 +49,7 @@ QUESTIONS = (
     "What does the log say of a change of the answer?",
     "Where do settings come from, which are there, and how are keys kept out of logs?",
 )
-"""Questions of a newcomer."""
+"""Questions that a newcomer asks."""
 
 _LONG = 400
 
@@ -91,7 +91,7 @@ PATTERNS: Mapping[str, _Pattern] = {
 
 
 def modules_in(*folders: Path) -> dict[str, str]:
-    """Source of the modules below folders, by path relative to the folder above each."""
+    """The source of the modules below some folders, by path relative to each folder's parent."""
     return {
         path.relative_to(folder.parent).as_posix(): path.read_text("utf-8")
         for folder in folders
@@ -100,7 +100,7 @@ def modules_in(*folders: Path) -> dict[str, str]:
 
 
 class Count(NamedTuple):
-    """A counted rule: its places now, the count of commit 637d1c6f, and the most allowed."""
+    """A counted rule: its places now, the count of commit 637d1c6f, and the limit."""
 
     places: list[str]
     before: int
@@ -110,9 +110,9 @@ class Count(NamedTuple):
 _PARTICIPLES_SHARE = 0.02  # of all names that functions bind
 
 NOT_YET: frozenset[str] = frozenset()
-"""Rules that are counted before the package keeps them: they are printed and fail nothing.
+"""Rules that the package does not keep yet: they are counted and printed, but fail nothing.
 
-All rules of today are kept, so none is in it, and a test fails wherever a count exceeds its most.
+All current rules are kept, so it is empty, and a test fails if any count exceeds its limit.
 """
 
 
@@ -127,7 +127,7 @@ def _parsed(modules: Mapping[str, str]) -> dict[str, ast.Module]:
 
 @cache
 def _tree_of(source: str) -> ast.Module:
-    """The tree of a module, which nobody changes; parsing takes half of the time of a count."""
+    """The tree of a module, which nobody changes; parsing takes half the time of a count."""
     return ast.parse(source)
 
 
@@ -152,7 +152,7 @@ def _counts_of(trees: Mapping[str, ast.Module]) -> dict[str, Count]:
 
 
 def exceeded_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
-    """The places of each counted rule that is broken more often than its most, but for NOT_YET."""
+    """The places of each counted rule that exceeds its limit, except those in NOT_YET."""
     return {
         rule: count.places
         for rule, count in counts_in(modules).items()
@@ -161,10 +161,10 @@ def exceeded_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def found_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
-    """What should not be in a package, given its source by path.
+    """Everything that should not be in a package, given its source by path.
 
     Returns:
-        By name of a rule, the places that break it.
+        The places that break each rule, by its name.
     """
     return _found_in(modules, _parsed(modules))
 
@@ -233,7 +233,7 @@ def _offences(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Names of classes, functions, arguments, fields and variables, where they are defined."""
+    """Names of classes, functions, arguments, fields and variables, with their places."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.lineno, node.name
@@ -246,7 +246,7 @@ def _defined(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _prose(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Texts of several words that are no question: docstrings, help, messages."""
+    """Texts of several words that are not questions: docstrings, help, messages."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value.strip()
@@ -256,7 +256,7 @@ def _prose(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 @click.command(help=__doc__)
 @click.option("--show", is_flag=True, help="List each place that breaks a rule.")
-@click.option("--review", is_flag=True, help="List each place of a wording to review.")
+@click.option("--review", is_flag=True, help="List each place that has a wording to review.")
 @click.option("--questions", is_flag=True, help="Print the questions for a reader, and stop.")
 def main(show: bool, review: bool, questions: bool) -> None:
     """See the module."""
@@ -295,7 +295,7 @@ def main(show: bool, review: bool, questions: bool) -> None:
 
 
 def _print_wordings(root: Path, trees: Mapping[str, ast.Module], *, review: bool) -> None:
-    """Print how often wordings to review occur in texts and pages, and the pages' reading ease."""
+    """Print how often wordings to review occur in texts and pages, and each page's reading ease."""
     prose = [(f"{path}:{n}", text) for path, tree in trees.items() for n, text in _prose(tree)]
     click.echo("\nWordings to review, in texts of the package and in pages")
     for name, places in readability.wordings_in([*prose, *readability.pages_below(root)]).items():

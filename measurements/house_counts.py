@@ -1,4 +1,4 @@
-"""Counts of the package's source that stand for its rules: names, complexity, docstrings, imports.
+"""Counts rule violations in the package's source: names, complexity, docstrings, imports.
 
 Each function takes parsed modules by path (relative to the folder above the package) and returns
 the places that break its rule, ``path:line what``.
@@ -32,7 +32,7 @@ class Binding(NamedTuple):
 
 
 MOST_COMPLEX = 15
-"""Radon's cyclomatic complexity from which a function is taken apart."""
+"""Radon's cyclomatic complexity from which a function must be split."""
 LONG_FUNCTION = 25
 """Lines from which a function needs a docstring."""
 
@@ -46,16 +46,16 @@ _IRREGULAR = frozenset(
 _NO_PARTICIPLES = frozenset(
     "seed need feed speed bed red embed hundred indeed shed weed breed deed checked".split()  # noqa: SIM905
 )
-"""Words in -ed that are none, and `checked`, the term for how far an answer was checked."""
+"""Words in -ed that are no participles, and `checked`, which says how far an answer was checked."""
 EMPTY_NOUNS = frozenset(
     "result results value values item items data entry entries thing obj".split()  # noqa: SIM905
 )
-"""Nouns that say nothing of what they hold. Loops over mappings may use ``key`` and ``value``."""
+"""Nouns that say nothing about their content. Loops over mappings may use ``key`` and ``value``."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? (?:[^\W\d_]+[,;:]? )+[^\W\d_]*")
-"""Three words or more: column titles and the first words of other libraries' errors have two."""
+"""Three words or more, because column titles and the starts of other libraries' errors have two."""
 _OF_A_FORMER_FORMAT = re.compile(r"_IN_FORMAT_1$")
 
 
@@ -67,7 +67,7 @@ def is_bare_participle(name: str) -> bool:
 
 
 def _nodes(tree: ast.Module) -> list[ast.AST]:
-    """All nodes below a module, walked once for all counts: the walk takes most of their time."""
+    """All nodes below a module, walked once for all counts, since walking takes longest."""
     if tree not in _NODES:
         _NODES[tree] = [node for node in ast.walk(tree) if node is not tree]
     return _NODES[tree]
@@ -77,7 +77,7 @@ _NODES: WeakKeyDictionary[ast.Module, list[ast.AST]] = WeakKeyDictionary()
 
 
 def bindings(trees: Trees) -> list[Binding]:
-    """Each name that a function binds, as an argument or a local, once for each function."""
+    """Each name that a function binds, as an argument or a local variable, once per function."""
     return [
         Binding(path, line, name)
         for path, tree in trees.items()
@@ -88,7 +88,7 @@ def bindings(trees: Trees) -> list[Binding]:
 
 
 def bound_names(bound: Iterable[Binding]) -> Counter[str]:
-    """How many functions bind each name; ``self`` and ``cls`` aside."""
+    """How many functions bind each name, except ``self`` and ``cls``."""
     return Counter(place.name for place in bound if place.name not in ("self", "cls", "_"))
 
 
@@ -153,7 +153,7 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
 
 
 def splatted_literals(trees: Trees) -> list[str]:
-    """Literals that are taken apart where they stand: ``*("a", "b")``."""
+    """Literals that are splatted in place: ``*("a", "b")``."""
     return [
         _place(path, node)
         for path, tree in trees.items()
@@ -194,8 +194,8 @@ def compared_sentences(trees: Trees) -> list[str]:
     """Comparisons of a message, note or reason with a sentence of the package's own.
 
     A sentence is a literal of three words or more, or a constant that holds one. A constant whose
-    name ends in ``_IN_FORMAT_1`` is none: it is a sentence that runs of that format hold in place
-    of a kind, and their reader has nothing else to tell the kind by. No newer format is read by it.
+    name ends in ``_IN_FORMAT_1`` does not count: runs in that format have the sentence in place of
+    a kind, and their reader can only compare it. No newer format is read that way.
     """
     everywhere = {name for tree in trees.values() for name in _sentence_constants(tree)}
     return [
@@ -222,7 +222,7 @@ def _imported_names(tree: ast.Module) -> Iterator[str]:
 
 
 def _compared(node: ast.Compare | ast.Call) -> Iterator[ast.expr]:
-    """What a comparison, or a call of ``startswith`` or ``endswith``, looks for."""
+    """The texts that a comparison, or a call of ``startswith`` or ``endswith``, looks for."""
     if isinstance(node, ast.Compare):
         equal = ast.Eq | ast.NotEq | ast.Is | ast.IsNot
         if any(isinstance(operator, equal) for operator in node.ops):
@@ -241,7 +241,7 @@ def _is_sentence(node: ast.expr, constants: Iterable[str]) -> bool:
 
 
 def module_circles(trees: Trees) -> list[str]:
-    """Circles of imports, those for types alone included; a package counts as its ``__init__``."""
+    """Circular imports, including those only for types; a package counts as its ``__init__``."""
     modules = {_module_of(path): tree for path, tree in trees.items()}
     imports = {name: set(_imports(name, tree, modules.keys())) for name, tree in modules.items()}
     circles = []
@@ -287,7 +287,7 @@ def imports_between_nodes(trees: Trees) -> list[str]:
 
 
 def density(sources: Mapping[str, str]) -> tuple[float, float]:
-    """Comments in 1,000 lines, and tokens a line of code, over all modules."""
+    """Comments per 1,000 lines, and tokens per line of code, over all modules."""
     comments = lines = 0
     tokens_by_line: Counter[tuple[str, int]] = Counter()
     skipped = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

@@ -1,10 +1,10 @@
-"""The package in fresh environments: oldest and newest versions of what it needs, by Python.
+"""Tries the package in fresh environments with its oldest and newest dependencies, by Python.
 
-uv resolves and installs (`pip install uv`, then --uv); each environment then imports every module
+uv resolves and installs (`pip install uv`, then --uv). Each environment then imports every module
 of the package, asks a scripted endpoint one question from a folder, and shows the versions of a few
-packages. The oldest are those of the lower bounds in pyproject.toml (uv's `lowest-direct`). With
---imports it measures instead, in this environment, how long `from conflictscore import correct`
-takes beside langgraph.graph and langchain_openai: medians of fresh processes, one after the other.
+packages. The oldest versions are the lower bounds in pyproject.toml (uv's `lowest-direct`).
+--imports instead measures, in this environment, how long `from conflictscore import correct` takes
+compared with langgraph.graph and langchain_openai: medians of fresh processes, one after another.
 """
 
 import json
@@ -44,7 +44,7 @@ _OURS = "from conflictscore import correct"
 @click.command(help=__doc__)
 @click.option("--uv", default="uv", show_default=True, help="The command of uv.")
 @click.option("--python", "pythons", multiple=True, default=["3.11", "3.13"], show_default=True)
-@click.option("--imports", "rounds", default=0, help="Measure imports in so many rounds instead.")
+@click.option("--imports", "rounds", default=0, help="Measure imports in this many rounds.")
 def main(uv: str, pythons: Sequence[str], rounds: int) -> None:
     """See the module."""
     if rounds:
@@ -60,7 +60,7 @@ def main(uv: str, pythons: Sequence[str], rounds: int) -> None:
 
 
 def _tried(uv: str, python: str, resolution: str, folder: Path) -> tuple[str, ...]:
-    """Modules imported, seconds of the installation, the answer's `checked`, a few versions."""
+    """Imported modules, seconds of installation, the answer's `checked`, and a few versions."""
     begun = time.perf_counter()
     environment = folder / "env"
     interpreter = environment / "bin" / "python"
@@ -81,7 +81,7 @@ def _tried(uv: str, python: str, resolution: str, folder: Path) -> tuple[str, ..
 
 
 def _run(command: Sequence[str], cwd: Path | None = None) -> str:
-    """What a command prints; an error with the end of what it said where it fails."""
+    """What a command prints; if it fails, an error with the end of its output."""
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     environment["OPENAI_API_KEY"] = "none"
     process = subprocess.run(  # noqa: S603 - the commands above

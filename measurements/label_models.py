@@ -1,8 +1,8 @@
-"""NLI models on the same labelled pairs: the first one's figures, and what each other one gains.
+"""Compares NLI models on the same labelled pairs: figures of the first, gains of the others.
 
-Files of claims with labelled documents, as ``conflictscore bench conflict-detection`` reads them.
-``--by-claim`` lets conflicts be decided by the claim, as a run does. Outputs for each window are
-kept in --cache, so the same command resumes. A gain has a 95 % interval, drawn by claim.
+It takes files of claims with labelled documents, as ``conflictscore bench conflict-detection``
+reads them. ``--by-claim`` decides conflicts by claim, as a run does. Outputs for each window are
+cached in --cache, so the same command resumes. Each gain has a 95 % interval, drawn by claim.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ class Figures(NamedTuple):
     """Figures of one model on some claims, each of shape (...), in [0, 1].
 
     Attributes:
-        accuracy: Share of the pairs with people's label.
+        accuracy: Share of the pairs on which the model gives people's label.
         macro_f1: Mean F1 over the labels that people gave.
-        recall: Share of people's CONTRADICTS that is labelled so.
-        precision: Share of what is labelled CONTRADICTS that people label so.
+        recall: Share of people's CONTRADICTS that the model labels CONTRADICTS.
+        precision: Share of the model's CONTRADICTS that people label CONTRADICTS.
         conflict_f1: F1 of finding the claims in conflict.
-        false_conflicts: Share of the claims without a conflict that are called one.
+        false_conflicts: Share of the claims without a conflict that the model calls a conflict.
     """
 
     accuracy: Numbers
@@ -56,11 +56,11 @@ class Figures(NamedTuple):
 
 
 def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> Numbers:
-    """For each claim its confusion, then whether people, the model, and both see a conflict.
+    """For each claim, its confusion, then whether people, the model, and both see a conflict.
 
     Args:
-        gold: For each claim people's labels of its documents.
-        labels: The model's, in the same order.
+        gold: For each claim, people's labels of its documents.
+        labels: The model's labels, in the same order.
 
     Returns:
         Shape (claims, 12).
@@ -77,7 +77,7 @@ def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) ->
 
 
 def figures_of(counts: Numbers) -> Figures:
-    """Figures of rows of :func:`counts_of`, of shape (..., claims, 12)."""
+    """The figures of rows from :func:`counts_of`, of shape (..., claims, 12)."""
     total, claims = counts.sum(axis=-2), counts.shape[-2]
     confusion = total[..., :9].reshape(*total.shape[:-1], 3, 3)
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
@@ -96,7 +96,7 @@ def figures_of(counts: Numbers) -> Figures:
 
 
 def gains(before: Numbers, after: Numbers) -> list[tuple[float, float, float]]:
-    """For each figure its gain and the bounds of the interval, by claim."""
+    """For each figure, its gain and the bounds of its interval, drawn by claim."""
     drawn = np.random.default_rng(0).integers(len(before), size=(_RESAMPLES, len(before)))
     old, new = figures_of(before), figures_of(after)
     differences = [

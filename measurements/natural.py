@@ -1,8 +1,8 @@
-"""Natural disputes, end to end: what becomes of a chatbot's answer over pages from real life.
+"""Natural disputes, end to end: what becomes of a chatbot's answer over real web pages.
 
-The cases are those of ``disputes.jsonl``. Readers, claims and the judge are scripted to be right:
-each document says what people found in it, its relation to the claim is its label, and a ground is
-found where people settled it. Labels are people's, or an encoder's with ``--labels``; with
+The cases are in ``disputes.jsonl``. Readers, claims and the judge are scripted to be right: each
+document says what people found in it, its relation to the claim is its label, and the judge has a
+ground if people settled the dispute. Labels are people's, or an encoder's with ``--labels``. With
 ``--model`` nothing is scripted.
 
     python -m measurements.natural ../shared/data/natural/disputes.jsonl
@@ -34,7 +34,7 @@ _SIDES = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
 
 
 class Case:
-    """A case with what people know of it."""
+    """A case, with what people know about it."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         """Read a row of the file."""
@@ -52,14 +52,14 @@ class Case:
         self.right_label = "SUPPORTS" if self.is_right else "CONTRADICTS"
 
     def says(self, label: str) -> str:
-        """The statement of the documents with a label."""
+        """The statement of the documents that have this label."""
         values = [d["says"] for d in self.row["documents"] if d["label"] == label and d["says"]]
         if label == "SUPPORTS":
             return str(self.claim)
         return f"To the question “{self.question.rstrip('?')}” the answer is: {values[0]}."
 
     def document_in(self, prompt: str) -> Mapping[str, Any]:
-        """The document that a prompt shows."""
+        """The document shown in a prompt."""
         shown = " ".join(prompt.split())
         documents: list[Mapping[str, Any]] = self.row["documents"]
         return next(d for d in documents if " ".join(d["text"].split())[:60] in shown)
@@ -78,7 +78,7 @@ class PeopleLabels:
     name, identity = "people", None
 
     def __init__(self, asking: Sequence[Case]) -> None:
-        """Take the cases; the last one is asked about."""
+        """Take the cases; questions are about the last one."""
         self._asking = asking
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -91,7 +91,7 @@ class PeopleLabels:
 
 
 def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """A model that takes apart, reads, compares and weighs rightly."""
+    """A model that splits answers, reads, compares and weighs correctly."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ def _weighed(case: Case, fields: Mapping[str, Any]) -> str:
 
 
 def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
-    """What became of the answer: ``unchanged``, ``replaced``, or ``told`` with several answers."""
+    """What became of the answer: ``unchanged``, ``replaced``, or ``told`` (it gives both sides)."""
     if state["answer"] == state["first_answer"]:
         return "unchanged"
     applied = [one for one in state["changes"] if one["accepted"] and one["action"] != "keep"]
@@ -155,9 +155,9 @@ def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice(["people", "small", "mean"]), default="people")
-@click.option("--model", help="Takes apart, reads and judges in place of the script.")
-@click.option("--cases", default=1000, help="The most, drawn with a seed.")
-@click.option("--out", type=click.Path(path_type=Path), help="Replies and labels are kept here.")
+@click.option("--model", help="Splits answers, reads and judges in place of the script.")
+@click.option("--cases", default=1000, help="The most cases, drawn with a fixed seed.")
+@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
 @click.option("--show", is_flag=True)
 def main(
     file: Path, labels: str, model: str | None, cases: int, out: Path | None, show: bool

@@ -1,8 +1,8 @@
-"""How often a natural answer is called checked in part although its claims hold all it states.
+"""How often a natural answer is called partly checked although its claims cover it.
 
-Sixty answers with the claims of a good splitter (``natural_claims.toml``), each marked by a reader
-who did not see the result. A run's other gaps (labels, cut documents) play no part here: what is
-counted is :func:`conflictscore.answering.claim_coverage.gaps_of` alone.
+There are sixty answers with the claims of a good splitter (``natural_claims.toml``), each marked by
+a reader who did not see the result. Only :func:`conflictscore.answering.claim_coverage.gaps_of` is
+measured; a run's other gaps (labels, cut documents) play no part here.
 
     python -m measurements.natural_claims --data ../shared/data [--show]
 """
@@ -23,7 +23,7 @@ _CASES = Path(__file__).with_suffix(".toml")
 
 
 class Case(NamedTuple):
-    """An answer with the claims of a splitter, and a reader's verdict on their list."""
+    """An answer, the claims of a splitter, and a reader's verdict on the list of claims."""
 
     name: str
     question: str
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Parts of the answer that stand in no claim, and claims that go beyond it."""
+        """Parts of the answer that are in no claim, and claims that go beyond the answer."""
         places = [place_of(claim, "", self.answer) for claim in self.claims]
         spans = [(place.start, place.end) if place else None for place in places]
         return gaps_of(self.answer, list(zip(self.claims, spans, strict=True)), self.question)
@@ -61,7 +61,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print a table of the reader's verdicts by the result."""
+    """Print a table of the results by the reader's verdict."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the shared data")
     parser.add_argument("--show", action="store_true", help="list each disagreement")

@@ -1,10 +1,10 @@
 """Questions whose answers and documents people labelled, and a labeler that gives those labels.
 
-RAMDocs says of every document which answer it gives, and which answers are right; WikiContradict
-says it of its two passages. So it is known of any claim that holds such an answer, letter by
-letter, how each document bears on it. Nothing is asked, and what a claim says besides is not seen.
-Of NatConfQA the claims are asked about ("true or false?"): its questions' evidence ids do not lead
-to a passage, but people labelled each passage against the claim that a question was made of.
+RAMDocs says which answer each document gives, and which answers are right; WikiContradict says the
+same for its two passages. So for any claim that contains such an answer, letter by letter, each
+document's label is known. No model is asked, and the rest of the claim is ignored. For NatConfQA,
+the claims are asked about ("true or false?"): its questions' evidence ids lead to no passage, but
+people labelled each passage against the claim from which a question was made.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 class LabelledQuestion(NamedTuple):
-    """A question with what people know of its documents.
+    """A question, with what people know about its documents.
 
     Attributes:
-        question: Its documents carry ``gives`` in their metadata.
-        right: Answers that are right, for one entity or another.
-        wrong: Answers that are right for none.
-        rivals: Whether two right answers are at odds; otherwise each is right for another entity.
+        question: The question. Its documents have ``gives`` in their metadata.
+        right: Answers that are right for some entity.
+        wrong: Answers that are right for no entity.
+        rivals: Whether two right answers conflict; otherwise each is right for a different entity.
     """
 
     question: Question
@@ -65,7 +65,7 @@ class LabelledQuestion(NamedTuple):
         return self._replace(question=self.question.model_copy(update={"documents": documents}))
 
     def judged(self, answer: str) -> ExactMatch:
-        """Which known answers an answer gives; whether a statement is true, in any words."""
+        """Which known answers an answer gives; to a statement, "true" or "false" in any words."""
         if "true" in (*self.right, *self.wrong):
             said = {"yes": "true", "no": "false"}
             answer = _YES_NO.sub(lambda word: said[word[0].casefold()], answer)
@@ -74,12 +74,12 @@ class LabelledQuestion(NamedTuple):
         return exact_match(answer, self.right, self.wrong)
 
     def stated(self, claim: str) -> tuple[str, ...]:
-        """The known answers that a claim gives."""
+        """The known answers that a claim contains."""
         found = self.judged("false" if denied_in(claim) is not None else claim)
         return (*found.given, *found.wrong)
 
     def label(self, claim: str, gives: str) -> Label:
-        """How a document that gives an answer bears on a claim; an empty answer is none."""
+        """The label of a document for a claim, by the answer that it gives; empty for no answer."""
         stated = set(map(normalised, self.stated(claim)))
         if not stated or not gives:
             return Label.IRRELEVANT
@@ -91,10 +91,11 @@ class LabelledQuestion(NamedTuple):
 
 
 def _ramdocs(path: Path) -> list[LabelledQuestion]:
-    """Each question for one entity: the one that most correct documents are about.
+    """Each question, for the entity that most correct documents are about.
 
-    Nothing says which entity a document is about, but those with another right answer are about
-    another one. They are left out, so that what remains agrees or disagrees about one thing.
+    The data does not say which entity a document is about, but documents with another right answer
+    are about another entity. These are left out, so the remaining documents agree or disagree about
+    one thing.
     """
     rows = [record for _, record in read_json_lines(path)]
     made = []
@@ -118,7 +119,7 @@ def _ramdocs(path: Path) -> list[LabelledQuestion]:
 
 
 def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
-    """Each question with all its documents: those on other things of its name, and the noise."""
+    """Each question with all its documents, including those on namesakes, and the noise."""
     rows = [record for _, record in read_json_lines(path)]
     made = []
     for question, row in zip(read_questions(path, name_entities=False), rows, strict=True):
@@ -132,7 +133,7 @@ def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
 
 
 def _wikicontradict(path: Path) -> list[LabelledQuestion]:
-    """Those whose two answers can be told apart as words, and whose two passages differ."""
+    """The questions whose two answers differ as words, and whose two passages differ."""
     made = []
     for asked in read_contradicting(path):
         one, other = (answer.strip(" .") for answer in asked.answers)
@@ -152,9 +153,9 @@ def _wikicontradict(path: Path) -> list[LabelledQuestion]:
 
 
 def _natconfqa(path: Path) -> list[LabelledQuestion]:
-    """Whether a claim is true, by how its passages were labelled, where any takes a side.
+    """Questions whether a claim is true, by the labels of its passages, if any takes a side.
 
-    Right is what more passages say. Where as many say either, both answers are right, as rivals.
+    The answer of more passages is right. In a tie, both answers are right, as rivals.
     """
     made = []
     for _, row in read_json_lines(path):
@@ -177,7 +178,7 @@ def _natconfqa(path: Path) -> list[LabelledQuestion]:
 
 
 def _conflicts(path: Path) -> list[LabelledQuestion]:
-    """CONFLICTS' questions on outdated facts and misinformation, with what its notes say."""
+    """CONFLICTS' questions on outdated facts and misinformation, with answers from its notes."""
     made = []
     for _, row in read_json_lines(path):
         gold, query = str(row["gold_answer"]).strip(), str(row["query"])
@@ -208,7 +209,7 @@ def _conflicts(path: Path) -> list[LabelledQuestion]:
 
 
 def _minority(_: Path) -> list[LabelledQuestion]:
-    """The made cases of ``minority.toml``."""
+    """The constructed cases of ``minority.toml``."""
     made: list[LabelledQuestion] = []
     for kind in tomllib.loads(Path(__file__).with_name("minority.toml").read_text("utf-8"))["kind"]:
         for case in kind["cases"]:
@@ -258,11 +259,11 @@ SETS = {
     "conflicts": _conflicts,
     "minority": _minority,
 }
-"""Reader of each set, from its published file."""
+"""The reader of each set's published file."""
 
 
 Table = Mapping[Label, tuple[int, int, int]]
-"""By people's label, how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
+"""For each of people's labels, how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
 
 TABLES: dict[str, Table] = {
     "nli": dict(zip(_LABELS, ((25, 3, 22), (13, 16, 21), (1, 3, 46)), strict=True)),
@@ -272,14 +273,14 @@ TABLES: dict[str, Table] = {
 
 
 class Spoiler(NamedTuple):
-    """Makes labels worse.
+    """Spoils labels, by a rate or by a labeler's confusion table.
 
     Attributes:
-        rate: Share of the labels that become one of the two others, each as often, in [0, 1];
-            not read where there is a table.
-        table: A labeler's confusion table, which says what becomes of each label.
-        seed: Which labels these are. The labels that one rate spoils are spoiled at every higher
-            one too.
+        rate: Share of the labels that become one of the two others, each equally often, in [0, 1];
+            ignored if there is a table.
+        table: A labeler's confusion table, from which the new label is drawn.
+        seed: Chooses the labels to spoil. Labels spoiled at one rate are also spoiled at every
+            higher rate.
     """
 
     rate: float = 0.0
@@ -288,10 +289,10 @@ class Spoiler(NamedTuple):
 
     @classmethod
     def named(cls, name: str, seed: int) -> "Spoiler":
-        """One by the name of a table or by a rate.
+        """The spoiler with the name of a table, or with a rate.
 
         Raises:
-            ConfigurationError: It is neither.
+            ConfigurationError: The name is neither.
         """
         if name in TABLES:
             return cls(table=name, seed=seed)
@@ -302,7 +303,7 @@ class Spoiler(NamedTuple):
             raise ConfigurationError(f"--spoiled {name}: a share, or one of {known}") from None
 
     def spoil(self, label: Label, claim: str, document: str) -> Label:
-        """The label after noise, the same each time for this claim and document."""
+        """The label after noise; always the same for this claim and document."""
         digest = hashlib.sha256(f"{self.seed}\0{claim}\0{document}".encode()).digest()
         draw = Random(digest)  # noqa: S311 - a draw, not a secret
         if self.table is not None:
@@ -313,16 +314,16 @@ class Spoiler(NamedTuple):
 
 
 class PeopleLabeler:
-    """People's labels, spoiled or as they are; no model is asked."""
+    """Gives people's labels, spoiled or unchanged; no model is asked."""
 
     identity = None
 
     def __init__(self, labelled: Iterable[LabelledQuestion], spoiler: Spoiler) -> None:
-        """Take what people know.
+        """Take the labelled questions.
 
         Args:
-            labelled: The questions; a document of another is irrelevant.
-            spoiler: What becomes of their labels.
+            labelled: The questions; documents of other questions are irrelevant.
+            spoiler: What spoils their labels.
         """
         self._known = {one.question.id: one for one in labelled}
         self._spoiler = spoiler

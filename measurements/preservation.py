@@ -1,10 +1,10 @@
-"""Text that a revision in place preserves, and the fate of disputed claims.
+"""How much text a revision in place preserves, and what becomes of disputed claims.
 
-Long answers are put together from claims that people labelled against documents (the groups of
+Long answers are built from claims that people labelled against documents (the groups of
 ``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
-other one in Markdown. Each is revised by a scripted model that obeys, and by one that misbehaves;
-and it is asked for again as a whole, as the paper does. All that a document contradicts is looked
-at, except in the row "default".
+other answer in Markdown. Each answer is revised by a scripted model that obeys and by one that
+misbehaves, and is also rewritten as a whole, as in the paper. Every claim that a document
+contradicts gets a second look, except in the row "default".
 """
 
 import random
@@ -52,27 +52,27 @@ class _Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class LongAnswer:
-    """An answer with its documents and what people know of them."""
+    """An answer with its documents, and people's labels of them."""
 
     text: str
     documents: tuple[str, ...]
     labels: dict[str, dict[str, Label]]
-    """By sentence and document, people's label; all others are irrelevant."""
+    """People's label by sentence and document; all other pairs are irrelevant."""
     disputed: tuple[str, ...]
-    """The sentences that a document contradicts, in their order."""
+    """The sentences that a document contradicts, in the order of the answer."""
 
     @property
     def undisputed(self) -> list[str]:
-        """Text before, between and after the disputed sentences with their citations."""
+        """The text before, between and after the disputed sentences and their citations."""
         disputed = "|".join(map(re.escape, self.disputed))
         return re.split(rf"(?:{disputed}){_CITED}", self.text)
 
     def refuted(self, sentence: str) -> bool:
-        """Whether no document supports a disputed sentence."""
+        """Whether a disputed sentence has no supporting document."""
         return Label.SUPPORTS not in self.labels[sentence].values()
 
     def label(self, claim: str, document: str) -> Label | None:
-        """People's label of a sentence, or of one that denies or hedges it; None of any other."""
+        """People's label of a sentence, or of one that denies or hedges it; None for any other."""
         known = next((text for text in self.labels if text in claim), None)
         if known is None:
             return None
@@ -87,11 +87,11 @@ class LongAnswer:
 
 
 def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswer]:
-    """So many answers, put together by seed out of files of groups; every other one in Markdown.
+    """Build answers by seed from files of groups; every other one is in Markdown.
 
     Raises:
-        InputError: A file cannot be read; the line names file, row and field.
-        ConflictScoreError: There are no disputed sentences in the files, or no others.
+        InputError: A file cannot be read; the message names file, row and field.
+        ConflictScoreError: The files have no disputed sentences, or only disputed ones.
     """
     known = list({one.text: one for file in files for one in _sentences(file)}.values())
     draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
@@ -129,7 +129,7 @@ def _answer(
     wrong = draw.sample(disputed, draw.randint(1, 3))
     chosen = draw.sample(others, draw.randint(6, 12) - len(wrong))
     for place in sorted(draw.sample(range(len(chosen) + 1), len(wrong)), reverse=True):
-        chosen.insert(place, wrong.pop())  # no two side by side
+        chosen.insert(place, wrong.pop())  # no two adjacent
     labels: dict[str, dict[str, Label]] = {
         one.text: dict(zip(one.documents, one.labels, strict=True)) for one in chosen
     }
@@ -155,16 +155,16 @@ def _written(sentences: Sequence[str], *, markdown: bool) -> str:
 
 
 Behaviour = Callable[[LongAnswer, str], str]
-"""A scripted model's reply where a document is asked that contradicts a sentence."""
+"""A scripted model's reply when the document that is asked contradicts a sentence."""
 
 
 def obey(answer: LongAnswer, sentence: str) -> str:
-    """Say what the document says: that the sentence is wrong."""
+    """Reply what the document says: that the sentence is wrong."""
     return DENIED + sentence
 
 
 def misbehaviours() -> Iterator[Behaviour]:
-    """In turn: no answer, the whole answer, another sentence, bad Markdown, an image, a fancy."""
+    """In turn: no answer, the whole answer, another sentence, bad Markdown, an image, an error."""
     return cycle(
         (
             lambda answer, sentence: "I would rather not.",
@@ -178,7 +178,7 @@ def misbehaviours() -> Iterator[Behaviour]:
 
 
 def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
-    """Takes the answer apart by its sentences, and revises its passages as it is told to."""
+    """A model that splits the answer into its sentences, and revises passages by a behaviour."""
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
         match name:
@@ -213,7 +213,7 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
 
 
 def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> bool:
-    """Whether the document that is asked contradicts a sentence."""
+    """Whether the document in the prompt contradicts a sentence."""
     shown = " ".join(fields["document"].split())
     labels = answer.labels[sentence].items()
     denying = [text for text, label in labels if label is Label.CONTRADICTS]
@@ -221,13 +221,13 @@ def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> boo
 
 
 def _told(text: str) -> list[str]:
-    """The sentences of an answer, without citations and marks."""
+    """The sentences of an answer, without citations and markup."""
     said = (text[p.start : p.end] for p in passages(text) if p.kind == "text")
     return [re.sub(_CITED + "$", "", one).strip("* ") for one in said]
 
 
 class _Labels:
-    """People's labels; what they did not see is irrelevant."""
+    """Gives people's labels; pairs that they did not see are irrelevant."""
 
     name, identity = "people", None
 
@@ -235,7 +235,7 @@ class _Labels:
         self._answer = answer
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        # what is shown of a document may be cut
+        # the document may be shown cut
         label = self._answer.label(claim.text, self._answer.documents[document.number - 1])
         given = label or Label.IRRELEVANT
         return EvidenceLabel(claim=claim.number, document=document.number, label=given)
@@ -243,15 +243,15 @@ class _Labels:
 
 @dataclass
 class Tally:
-    """Outcome of one way of revising.
+    """The outcome of one way of revising.
 
     Attributes:
-        kept: Of each answer, the share of its undisputed text that is there byte for byte, in its
-            order, in [0, 1].
-        outcomes: What became of the disputed sentences: ``right`` (refuted, and denied now),
-            ``hedged``, ``kept``, or ``harmed``: anything else.
-        lengths: Of each answer, its length after / before.
-        usage: Calls and tokens of all.
+        kept: For each answer, the share of its undisputed text that is still there byte for byte,
+            in order, in [0, 1].
+        outcomes: What became of the disputed sentences: ``right`` (refuted, and now denied),
+            ``hedged``, ``kept``, or ``harmed`` (anything else).
+        lengths: For each answer, its length after revision divided by its length before.
+        usage: Calls and tokens of all answers.
     """
 
     kept: list[float] = field(default_factory=list)
@@ -260,7 +260,7 @@ class Tally:
     usage: Usage = field(default_factory=Usage)
 
     def add(self, answer: LongAnswer, after: str, usage: Usage) -> None:
-        """Count an answer that is this one now, and what that took."""
+        """Count an answer with its revised text and its cost."""
         place, found = 0, list[tuple[int, int] | None]()
         stretches = answer.undisputed
         for number, stretch in enumerate(stretches, start=1):
@@ -295,7 +295,7 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
 def revised(
     answers: Sequence[LongAnswer], *, behaviours: Iterator[Behaviour], **settings: Any
 ) -> Tally:
-    """Revise answers by scripted models that behave so, an answer each, and count the outcome."""
+    """Revise each answer by a scripted model with this behaviour, and count the outcomes."""
     tally = Tally()
     for answer in answers:
         scripted = _scripted(answer, next(behaviours))

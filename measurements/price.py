@@ -1,14 +1,14 @@
-"""What a check costs beside the turn without it: calls and tokens, counted without a clock.
+"""What a check adds to the cost of a turn: calls and tokens, counted without a clock.
 
 ```sh
 python -m measurements.price
 ```
 
-A scripted endpoint (``tests/fakes``) answers questions over documents of a paragraph, labels by
-OpenAI's API and the default labeler; tokens are those of OpenAI's vocabulary. The plain turn is the
-one call that answers from the same documents. Of `score-file` what a row makes the interpreter do
-is counted. Processor time of the calls themselves is measured by
-``measurements.client_loops``, the service by ``measurements.service_load``.
+A scripted endpoint (``tests/fakes``) answers questions over documents of one paragraph each, with
+labels from OpenAI's API and the default labeler. Tokens are those of OpenAI's vocabulary. The plain
+turn is the single call that answers from the same documents. For `score-file`, the interpreter's
+steps per row are counted. ``measurements.client_loops`` measures the processor time of the calls,
+and ``measurements.service_load`` measures the service.
 """
 
 import threading
@@ -27,7 +27,7 @@ from tests.world import scripted_model
 
 
 class Exchange(NamedTuple):
-    """One call: the tokens of its messages, and of its reply."""
+    """A call: the tokens of its messages and of its reply."""
 
     first_words: str
     read: int
@@ -35,31 +35,31 @@ class Exchange(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a checked answer costs, and what it would have cost without the check."""
+    """The cost of a checked answer, and its cost without the check."""
 
     calls: int
     read: int
-    """Tokens of all prompts, and of what the endpoint was told beside them."""
+    """Tokens of all prompts, and of everything else sent to the endpoint."""
     written: int
     plain: int
-    """Tokens of the call that answers, prompt and reply."""
+    """Tokens of the answering call, prompt and reply."""
     outcome: str
 
     @property
     def ratio(self) -> float:
-        """Tokens of the whole turn over those of the plain one."""
+        """Tokens of the whole turn, divided by those of the plain turn."""
         return (self.read + self.written) / self.plain
 
 
 @dataclass
 class CountedTown(Town):
-    """The scripted model, which writes down the tokens of each call."""
+    """The scripted model, which records the tokens of each call."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     _lock: Any = field(default_factory=threading.Lock)
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        """Reply, and count."""
+        """Reply, and record the tokens."""
         reply = super().__call__(request)
         text = reply.text if isinstance(reply, Reply) else reply
         exchange = Exchange(
@@ -77,7 +77,7 @@ def price_of(
 ) -> Price:
     """The price of one answer by the default labeler.
 
-    A document tells of ``each`` claims, by default of all.
+    Each document states ``each`` claims; by default all.
     """
     years = {number: 1800 + number for number in range(1, claims + 1)}
     texts = town_documents(years, documents, disputed=disputed, each=each)
@@ -86,7 +86,7 @@ def price_of(
     with OpenAIServer(town) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False)
         graph.invoke({"question": "When?", "documents": [told(3, 1803), told(4, 1804)]})
-        town.exchanges.clear()  # that one learned what the endpoint can do
+        town.exchanges.clear()  # the first answer learned what the endpoint can do
         state: Mapping[str, Any] = graph.invoke(
             {"question": "What was made when?", "documents": texts}
         )

@@ -1,12 +1,12 @@
-"""Wordings that a reader should look at again, and how easy the pages are to read.
+"""Finds wordings to review, and measures how easy the pages are to read.
 
-Wordings: expressions for calques and fragments that this project's English tends to. They are
-listed for review and judge nothing: each also matches good sentences.
+Wordings: expressions for calques and fragments to which this project's English tends. They are
+listed for review and fail nothing, since each also matches good sentences.
 
 Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
-Higher is easier; technical prose is mostly between 30 and 60. Code, tables and addresses are left
-out. Syllables are groups of vowels, without a silent e at the end, so single words may be wrong,
-but texts that are counted alike can be compared.
+Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are
+left out. Syllables are counted as groups of vowels, without a silent e at the end. Single words may
+be counted wrongly, but texts that are counted alike can be compared.
 """
 
 import re
@@ -28,10 +28,10 @@ WORDINGS: Mapping[str, str] = {
     "stands": r"\bstands?\b",
     "as it is": r"\bas (?:it is|they are)\b",
 }
-"""Expressions by the name of the pattern."""
+"""Expressions, by the name of the pattern."""
 
 _BESIDE = ("httpx", "inspect_ai", "langgraph", "openai")
-"""Distributions whose descriptions are read the same way, if they are installed."""
+"""Distributions whose descriptions are measured the same way, if they are installed."""
 _FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
 _NO_PROSE = re.compile(
     r"(?m)^ *(?:\||#|<|%|:).*$|https?://\S+|`[^`\n]*`|!?\[|\]\([^)\n]*\)|[*_]{1,3}"
@@ -42,10 +42,10 @@ _VOWELS = re.compile(r"[aeiouy]+")
 
 
 def wordings_in(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Matches of :data:`WORDINGS` in texts, each given with its place.
+    """Matches of :data:`WORDINGS` in texts by place.
 
     Returns:
-        By name of the pattern, ``place: words`` for each match.
+        ``place: words`` for each match, by the name of the pattern.
     """
     matches: dict[str, list[str]] = {name: [] for name in WORDINGS}
     for place, text in texts:
@@ -56,7 +56,7 @@ def wordings_in(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def reading_ease(markdown: str) -> float | None:
-    """Flesch's reading ease of the prose in Markdown; None without a word."""
+    """Flesch's reading ease of the prose in Markdown; None if there are no words."""
     prose = _NO_PROSE.sub("", _FENCE.sub("", markdown))
     sentences = [part for part in _SENTENCE_END.split(prose) if _WORD.search(part)]
     words = _WORD.findall(prose)
@@ -74,7 +74,7 @@ def _syllables(word: str) -> int:
 
 
 def pages_below(root: Path) -> Iterator[tuple[str, str]]:
-    """The pages of a repository with their Markdown: those at the top, then those of docs/."""
+    """The pages of a repository with their Markdown: those at the top, then those in docs/."""
     for path in (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))):
         yield path.relative_to(root).as_posix(), path.read_text("utf-8")
 
@@ -92,7 +92,7 @@ def other_descriptions() -> Iterator[tuple[str, str]]:
 
 
 def readability_lines(root: Path) -> Iterator[str]:
-    """A line for each page with its reading ease, then those of other projects."""
+    """A line for each page with its reading ease, then lines for other projects."""
     for name, markdown in (*pages_below(root), *other_descriptions()):
         ease = reading_ease(markdown)
         if ease is not None:

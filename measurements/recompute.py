@@ -1,13 +1,14 @@
-"""Recomputes the figures of benchmark runs from their folders alone, and compares.
+"""Recomputes the figures of benchmark runs from their folders alone, and compares them.
 
-This script and recompute_run.py import nothing of conflictscore: they read manifest.json,
-questions.jsonl and records.jsonl, follow the definitions of the guide, and take tests and intervals
+This script and recompute_run.py import nothing from conflictscore. They read manifest.json,
+questions.jsonl and records.jsonl, follow the definitions in the guide, and take tests and intervals
 from scipy and statsmodels. Each number is compared with figures.json.
 
 Recomputed: levels with Wilson intervals or bootstrap means, failures and unjudged answers, pairs
-with the exact McNemar test or Wilcoxon's by Pratt, Holm's adjustment, section 6.4's transitions (by
-claims and by wording), categories, types of conflict, coverage, calls and tokens by model. Not
-recomputed: dollars, which need a table of prices, and all that is derived from them.
+with the exact McNemar test or Wilcoxon's test by Pratt, Holm's adjustment, section 6.4's
+transitions (by claims and by wording), categories, types of conflict, coverage, and calls and
+tokens by model. Not recomputed: dollars, which need a price table, and all that is derived from
+them.
 """
 
 import json
@@ -31,7 +32,7 @@ _COUNTS = ("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output
 
 
 def proportion_of(count: int, n: int) -> dict[str, Any]:
-    """A count of a total with its Wilson interval."""
+    """A count out of a total, with its Wilson interval."""
     if not n:
         return {"count": 0, "n": 0, "value": None, "low": None, "high": None}
     low, high = proportion_confint(count, n, method="wilson")
@@ -39,7 +40,7 @@ def proportion_of(count: int, n: int) -> dict[str, Any]:
 
 
 def mean_of(values: Sequence[float]) -> dict[str, Any]:
-    """A mean with its percentile bootstrap interval; no bounds where all values are equal."""
+    """A mean with its percentile bootstrap interval; without bounds if all values are equal."""
     if not values or len(set(values)) == 1:
         return {"value": values[0] if values else None, "low": None, "high": None, "n": len(values)}
     interval = bootstrap(
@@ -59,7 +60,7 @@ def mean_of(values: Sequence[float]) -> dict[str, Any]:
 
 
 def figures_of(run: Run) -> dict[str, Any]:
-    """All that is recomputed, in the form of figures.json."""
+    """All recomputed figures, in the form of figures.json."""
     shown = [method["method"] for method in run.figures["methods"]]
     return {
         "questions": len(run.questions),
@@ -127,7 +128,7 @@ def _judged_pairs(
 
 
 def _moves(run: Run, measure: str, pairs: Sequence[tuple[float, float]]) -> tuple[int, int]:
-    """Pairs that are better than before, and pairs that are worse."""
+    """The pairs that became better, and the pairs that became worse."""
     sign = -1 if measure in run.falling else 1
     differences = [sign * round(after - before, 12) for before, after in pairs]
     return sum(d > 0 for d in differences), sum(d < 0 for d in differences)
@@ -262,7 +263,7 @@ def _usage(run: Run) -> dict[str, dict[str, int]]:
 
 
 def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[str, bool]]:
-    """Each number that was recomputed, with whether figures.json has the same."""
+    """Each recomputed number, with whether figures.json has the same."""
     if isinstance(recomputed, Mapping):
         for name, value in recomputed.items():
             inner = reported.get(name) if isinstance(reported, Mapping) else None

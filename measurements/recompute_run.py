@@ -10,10 +10,10 @@ import click
 
 _LOOP = ("rag", "regenerated-rag", "guarded-rag")
 _WITH_OWN_JUDGE = ("asked-conflict", "agreeing-pair", "asked-agreeing")
-"""Methods whose answers count as right by another criterion, so that they are paired with none."""
+"""Methods judged by a different criterion, so they are not paired with other methods."""
 
 Answers = dict[str, dict[str, Any]]
-"""By method: ``text``, ``option``, ``verdicts`` and ``error`` of its answer to one question."""
+"""By method, the ``text``, ``option``, ``verdicts`` and ``error`` of its answer to a question."""
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 class Run:
-    """A run's folder, and the last record of each of its steps."""
+    """A run's folder, with the last record of each of its steps."""
 
     def __init__(self, folder: Path) -> None:
         self.manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
@@ -47,7 +47,7 @@ class Run:
         self.answers = {question["id"]: self._answers(question) for question in self.questions}
 
     def first_report(self, question: str) -> dict[str, Any] | None:
-        """The ConflictScore of the first answer; None where it has none."""
+        """The ConflictScore of the first answer; None if it was not scored."""
         loop = self.steps[question].get(("loop", ""))
         if loop is None or loop["error"] is not None:
             return None
@@ -55,7 +55,7 @@ class Run:
         return report
 
     def conflict(self, question: str) -> bool | None:
-        """Whether a claim of the first answer is supported and contradicted; None without score."""
+        """Whether a claim of the first answer is supported and contradicted; None if unscored."""
         report = self.first_report(question)
         if report is None or report["error"] is not None or report["cs_c"] is None:
             return None

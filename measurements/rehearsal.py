@@ -1,13 +1,13 @@
-"""Plays the paper's whole study without a paid model, and holds the report to what was planted.
+"""Rehearses the paper's whole study without a paid model, and checks the report.
 
-Questions of TruthfulQA are recorded from a search on this machine, whose pages are made of the
-reference answers. Scripted models answer right as often as the paper's and change their minds on
-conflicts at the rates that the command names; the judge errs as often as it is told to. Every seed
-is a run of `conflictscore bench`, and the report's study says what it finds.
+Questions of TruthfulQA are recorded from a search on this machine, whose pages are made from the
+reference answers. Scripted models answer right as often as the paper's models, and change their
+minds on conflicts at the rates that the command sets; the judge errs at a set rate. Each seed is a
+run of `conflictscore bench`, and the report's study gives its findings.
 
-What was planted is the expectation over questions, pages and seeds. A rehearsal that is in
-OUT/rehearsals.jsonl is not played again. With --model SPEC a real model answers in place of the
-scripted ones, and nothing is planted.
+The planted effect, with which the report is compared, is the expectation over questions, pages and
+seeds. A rehearsal already in OUT/rehearsals.jsonl is not played again. With --model SPEC a real
+model answers in place of the scripted ones, and nothing is planted.
 """
 
 import asyncio
@@ -45,13 +45,13 @@ _METHODS = ("rag", "control-rag", "regenerated-rag")
 
 @dataclass(frozen=True)
 class Played:
-    """One form of one rehearsal, beside what was planted."""
+    """One form of one rehearsal, with what was planted."""
 
     number: int
     form: str
     planted: Mapping[str, float]
     found: Mapping[str, tuple[float | None, float | None, float | None]]
-    """Value and interval by the same names; of corrections and harms, of the first seed."""
+    """Value and interval by the same names; corrections and harms are those of the first seed."""
     p_value: float | None
     p_holm: float | None
     calls: int
@@ -59,13 +59,13 @@ class Played:
     bytes: int
 
     def holds(self, name: str) -> bool | None:
-        """Whether the interval holds what was planted; None without one."""
+        """Whether the interval contains what was planted; None without an interval."""
         _, low, high = self.found[name]
         return None if low is None or high is None else low <= self.planted[name] <= high
 
 
 def _sampled(data: Path, count: int, number: int, out: Path) -> Path:
-    """So many of the file's questions, as a file."""
+    """A number of the file's questions, drawn at random, as a file."""
     with data.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     random.Random(f"questions {number}").shuffle(rows)  # noqa: S311 - no secret
@@ -79,7 +79,7 @@ def _sampled(data: Path, count: int, number: int, out: Path) -> Path:
 async def _run(
     data: Path, form: Form, folder: Path, world: World, number: int, model: str | None
 ) -> tuple[list[ReportRun], int]:
-    """The runs of a study, and the calls of the scripted models."""
+    """Runs the seeds of a study, and counts the calls of the scripted models."""
     folders = [folder / f"seed-{seed}" for seed in range(world.seeds)]
     runs, calls = [], 0
     for seed, where in enumerate(folders):
@@ -114,14 +114,14 @@ async def _run(
 def play(
     data: Path, form: Form, world: World, number: int, out: Path, model: str | None = None
 ) -> tuple[Played, Study, list[ReportRun]]:
-    """Record the search, run every seed and read the study's report.
+    """Record the search, run every seed, and read the study's report.
 
     Args:
         data: TruthfulQA's official file.
         form: How questions are asked.
         world: What is planted.
         number: Draws the questions, pages and answers.
-        out: The rehearsal's folder; one that was begun is resumed.
+        out: The rehearsal's folder; a rehearsal begun there is resumed.
         model: A spec of a real model in place of the scripted ones.
     """
     started = time.perf_counter()
@@ -176,7 +176,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(help=__doc__)
 @click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), required=True)
-@click.option("--rehearsals", default=1, show_default=True, help="How many are played.")
+@click.option("--rehearsals", default=1, show_default=True, help="How many rehearsals to play.")
 @click.option("--form", type=click.Choice([*FORMS, "both"]), default="both", show_default=True)
 @click.option("--model", help="A real model in place of the scripted ones.")
 @_options
@@ -219,7 +219,7 @@ def _tell(played: Played) -> None:
 
 
 def _sum_up(known: Sequence[Played]) -> None:
-    """Coverage of the intervals, and how often something was found."""
+    """Print the coverage of the intervals, and how often a difference was found."""
     for form in dict.fromkeys(played.form for played in known):
         of = [played for played in known if played.form == form and played.planted]
         for name in of[0].found if of else ():

@@ -1,4 +1,4 @@
-"""The world of a rehearsal: what is planted, the pages that are found, and the models' replies."""
+"""The world of a rehearsal: the planted effect, the pages to find, and the models' replies."""
 
 import hashlib
 import json
@@ -16,23 +16,23 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
 _FIRST: Mapping[Form, float] = {"multiple-choice": 0.8421, "free-form": 0.787}
-"""The paper's shares of right first answers (Tables 5 and 4)."""
+"""The paper's shares of right first answers (Tables 5 and 4), by form."""
 _WARNED: Mapping[Form, float] = {"multiple-choice": 0.8447, "free-form": 0.816}
-"""Those of control-rag."""
+"""The same shares for control-rag."""
 _SAME_MIND, _WORSENED = 0.8, 0.01
-"""Shares of draws that all seeds share, and of right first answers that control-rag gets wrong."""
+"""Share of draws common to all seeds; share of right first answers that control-rag gets wrong."""
 _SIGN = re.compile(r"page-(\d+)-(\w+)-\d+\.")
 
 
 @dataclass(frozen=True)
 class World:
-    """Settings of a rehearsal: what is planted.
+    """The settings of a rehearsal, which determine what is planted.
 
     Attributes:
-        questions: How many are asked.
-        pages: Pages that the search finds for each.
+        questions: How many questions are asked.
+        pages: How many pages the search finds for each question.
         true: The chance that a page states a right answer, in [0, 1].
-        misconception: The chance that it states a wrong one; the others are unrelated.
+        misconception: The chance that it states a wrong one; the other pages are unrelated.
         corrected: The chance that a wrong first answer with conflict is corrected.
         harmed: The chance that a right one is changed for the worse.
         noise: The chance that the judge of free-form answers errs.
@@ -49,9 +49,9 @@ class World:
     seeds: int = 3
 
     def planted(self, form: Form) -> dict[str, float]:
-        """The expected gain, and the shares of corrections among flips and of harms of conflicts.
+        """The expected gain, and the shares of corrections in flips and of harms in conflicts.
 
-        A judge that errs sees some corrections as harms, and the other way round.
+        A judge that errs sees some corrections as harms, and some harms as corrections.
         """
         neither = 1 - self.true - self.misconception
         apart = (1 - self.true) ** self.pages + (1 - self.misconception) ** self.pages
@@ -70,7 +70,7 @@ class World:
 
 
 class Script:
-    """Replies of the models to the questions of a run, and the labels of its pages."""
+    """Gives the models' replies to the questions of a run, and the labels of its pages."""
 
     def __init__(self, benchmark: Benchmark, world: World, number: int, seed: int) -> None:
         self._world, self._form, self._number, self._seed = world, benchmark.form, number, seed
@@ -78,7 +78,7 @@ class Script:
         self.calls = 0
 
     def __call__(self, template: str, fields: Mapping[str, Any]) -> str:
-        """The reply to a prompt."""
+        """Reply to a prompt."""
         self.calls += 1
         if template == "decompose":
             return f"Claims:\n- {' '.join(str(fields['answer']).split())}"
@@ -120,7 +120,7 @@ class Script:
 
 
 class ScriptedLabeler:
-    """Labels a page by the answer that it is made of."""
+    """Labels a page by the answer from which it was made."""
 
     name = "scripted"
 
@@ -155,13 +155,14 @@ def _plain(text: str) -> str:
 def pages_of(
     questions: Sequence[Question], world: World, number: int, *, signed: bool
 ) -> dict[str, list[str]]:
-    """The pages that are found for each question.
+    """The pages that the search finds for each question.
 
     Args:
-        questions: Their reference answers are what pages state.
-        world: How many pages, and of which kinds.
+        questions: The questions; pages state their reference answers.
+        world: Says how many pages there are of each kind.
         number: Draws them.
-        signed: Whether each begins with its kind, for :class:`ScriptedLabeler`, and the question.
+        signed: Whether each page begins with its kind, for :class:`ScriptedLabeler`, and the
+            question.
     """
     chance = random.Random(f"pages {number}")  # noqa: S311 - no secret
     found = {}

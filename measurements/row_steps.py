@@ -1,4 +1,4 @@
-"""What a row of a file makes the interpreter do, counted without a clock."""
+"""Counts the interpreter's work for a row of a file, without a clock."""
 
 import asyncio
 import cProfile
@@ -16,18 +16,18 @@ _AT_ONCE = 16
 
 
 class RowSteps(NamedTuple):
-    """Steps in the thread of the event loop, for a row of two claims and three documents."""
+    """Steps in the event loop's thread for a row of two claims and three documents."""
 
     calls: float
-    """Calls of functions, those of C among them."""
+    """Function calls, including calls of C functions."""
     records: float
-    """Records that were made."""
+    """Records that were created."""
 
 
 def row_steps() -> RowSteps:
-    """The steps of a row, by a judge that takes none: the mean of 40 rows.
+    """The steps of a row with a judge that takes no steps; the mean over 40 rows.
 
-    What is done once a process, such as reading tables, is done before.
+    Work done once per process, such as reading tables, is done beforehand.
     """
     with tempfile.TemporaryDirectory() as folder:
         _profiled(Path(folder), "warm", 2)

@@ -1,16 +1,16 @@
-"""How fast files are scored where judging takes no time, and in how much memory.
+"""How fast files are scored if judging takes no time, and how much memory that takes.
 
-A judge in the process draws verdicts from digests, so that what is measured is all that is around
-it: reading, the steps of scoring, the cache of verdicts, writing. Otherwise a simulated endpoint
-that takes 100 ms a call takes answers apart, and judges them too with --judge json; with --judge
-nli the bundled model judges in the process.
+A judge in the process derives verdicts from digests, so the measurement covers everything around
+it: reading, the steps of scoring, the verdict cache, and writing. Alternatively a simulated
+endpoint that takes 100 ms per call splits the answers, and with --judge json also judges them; with
+--judge nli the bundled model judges in the process.
 
-With --engine ray, two workers of a Ray cluster on this machine score the file instead, and with
---kill one of them is killed in the middle. The peak of memory is that of the process; on Ray it is
-the sum over all processes that it started, each with its share of what they share.
+With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
+of them halfway. Peak memory is that of the process; for Ray it is the sum over all processes that
+it started, in which shared memory is divided among the sharers.
 
-Every file is scored by a process of its own, on as many cores as --cores says; medians of --rounds
-are shown. What kills cost is tested: ``tests/scoring_files/test_kills.py``.
+Each file is scored by a separate process, on as many cores as --cores says; medians of --rounds are
+shown. The cost of kills is tested in ``tests/scoring_files/test_kills.py``.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ from tests.scoring_files.instant_judge import instant_context
 
 _DOCUMENTS = 3
 _WORKERS = 2
-"""Of Ray."""
+"""Number of Ray workers."""
 _KILL_AFTER = 20
-"""Seconds after which a worker of Ray is killed."""
+"""Seconds after which a Ray worker is killed."""
 _Judge = Literal["instant", "nli", "json"]
 _MIB = 1 << 20
 _TITLE = (
@@ -77,7 +77,7 @@ _TITLE = (
     default=["local"],
     show_default=True,
 )
-@click.option("--kill", is_flag=True, help="Kill a worker of Ray in the middle.")
+@click.option("--kill", is_flag=True, help="Kill a Ray worker halfway.")
 def main(
     rows: tuple[int, ...],
     judges: tuple[_Judge, ...],
@@ -98,7 +98,7 @@ def main(
 
 
 class _Way(NamedTuple):
-    """How a file is scored."""
+    """A way to score a file."""
 
     judge: _Judge
     cores: int
@@ -118,7 +118,7 @@ class _Way(NamedTuple):
 
 
 def _measure(way: _Way, rows: int, rounds: int) -> None:
-    """Score so many rows, and print the medians."""
+    """Score a number of rows, and print the medians."""
     took = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
@@ -132,7 +132,7 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
 
 
 def _scored(folder: Path, way: _Way) -> tuple[float, float, int, int]:
-    """Seconds of the run, CPU seconds, peak bytes of its process, and bytes of the output."""
+    """Seconds and CPU seconds of the run, peak bytes of its process, and bytes of its output."""
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1) as pool:
         return pool.apply(_score, (folder, way))
@@ -162,7 +162,7 @@ def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
 
 
 class _WatchedProcesses:
-    """Watches memory of this process and all below it, and kills a worker if it is asked to.
+    """Watches the memory of this process and its descendants, and kills a worker if asked.
 
     Attributes:
         most: The most bytes so far.
@@ -188,7 +188,7 @@ class _WatchedProcesses:
 
 
 def _below(parent: int) -> list[int]:
-    """Processes that a process started, and theirs."""
+    """All descendants of a process."""
     pids: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{parent}/task").iterdir():
@@ -198,7 +198,7 @@ def _below(parent: int) -> list[int]:
 
 
 def _share_of_memory(pid: int) -> int:
-    """Bytes of a process, with its share of what it shares."""
+    """Bytes of a process, including its portion of shared memory."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

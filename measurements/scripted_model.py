@@ -1,4 +1,4 @@
-"""A chat model in whose place a function replies, told which template a prompt was made of."""
+"""A chat model whose replies come from a function that knows the template of each prompt."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from conflictscore.tokens import count_tokens
 
 
 class NotedPrompts(PromptSet):
-    """Templates that note what each text was made of."""
+    """Templates that record how each text was made."""
 
     def __init__(self, prompts: PromptSet) -> None:
         """Take the templates of a set."""
@@ -23,13 +23,13 @@ class NotedPrompts(PromptSet):
         self.rendered: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template, and note it."""
+        """Fill a template, and record it."""
         text = self._noted.render(name, **fields)
         self.rendered[text] = name, fields
         return text
 
     def made(self, prompt: str) -> tuple[str, Mapping[str, Any]]:
-        """The template that a prompt was made of, or its beginning, and what it was filled with."""
+        """The template that made a prompt, or its beginning, and the fields filled in."""
         known = (
             prompt
             if prompt in self.rendered
@@ -39,7 +39,7 @@ class NotedPrompts(PromptSet):
 
 
 def rival_lines(fields: Mapping[str, Any]) -> str:
-    """The reply to ``relation`` that calls each statement a rival."""
+    """A reply to ``relation`` that calls each statement a rival."""
     lines = str(fields["statements"]).splitlines()
     return "\n".join(f"{number}: RIVAL" for number in range(1, len(lines) + 1))
 
@@ -48,8 +48,8 @@ class ScriptedModel(BaseChatModel):
     """Replies by a function, and counts the tokens of prompts and replies.
 
     Attributes:
-        prompts: The templates of the run, which are to be these.
-        reply: From a template's name and what it was filled with to the reply. Where a claim is to
+        prompts: The templates; the run must use these.
+        reply: Returns the reply, given a template's name and the fields filled in. If a claim must
             name its place, the name is ``decompose_with_places``.
     """
 

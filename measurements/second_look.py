@@ -1,29 +1,31 @@
-"""Corrections and harms of the second look.
+"""How many answers the second look corrects, and how many it harms.
 
---first lot: the first answer is what one document says, drawn by lot, so that it is as often wrong
-as the documents are: in a sentence of ours, or, where a model reads, in its own words. --first
-natural: the model answers with all documents in view; a scripted one says what most of them say.
-The loop then runs as for a user. right: first answers that give the right answer and no wrong one;
-corrected: wrong ones that became right; harmed: right ones that do not give the right one any more;
-hedged: those that name both, of wrong and of right first answers; named: answers that give the
-right one, alone or beside a wrong one. Where people found both answers right and at odds (all of
-WikiContradict, ties of NatConfQA) only an answer that gives both is right, as its authors judge it.
+--first lot: the first answer is what one randomly drawn document says, so it is wrong as often as
+the documents are. It is worded by a sentence of ours or, if a model reads, in the model's words.
+--first natural: the model answers with all documents in view; a scripted model says what most of
+them say. The loop then runs as for a user. The columns are: right, first answers that give the
+right answer and no wrong one; corrected, wrong ones that became right; harmed, right ones that no
+longer give the right answer; hedged, answers that name both, by wrong and right first answers;
+named, answers that give the right answer, alone or beside a wrong one. If people found both answers
+right and at odds (all of WikiContradict, ties of NatConfQA), only an answer that gives both is
+right, as its authors judge it.
 
-apart: answers, right at first, that call two right answers about different things a disagreement;
-told: right answers that a document gives, in disputed questions, how many of them are named.
+apart: answers that were right at first and now call two right answers about different things a
+disagreement; told: in disputed questions, right answers that a document gives, and how many of them
+the final answer names.
 
 
-Sets: ramdocs-whole, which has all documents of RAMDocs; ramdocs, which has those on one thing;
-natconfqa and wikicontradict, which people labelled; minority: twenty made cases of the lighthouse's
-kind (``minority.toml``); conflicts: the questions of CONFLICTS on outdated facts and misinformation
-whose gold answer stands in a document's note (those are a model's).
+Sets: ramdocs-whole has all documents of RAMDocs; ramdocs has those about one thing; natconfqa and
+wikicontradict are labelled by people; minority has twenty constructed cases like the lighthouse
+(``minority.toml``); conflicts has the questions of CONFLICTS on outdated facts and misinformation
+whose gold answer occurs in a document's note (a model wrote the notes).
 
---readers scripted: what each document says is known; the judge of two sides finds no ground in
-what people labelled, and in minority and conflicts sees which side knows better. --readers local,
-or any model: it reads, takes answers apart and weighs. --labels: people's, or those of a labeler
-such as nli. --spoiled says at which label accuracy corrections outnumber harms: a share of people's
-labels that become others, or a labeler's confusion table. With --out, replies are kept: a run that
-was stopped goes on.
+--readers scripted: it is known what each document says; the judge of two sides finds no ground in
+the sets that people labelled, and in minority and conflicts it sees which side knows better.
+--readers local, or any model: the model reads, splits answers and weighs. --labels: people's, or
+those of a labeler such as nli. --spoiled shows at which label accuracy corrections outnumber harms;
+it takes a share of people's labels to spoil, or a labeler's confusion table. With --out, replies
+are stored, so a stopped run resumes.
 """
 
 import asyncio
@@ -66,20 +68,21 @@ _COLUMNS = (
 
 
 class Looked(NamedTuple):
-    """Outcome of a first answer.
+    """What became of a first answer.
 
     Attributes:
         before: Whether the first answer was right.
-        after: Whether the answer that stands is right.
-        named: Whether it gives the right answer.
-        told_wrong: Whether it gives a wrong answer.
+        after: Whether the final answer is right.
+        named: Whether the final answer gives the right answer.
+        told_wrong: Whether the final answer gives a wrong answer.
         disputed: Whether the loop found a dispute.
-        decided: By what it was decided, or ``hedge``, ``explain``, ``keep``; empty without a look.
-        apart: Whether it hedges between answers that are right of different things.
+        decided: What decided it, or ``hedge``, ``explain`` or ``keep``; empty without a second
+            look.
+        apart: Whether the answer hedges between answers that are right about different things.
         backed: Right answers that a document gives.
-        told_right: Those of them that the answer that stands gives.
+        told_right: Those of them that the final answer gives.
         usage: Calls and tokens.
-        seconds: How long it took; little where replies were kept.
+        seconds: How long it took; little if the replies were stored.
         text: The question, both answers, and why.
     """
 
@@ -98,7 +101,7 @@ class Looked(NamedTuple):
 
 
 def stated(asked: LabelledQuestion, answer: str) -> str:
-    """A full sentence that gives an answer."""
+    """An answer as a full sentence."""
     if form := asked.question.documents[0]["metadata"].get("form"):
         return str(form).format(answer)
     if answer in ("true", "false"):
@@ -107,12 +110,13 @@ def stated(asked: LabelledQuestion, answer: str) -> str:
 
 
 def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | None = None) -> str:
-    """The answer of one document, drawn among those that give one.
+    """The answer of one document, drawn from those that give one.
 
     Args:
         asked: The question.
-        seed: Of the draw.
-        reader: Words it; a sentence of ours where there is none, or it gives no answer.
+        seed: Seed of the draw.
+        reader: Words the answer; without a reader, or if it gives no answer, a sentence of ours
+            does.
     """
     told = [d for d in as_documents(asked.question.documents) if d.metadata["gives"]]
     draw = random.Random(f"{seed} {asked.question.id}")  # noqa: S311 - a draw, not a secret
@@ -126,10 +130,10 @@ def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | Non
 
 
 def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
-    """A model that reads every document rightly, and weighs where records are among them.
+    """A model that reads every document correctly, and can tell which of them are records.
 
     Args:
-        asking: The last one is the question that is asked.
+        asking: Its last entry is the question being asked.
     """
     prompts = NotedPrompts(PromptSet.load())
 
@@ -165,10 +169,10 @@ def _folded(text: object) -> str:
 
 
 def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
-    """The relation of each statement to the claim, by the answers that people found in both.
+    """The relation of each statement to the claim, by the answers that people found in them.
 
-    Where both are right of different things, the words that tell them apart are those of their
-    documents' first words for their thing.
+    If both are right about different things, the words that tell these apart are the first words of
+    their documents for the thing.
     """
     own = set(map(normalised, asked.stated(str(fields["claim"]))))
     right = set(map(normalised, asked.right))
@@ -190,7 +194,7 @@ def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
 
 
 def _thing(asked: LabelledQuestion, numbers: Sequence[str]) -> str:
-    """The words of the first of some documents for its thing."""
+    """The words for its thing in the first of some documents."""
     for number in numbers:
         text = str(asked.question.documents[int(number) - 1]["text"])
         things = things_in(text, asked.question.question)
@@ -220,10 +224,10 @@ def second_looks(
 
     Args:
         labelled: The questions.
-        model: What reads, takes apart and weighs; None for the scripted one.
-        labeler: What labels.
-        seed: Of first answers drawn by lot; None where the model gives its own.
-        cache: Where replies and labels are kept.
+        model: Reads, splits answers and weighs; None for the scripted model.
+        labeler: Labels the pairs.
+        seed: Seed for drawing first answers; None if the model gives its own.
+        cache: Where replies and labels are stored.
         **settings: Of the loop.
     """
     asking: list[LabelledQuestion] = []
@@ -288,7 +292,7 @@ def second_looks(
 )
 @click.option("--first", type=click.Choice(["lot", "natural"]), default="lot", show_default=True)
 @click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")
-@click.option("--questions", default=300, show_default=True, help="The most of that half.")
+@click.option("--questions", default=300, show_default=True, help="The most questions of it.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--passage-tokens", default=192, show_default=True)
 @click.option("--unsettled", type=click.Choice(["hedge", "keep"]), default="hedge")

@@ -1,11 +1,11 @@
-"""Overhead of the service on a call of its upstream: time and CPU by mode.
+"""The overhead of the service over a call to its upstream: time and CPU by mode.
 
-A simulated upstream in a process of its own takes 200 ms a call. The service, in processes of its
-own, searches ten documents and finds six claims in each answer, one of them with evidence on both
-sides. Added seconds are those beyond a direct call; of a streamed answer, those to its first word.
+A simulated upstream in its own process takes 200 ms per call. The service, in separate processes,
+searches ten documents and finds six claims in each answer, one of them with evidence on both sides.
+Added seconds are those beyond a direct call; for streamed answers, those to the first word.
 
-Clients send for --seconds, one request each at least. The upstream and the clients need the same
-processors, and at many clients that is most of what a row shows.
+Clients send requests for --seconds, at least one each. The upstream and the clients share the
+service's processors, and with many clients they account for most of a row.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
 _STOP_SECONDS = 60
 _DOCUMENTS = 10
 _WARM_UP = 4
-"""Requests before the first row: they load what a request needs."""
+"""Requests before the first row, which load everything that a request needs."""
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"
 _COLUMNS = (
     *("", "labeler", "clients", "requests", "p50 s", "p95 s", "added s", "req/s"),
@@ -51,10 +51,10 @@ _CASES: dict[str, tuple[str, ...]] = {
 
 @contextmanager
 def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> Iterator[str]:
-    """A Python process that serves; gives its address, which it prints to a stream.
+    """Start a Python process that serves, and yield its address, which the process prints.
 
     Raises:
-        RuntimeError: It ended without one.
+        RuntimeError: The process ended without printing one.
     """
     out, err = (subprocess.PIPE if name == stream else None for name in ("stdout", "stderr"))
     command = [sys.executable, *arguments]
@@ -72,7 +72,7 @@ def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> It
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client with as many connections as it needs."""
+    """A client with an unlimited number of connections."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(
         base_url=address, limits=limits, timeout=600, trust_env=False
@@ -88,9 +88,10 @@ async def send(
     seconds: float = math.inf,
     stream: bool = False,
 ) -> list[float]:
-    """Seconds of so many requests, each client one after the other; None for as many as it can.
+    """Send requests one after another from each client, and return the seconds of each.
 
-    Once so many seconds are up, no client begins another request, but each sends one at least.
+    ``requests`` is their number; None for as many as the time allows. Once the seconds are up, no
+    client starts another request, but each client sends at least one.
     """
     left = itertools.count() if requests is None else iter(range(requests))
     ends = time.perf_counter() + seconds
@@ -134,7 +135,7 @@ def main(
             (Path(folder) / f"ledger-{n}.md").write_text(text, "utf-8")
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
         serve += [f"--base-url={upstream}", "--model=simulated"]
-        serve.append(f"--max-concurrent={max(32, *clients)}")  # nobody is to be turned away
+        serve.append(f"--max-concurrent={max(32, *clients)}")  # turn nobody away
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
@@ -154,7 +155,7 @@ async def _measured(
     labeler: str = "-",
     alone: float | None = None,
 ) -> float:
-    """Measure a row and print it; the median seconds of a request."""
+    """Measure and print a row; return the median seconds of a request."""
     stream = name == "streamed"
     async with connected(address) as http:
         before = [0.0, 0.0]
@@ -175,7 +176,7 @@ async def _measured(
 
 
 async def _counted(http: httpx2.AsyncClient, runs: float) -> list[float]:
-    """Runs and CPU seconds of the service once it has finished so many runs."""
+    """The service's runs and CPU seconds, once it has finished a number of runs."""
     while True:
         lines = (await http.get("/metrics")).text.splitlines()
         found = [

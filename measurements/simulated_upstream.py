@@ -1,8 +1,8 @@
-"""An OpenAI-compatible endpoint that costs nearly nothing: it replies to every call after a while.
+"""An OpenAI-compatible endpoint that costs almost nothing and replies to every call after a delay.
 
-It answers a question in so many sentences, takes them apart, and finds one of them contradicted by
-every second document. It can be told to fail. It prints its address and serves until it is stopped;
-what it was asked so far is at ``/stats``.
+It answers a question in a set number of sentences, splits answers, and finds one claim contradicted
+by every second document. Options make it fail. It prints its address and serves until it is
+stopped; ``/stats`` shows what it has been asked.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _MALFORMED = '{"claim": "The lamp was first l'
 
 @dataclass
 class _Ways:
-    """How it answers, and what it was asked so far."""
+    """How the endpoint answers, and what it was asked so far."""
 
     delay: float
     claims: int
@@ -62,7 +62,7 @@ class _Ways:
 @click.option("--delay", default=0.2, show_default=True, help="Seconds that each call takes.")
 @click.option("--claims", default=6, show_default=True, help="Claims of an answer.")
 @click.option("--places", default=4096, show_default=True, help="Calls at a time; others wait.")
-@click.option("--malformed", default=0.0, show_default=True, help="Share that cannot be read.")
+@click.option("--malformed", default=0.0, show_default=True, help="Share of unreadable replies.")
 @click.option("--failing", default=0.0, show_default=True, help="Share that gets HTTP 500.")
 @click.option("--refusing", default=0.0, show_default=True, help="Share that gets HTTP 429.")
 def main(
@@ -95,13 +95,13 @@ async def _serve(ways: _Ways) -> None:
 
 
 def _asked(body: dict[str, Any]) -> str:
-    """The prompt, also where it is asked again after a reply that could not be used."""
+    """The prompt; after an unusable reply, the prompt that is asked again."""
     said = [str(message["content"]) for message in body["messages"]]
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 
 
 def _reply_to(body: dict[str, Any], claims: int) -> str:
-    """Reply of the model to this prompt."""
+    """The model's reply to this prompt."""
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
         found = _CLAIM.search(prompt)

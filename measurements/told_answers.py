@@ -1,11 +1,11 @@
-"""Answers that tell both sides of a dispute already: how many of them are rewritten.
+"""How many answers that already give both sides of a dispute are rewritten.
 
-WikiContradict's authors rated answers of five models; an answer that they called correct with both
-passages in view (``answer3`` and ``answer4``, 48 in all) gives both answers as such. Labels are an
-encoder's. Claims are the answer's sentences, and each reader gives the answer that people found in
-its passage. The judge that is scripted knows that the answer tells both; with ``--judge words`` it
-says so only where the given answer stands in it, and calls every other one a rival; with
-``--model`` nothing is scripted.
+WikiContradict's authors rated the answers of five models. An answer that they called correct with
+both passages in view (``answer3`` and ``answer4``, 48 in all) gives both answers as such. Labels
+are an encoder's. The claims are the answer's sentences, and each reader gives the answer that
+people found in its passage. The scripted judge knows that the answer gives both. With ``--judge
+words`` it says so only if the passage's answer occurs in it, and calls every other answer a rival.
+With ``--model`` nothing is scripted.
 
     python -m measurements.told_answers ../shared/data/wikicontradict/human_eval.jsonl
 """
@@ -37,7 +37,7 @@ class Told(NamedTuple):
         question: The question.
         answer: The answer.
         passages: The two passages.
-        answers: What people found in each.
+        answers: The answer that people found in each passage.
     """
 
     question: str
@@ -47,7 +47,7 @@ class Told(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """The answer's sentences, one line each."""
+        """The answer's sentences, one per line."""
         parts, start = list[str](), 0
         for end in [*sentence_ends(self.answer), len(self.answer)]:
             parts.append(" ".join(self.answer[start:end].split()))
@@ -55,7 +55,7 @@ class Told(NamedTuple):
         return [part for part in parts if part]
 
     def statement(self, place: int) -> str:
-        """A full sentence that gives the answer of a passage."""
+        """The answer of a passage as a full sentence."""
         answer = self.answers[place].strip(" .")
         return f"The answer to the question “{self.question.rstrip(' ?')}” is {answer}."
 
@@ -76,7 +76,7 @@ def read_told(path: Path) -> list[Told]:
 
 
 def scripted(asking: Sequence[Told], judge: str) -> ScriptedModel:
-    """A model that reads rightly; the last answer is asked about."""
+    """A model that reads correctly; questions are about the last answer."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -120,9 +120,9 @@ def _relations(case: Told, statements: str, judge: str) -> str:
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice([*LABELERS]), default="small", show_default=True)
 @click.option("--judge", type=click.Choice(["knows", "words"]), default="knows", show_default=True)
-@click.option("--model", help="Takes apart, reads and judges in place of the script.")
+@click.option("--model", help="Splits answers, reads and judges in place of the script.")
 @click.option("--answers", default=1000, help="The most.")
-@click.option("--out", type=click.Path(path_type=Path), help="Replies and labels are kept here.")
+@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
 def main(
     file: Path, labels: str, judge: str, model: str | None, answers: int, out: Path | None
 ) -> None:

@@ -1,8 +1,8 @@
-"""Right answers over documents in which nothing is in dispute: how many are made worse.
+"""How many right answers are made worse over documents without a dispute.
 
-The cases are those of ``undisputed.toml``: two facts of one thing, or one beside a document on
+The cases are in ``undisputed.toml``: two facts about one thing, or one fact beside a document on
 another event, version, place or namesake. Labels are an encoder's. Claims, readers and the judge
-are scripted to be right, which is the loop's best case; with ``--model`` nothing is.
+are scripted to be right, which is the loop's best case; with ``--model`` nothing is scripted.
 
     python -m measurements.undisputed small
     python -m measurements.undisputed small --model local --cases 6
@@ -30,9 +30,9 @@ class Case(NamedTuple):
 
     Attributes:
         question: The question.
-        facts: Two facts; the documents at 0 and 1 tell the first, the one at 2 the second.
+        facts: Two facts; documents 0 and 1 state the first fact, document 2 the second.
         documents: Their texts.
-        is_told: Whether the answer tells the second fact too.
+        is_told: Whether the answer also states the second fact.
     """
 
     question: str
@@ -46,7 +46,7 @@ class Case(NamedTuple):
         return " ".join(self.facts if self.is_told else self.facts[:1])
 
     def told_by(self, prompt: str, asked: str) -> str:
-        """What a document says in answer to a question, by a reader that is right."""
+        """A document's answer to a question, by a reader that makes no mistakes."""
         shown = " ".join(prompt.split())
         place = next(n for n, text in enumerate(self.documents) if text in shown)
         wanted = 1 if f"{_OWN_QUESTION} 1" in asked else 0
@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 
 def read_cases() -> list[Case]:
-    """The made cases."""
+    """The constructed cases."""
     text = Path(__file__).with_name("undisputed.toml").read_text("utf-8")
     kinds = tomllib.loads(text)
     return [
@@ -66,7 +66,7 @@ def read_cases() -> list[Case]:
 
 
 def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """A model that takes apart, reads and compares rightly; the last case is asked about."""
+    """A model that splits answers, reads and compares correctly; questions are about the last."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -102,9 +102,9 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
 
 @click.command(help=__doc__)
 @click.argument("labels", type=click.Choice([*LABELERS]))
-@click.option("--model", help="Takes apart, reads and judges in place of the script.")
-@click.option("--cases", default=1000, help="The most of each kind.")
-@click.option("--out", type=click.Path(path_type=Path), help="Replies and labels are kept here.")
+@click.option("--model", help="Splits answers, reads and judges in place of the script.")
+@click.option("--cases", default=1000, help="The most cases of each kind.")
+@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
 @click.option("--show", is_flag=True, help="Print every look.")
 def main(labels: str, model: str | None, cases: int, out: Path | None, show: bool) -> None:
     """See the module."""

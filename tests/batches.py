@@ -1,4 +1,4 @@
-"""What a prompt for several claims asks, read as a model would, and replies to it."""
+"""Reads a prompt for several claims as a model would, and replies to it."""
 
 import json
 import re
@@ -12,13 +12,13 @@ _CLAIM = re.compile(r'<claim id="(\d+)">\s*(.*?)\s*</claim>', re.DOTALL)
 
 @dataclass(frozen=True)
 class AskedBatch:
-    """The claims of a prompt by their ids, and its document."""
+    """A prompt's claims by their ids, and its document."""
 
     claims: dict[str, str]
     document: str
 
     def verdict(self, claim: str, compared: Callable[[str, str], str]) -> dict[str, Any]:
-        """What a model says that compares texts; it quotes the document's last line."""
+        """The verdict of a model that compares texts, quoting the document's last line."""
         return {
             "claim": int(claim),
             "snippet": "".join(self.document.splitlines()[-1:]),
@@ -34,5 +34,5 @@ def batch_of(prompt: str) -> AskedBatch:
 
 
 def batch_reply(verdicts: Sequence[Any]) -> str:
-    """A reply of these verdicts."""
+    """A reply with these verdicts."""
     return json.dumps({"verdicts": list(verdicts)})

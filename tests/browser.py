@@ -1,4 +1,4 @@
-"""A real browser without a window, which reaches nothing but this machine."""
+"""A real browser without a window, which can reach only this machine."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ _FLAGS = (
 
 @contextmanager
 def browser() -> Iterator[webdriver.Chrome]:
-    """Chromium with a profile of its own; the test is skipped where there is none."""
+    """Chromium with its own profile; without Chromium the test is skipped."""
     if _CHROMIUM is None or _DRIVER is None:
         pytest.skip("chromium and chromedriver are not installed")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -44,7 +44,7 @@ def browser() -> Iterator[webdriver.Chrome]:
         for flag in (*_FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        # with both paths given, Selenium looks for neither
+        # with both paths set, Selenium searches for neither
         service = webdriver.ChromeService(_DRIVER, env={"PATH": os.defpath, "HOME": profile})
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("no_proxy", "*")
@@ -56,13 +56,13 @@ def browser() -> Iterator[webdriver.Chrome]:
 
 
 def severe(driver: webdriver.Chrome) -> list[str]:
-    """What the console complained of since it was last read."""
+    """The console's complaints since it was last read."""
     log: Any = driver.get_log("browser")  # type: ignore[no-untyped-call]
     return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
 
 
 class Reader:
-    """Somebody at the page."""
+    """A reader of the page."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
@@ -81,11 +81,11 @@ class Reader:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self, selector: str) -> str:
-        """The texts there, as they are seen."""
+        """The texts there, as a reader sees them."""
         return "\n".join(element.text for element in self.all(selector))
 
     def sees(self, selector: str, text: str = "") -> None:
-        """Wait until this is to be seen there."""
+        """Wait until this text is visible there."""
         until(lambda: self.all(selector) and text in self.text(selector))
 
     def answered(self, answers: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""A clock that a test puts forward, so that a time budget ends without being waited for.
+"""A clock that a test moves forward, so that a time budget ends without waiting.
 
 Import the fixture where it is needed.
 """
@@ -14,9 +14,9 @@ import pytest
 
 
 class Clock:
-    """What event loops and readers of the monotonic clock are told: the time, and what was skipped.
+    """The clock of event loops and of the monotonic time: the machine's time plus skipped time.
 
-    What the machine itself takes still counts, so a budget is to be far above that.
+    The machine's own time still counts, so a budget must be far above it.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Clock:
         self._lock = threading.Lock()
 
     def skip(self, seconds: float) -> None:
-        """Put the clock forward, from any thread; event loops that wait look at it at once."""
+        """Move the clock forward, from any thread; waiting event loops notice it at once."""
         with self._lock:
             self._skipped += seconds
             loops = [*self._loops]
@@ -34,19 +34,19 @@ class Clock:
                 loop.call_soon_threadsafe(lambda: None)
 
     def read_by(self, loop: asyncio.BaseEventLoop) -> float:
-        """The time for an event loop, which is woken by :meth:`skip` from then on."""
+        """The time for an event loop, which :meth:`skip` wakes from then on."""
         with self._lock:
             self._loops.add(loop)
         return time.monotonic()
 
     def ahead_of(self, read: Callable[[], float]) -> Callable[[], float]:
-        """A clock of the machine with what was skipped."""
+        """A clock of the machine, plus the skipped time."""
         return lambda: read() + self._skipped
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock in place of the machine's, for this test."""
+    """A clock that replaces the machine's for this test."""
     clock = Clock()
     monkeypatch.setattr(time, "monotonic", clock.ahead_of(time.monotonic))
     monkeypatch.setattr(time, "perf_counter", clock.ahead_of(time.perf_counter))

@@ -1,4 +1,4 @@
-"""Keeps what is set on this machine out of the tests."""
+"""Keeps this machine's settings out of the tests."""
 
 import gc
 import multiprocessing
@@ -37,7 +37,7 @@ _SETTINGS = (
 # Read once, when LangGraph is imported, which is before any fixture runs.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-# How long an example takes depends on what else the machine does. Other examples come every time.
+# The time that an example takes depends on the machine's load. New examples are drawn each time.
 hypothesis.settings.register_profile(
     "untimed",
     deadline=None,
@@ -46,7 +46,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("untimed")
 
-# Each client of a model reads this machine's certificates, 20 ms of a processor: once is enough.
+# Each client of a model reads this machine's certificates, which takes 20 ms: once is enough.
 _read_certificates = httpcore2.default_ssl_context
 
 
@@ -68,18 +68,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: tests wait for servers, timers and other processes."""
+    """Two workers more than processors, since tests wait for servers and other processes."""
     return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live to the end: the collector need not look at them time and again."""
+    """Exempt modules and tests, which live to the end, from repeated garbage collection."""
     gc.freeze()
 
 
 @pytest.fixture(scope="module")
 def spawning(request: pytest.FixtureRequest) -> Any:
-    """Starts processes that a test may kill, each with the test's module imported before."""
+    """Starts processes that a test may kill, with the test's module already imported."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([request.module.__name__])
     return context
@@ -87,7 +87,7 @@ def spawning(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, no endpoint and no proxy of the user; nothing is traced."""
+    """Remove the user's keys, endpoints and proxies, and turn tracing off."""
     for name in _SETTINGS:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -96,11 +96,10 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_connections_of_another_test() -> Iterator[None]:
-    """langchain-openai keeps a client for each address for as long as the process lives.
+    """Drop langchain-openai's clients, which it keeps per address for the life of the process.
 
-    A later test whose server happens to get the same port would be handed its connections, which
-    belong to an event loop that is closed by then; and 128 clients' connections are what a worker
-    may not have open.
+    A later test whose server happens to get the same port would reuse their connections, which
+    belong to a closed event loop; and a worker may not have the open connections of 128 clients.
     """
     yield
     if clients := sys.modules.get("langchain_openai.chat_models._client_utils"):

@@ -1,4 +1,4 @@
-"""A disk without room, as far as this process can tell: the system refuses every byte more."""
+"""A full disk, as this process sees it: the system refuses every further byte."""
 
 import resource
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_room(beyond: int = 0) -> Iterator[None]:
-    """No file of this process can grow beyond so many bytes."""
+    """Limit every file of this process to this many bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (beyond, before[1]))
     try:

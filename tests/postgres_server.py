@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on a unix socket in a folder that goes away with it."""
+"""A PostgreSQL server for the tests, on a unix socket in a temporary folder."""
 
 import os
 import pwd
@@ -35,13 +35,13 @@ class PostgresServer:
         return f"postgresql://tests:SECRET@/postgres?host={quote(str(self._folder))}"
 
     def make(self) -> None:
-        """Make its files."""
+        """Create its files."""
         options = ["--no-sync", "--auth=trust", "--username=tests", "--encoding=UTF8"]
         command = [self._program("initdb"), "--pgdata", f"{self._folder}/data", *options]
         subprocess.run(command, check=True, capture_output=True, user=self._user)
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+        """Start it, and wait until it accepts connections."""
         command = [self._program("postgres"), "-D", f"{self._folder}/data", "-k", str(self._folder)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -66,7 +66,7 @@ class PostgresServer:
 
     @contextmanager
     def held_up(self) -> Iterator[None]:
-        """It takes what it is sent, and says nothing."""
+        """Hold it up: it accepts what it is sent, and replies nothing."""
         assert self._process is not None
         listed = subprocess.run(
             ["ps", "-o", "pid=", "--ppid", str(self._process.pid)],
@@ -85,12 +85,12 @@ class PostgresServer:
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """A running server; the test is skipped where none is installed."""
+    """A running server; the test is skipped if PostgreSQL is not installed."""
     if FOUND is None:
         pytest.skip("no PostgreSQL server is installed")
     user = None
     with tempfile.TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as name:
-        if os.geteuid() == 0:  # as whom it would not run
+        if os.geteuid() == 0:  # it refuses to run as root
             names = {one.pw_name for one in pwd.getpwall()}
             user = "postgres" if "postgres" in names else "nobody"
             shutil.chown(name, user)

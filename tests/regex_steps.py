@@ -1,9 +1,9 @@
-"""Count the steps of a regular expression, as a backtracking engine takes them.
+"""Counts the steps that a backtracking engine takes for a regular expression.
 
-Time depends on the machine, and steps do not: an expression whose steps grow faster than its text
-is found wherever the test runs. The matcher works on the tree that :mod:`re` itself parses, so it
-knows every construct that the package uses; characters and positions are compared by :mod:`re`.
-Limits of a repeat up to 1,000 count as 8, so that a short text goes beyond every constant.
+Unlike time, steps do not depend on the machine, so an expression whose steps grow faster than its
+text is found wherever the test runs. The matcher works on the tree that :mod:`re` itself parses, so
+it knows every construct that the package uses; characters and positions are compared by :mod:`re`.
+Repeat limits up to 1,000 count as 8, so that a short text exceeds every constant.
 """
 
 import re
@@ -16,9 +16,9 @@ from re import _constants as sre  # type: ignore[attr-defined]
 from typing import Any
 
 Continue = Callable[[int], bool]
-"""What follows an element, from a position: whether the rest matches."""
+"""The continuation after an element: whether the rest matches from a position."""
 Match = Callable[[int, Continue], bool]
-"""An element, from a position, with what follows it."""
+"""A matcher for an element, from a position, with its continuation."""
 
 _ONE_CHARACTER = (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN)
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
@@ -27,11 +27,11 @@ _CONSTANT, _SHRUNK = 1000, 8
 
 
 class TooManyStepsError(Exception):
-    """An expression took more steps than it was given."""
+    """An expression took more steps than allowed."""
 
 
 class Steps:
-    """One expression, on one text after the other; :attr:`count` holds the steps on this one."""
+    """One expression, on several texts in turn; :attr:`count` has the steps on the current text."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.count = 0
@@ -41,9 +41,9 @@ class Steps:
         self._match = self._sequence(self._tree)
 
     def begin(self, text: str, most: int) -> None:
-        """Go on with another text.
+        """Start another text.
 
-        From then on ``TooManyStepsError`` is raised once more than ``most`` steps were taken.
+        ``TooManyStepsError`` is raised once more than ``most`` steps have been taken.
         """
         self.count = 0
         self._text, self._most = text, most
@@ -172,7 +172,7 @@ class Steps:
             self._step()
 
             def more(end: int) -> bool:
-                # an empty turn of the body brings nothing new
+                # an empty iteration of the body adds nothing
                 return (end > position or times < least) and again(times + 1, end, follow)
 
             if kind is sre.MIN_REPEAT and times >= least and follow(position):
@@ -190,7 +190,7 @@ class Steps:
             self._step()
             character = self._text[position : position + 1]
             for first, rest in matches:
-                # as in the engine, a part that begins with another character is not entered
+                # like the engine, do not enter a part that begins with another character
                 if (first is None or (character and first(character))) and rest(position, follow):
                     return True
             return False
@@ -275,7 +275,7 @@ def _compiled(elements: list[Any], state: Any) -> re.Pattern[str]:
 
 
 def _first_character(parsed: Any) -> Callable[[str], bool] | None:
-    """Whether a character may begin a text of this form; None if that is not seen at once."""
+    """Whether a character may begin a text of this form; None if that is not obvious."""
     if len(parsed) and parsed[0][0] in _ONE_CHARACTER:
         kind, argument = parsed[0]
         return _one_character(kind, argument, parsed.state)
@@ -283,15 +283,15 @@ def _first_character(parsed: Any) -> Callable[[str], bool] | None:
 
 
 def _one_character(kind: Any, argument: Any, state: Any) -> Callable[[str], bool]:
-    """Whether a character fits an element, asked of :mod:`re` once a character."""
+    """Whether a character matches an element; :mod:`re` is asked once per character."""
     alone = _compiled([(kind, argument)], state)
     return cache(lambda character: alone.match(character) is not None)
 
 
 def repeated_characters(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    """Whether a character may stand in a repeat without an end.
+    """Whether a character may occur in an unbounded repeat.
 
-    In a text without any, no such repeat goes round, so each start costs a constant.
+    In a text without such characters no such repeat iterates, so each start has constant cost.
     """
     parsed = _parser.parse(pattern.pattern, pattern.flags)
     fits = [_one_character(*found) for found in _in_endless_repeats(parsed, inside=False)]
@@ -323,7 +323,7 @@ def _parts(kind: Any, argument: Any) -> Sequence[Any]:
     return [argument[1]] if kind in (sre.ASSERT, sre.ASSERT_NOT) else []
 
 
-@lru_cache(maxsize=1)  # taking an expression apart costs more than most texts
+@lru_cache(maxsize=1)  # parsing an expression costs more than most texts
 def _steps_by_pattern(pattern: re.Pattern[str]) -> Steps:
     return Steps(pattern)
 
@@ -350,7 +350,7 @@ def steps_of(pattern: re.Pattern[str], methods: frozenset[str], text: str, most:
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
-    """Run a function in a thread whose stack holds a step for each character of a long text."""
+    """Run a function in a thread with a stack deep enough for each character of a long text."""
     errors: list[BaseException] = []
 
     def run() -> None:

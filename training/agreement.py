@@ -1,11 +1,11 @@
-"""How well a second hand agrees with the corpus, by kind.
+"""How well a second annotator agrees with the corpus, by kind.
 
-A tenth of the cases, by lot, is labelled by somebody who sees claim, titles, dates and texts alone:
-``--show`` prints these. ``second_labels.jsonl`` has the labels, a case a line: ``id`` and
-``labels`` by the title of each document; a document that was added since has none. A case that was
-changed or taken out after the comparison stays there with its ``kind`` and the labels that it had
-as ``before``, so that the agreement is not that of what is left.
-``second_labels_further.jsonl`` has further claims with the second hand's labels.
+A random tenth of the cases is labelled again by somebody who sees only the claim, titles, dates and
+texts; ``--show`` prints these. ``second_labels.jsonl`` has the second labels, a case per line:
+``id``, and ``labels`` by document title; a document added later has none. A case that was changed
+or removed after the comparison stays there with its ``kind`` and its old labels as ``before``, so
+that the agreement is not only that of the cases that remain. ``second_labels_further.jsonl`` has
+further claims with the second annotator's labels.
 """
 
 import json
@@ -23,7 +23,7 @@ from training.pairs import LABELS, Label
 SECOND_LABELS = CORPUS / "second_labels.jsonl"
 SECOND_FURTHER = CORPUS / "second_labels_further.jsonl"
 _DRAWN = 10
-"""One case in so many is labelled a second time."""
+"""One case in this many is labelled a second time."""
 
 
 class Compared(NamedTuple):
@@ -56,7 +56,7 @@ def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compare
 
 
 def compared_further(claims: Iterable[FurtherClaim], lines: Iterable[str]) -> list[Compared]:
-    """The documents that have two labels beside a further claim."""
+    """The documents that have two labels for a further claim."""
     first_labels = {(claim.case, claim.claim): claim.labels for claim in claims}
     documents = []
     for second in map(FurtherClaim.model_validate_json, lines):
@@ -67,7 +67,7 @@ def compared_further(claims: Iterable[FurtherClaim], lines: Iterable[str]) -> li
 
 
 def kappa(documents: Sequence[Compared]) -> float:
-    """Cohen's kappa: agreement beyond what the shares of the labels would bring by chance."""
+    """Cohen's kappa: agreement beyond what the label shares give by chance."""
     total = len(documents)
     agreed = sum(one.first == one.second for one in documents) / total
     first, second = (
@@ -78,10 +78,10 @@ def kappa(documents: Sequence[Compared]) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--show", is_flag=True, help="Print what the second hand sees.")
+@click.option("--show", is_flag=True, help="Print what the second annotator sees.")
 @click.option("--cases", "folder", default=CORPUS, type=click.Path(exists=True, path_type=Path))
 def main(*, show: bool, folder: Path) -> None:
-    """Compare, or show."""
+    """Compare the labels, or show the cases."""
     cases = read_cases(folder)
     if show:
         for case in filter(is_drawn, cases):

@@ -1,4 +1,4 @@
-"""Short answers in other words: dates, numbers, units and places, said alike or less exactly."""
+"""Short answers in other words: dates, numbers, units and places, equally or less exact."""
 
 import re
 from random import Random
@@ -27,7 +27,7 @@ _INITIAL = re.compile(r"(?<=[a-z]) [A-Z]\.(?= [A-Z][a-z])")
 
 
 def restated(answer: str, rng: Random) -> str | None:
-    """The same answer in another form, or None where no other form is known."""
+    """The same answer in another form; None if no other form is known."""
     forms: list[str] = []
     if date := _date(answer):
         day, month, year = date
@@ -51,7 +51,7 @@ def restated(answer: str, rng: Random) -> str | None:
 
 
 def coarser(answer: str) -> str | None:
-    """A less exact answer that follows from one: a date's year, the larger place; or None."""
+    """A less exact answer that follows from an answer: a date's year, the larger place, or None."""
     if date := _date(answer):
         return date[2]
     if found := _MONTH_YEAR.fullmatch(answer):
@@ -63,13 +63,13 @@ def coarser(answer: str) -> str | None:
 
 
 def apart(one: str, other: str) -> bool:
-    """Whether two answers to a question are surely different: neither is a part of the other."""
+    """Whether two answers to a question are certainly different: neither is part of the other."""
     first, second = set(claim_key(one).split()), set(claim_key(other).split())
     return not first <= second and not second <= first
 
 
 def states(text: str, answer: str) -> bool:
-    """Whether a text has an answer word by word, or in another of a date's forms."""
+    """Whether a text contains an answer word for word, or a date in another form."""
     key, words = f" {claim_key(text)} ", [claim_key(answer)]
     if date := _date(answer):
         day, month, year = date

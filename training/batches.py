@@ -1,4 +1,4 @@
-"""Which pairs go through the model together, in an order that is the same on every machine."""
+"""Groups pairs into batches, in an order that is the same on every machine."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from training.packed import Numbers, Packed
 from training.pairs import LABELS
 
 _PAD = 0
-"""Any token does, since none looks at padding."""
+"""Any token will do, since padding is masked."""
 _SORTED_TOGETHER = 32
-"""Batches' worth of pairs that are sorted by length together."""
+"""How many batches' worth of pairs are sorted by length together."""
 
 
 class Batch(NamedTuple):
@@ -20,11 +20,11 @@ class Batch(NamedTuple):
     Attributes:
         ids: Token numbers, of shape (windows, length).
         sides: 0 up to the claim, then 1; same shape.
-        mask: Whether a token is one; same shape.
-        windows: For each window its place among all windows.
-        owner: For each window the place of its pair in the batch, ascending.
-        labels: For each pair its label.
-        taught: For each window what a teacher says of it, of shape (windows, 3); zeros without one.
+        mask: Whether a position has a token rather than padding; same shape.
+        windows: For each window, its index among all windows.
+        owner: For each window, the index of its pair in the batch, ascending.
+        labels: For each pair, its label.
+        taught: For each window, the teacher's probabilities, of shape (windows, 3), or zeros.
     """
 
     ids: Numbers
@@ -37,18 +37,18 @@ class Batch(NamedTuple):
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
-    """Draw pairs, as many of each label, and of each set by the root of how many it has.
+    """Draw pairs: equally many per label, and from each set by the square root of its size.
 
-    A pair comes twice only once all others of its set and label have come.
+    A pair is drawn twice only after all others of its set and label have been drawn.
 
     Args:
         packed: The pairs.
-        places: What to draw from.
+        places: Indices of the pairs to draw from.
         size: How many to draw.
-        rng: Decides which.
+        rng: Decides which pairs are drawn.
 
     Returns:
-        Places of pairs in random order.
+        Indices of pairs in random order.
     """
     drawn = []
     labels = np.unique(packed.label[places])
@@ -65,7 +65,7 @@ def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generato
 
 
 def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
-    """Places of the validation pairs to measure on, at most so many of a set; 0 is all."""
+    """Indices of the validation pairs to measure on, up to a number per set; 0 is all."""
     places = packed.of_part("validation")
     if not of_set:
         return places
@@ -75,16 +75,16 @@ def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
 
 
 def batched(packed: Packed, order: Numbers, tokens: int, rng: np.random.Generator) -> list[Numbers]:
-    """Cut an order in batches of pairs of about the same length.
+    """Cut an order into batches of pairs of similar length.
 
     Args:
         packed: The pairs.
-        order: Places of pairs.
-        tokens: The most tokens of a batch with its padding; a longer pair is a batch of its own.
-        rng: Decides in which order the batches come.
+        order: Indices of pairs.
+        tokens: The most tokens in a batch, including padding; a longer pair is its own batch.
+        rng: Decides the order of the batches.
 
     Returns:
-        For each batch the places of its pairs.
+        For each batch, the indices of its pairs.
     """
     if not len(order):
         return []
@@ -123,7 +123,7 @@ def _filled(packed: Packed, order: Numbers, lengths: Numbers, tokens: int) -> li
 
 
 def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
-    """The tokens of a batch of pairs, with their marks."""
+    """Assemble the tokens of a batch of pairs, with their special tokens."""
     rows: list[tuple[Numbers, Numbers]] = []
     owner, places = [], []
     for place, pair in enumerate(pairs):

@@ -1,10 +1,11 @@
-"""Make what the natural stage learns from: the corpus, RAMDocs' entities, and what is held.
+"""Builds the data of the natural stage: the corpus, RAMDocs' entities, and old passages.
 
-``--out`` gets the token numbers that ``training.train`` reads, with claims and windows as the NLI
-labeler shows them. The corpus and its short pairs have people's labels. So have RAMDocs' questions
-of the first half with all their documents, where the claim names its entity. The old passages have
-what the present models say of them (``training.held``). One case in ten is kept out, to choose the
-epoch by, with some of the nine sets' validation pairs. Nothing of it belongs in the repository.
+``--out`` is written with the token numbers that ``training.train`` reads, with claims and windows
+as the NLI labeler shows them. The corpus and its short pairs have people's labels. So do the
+questions of RAMDocs' first half with all their documents, if the claim names its entity. Old
+passages have the present models' probabilities (``training.held``). One case in ten is kept out to
+choose the epoch, with some validation pairs of the nine sets. Do not add the output to the
+repository.
 """
 
 from collections import Counter
@@ -35,25 +36,25 @@ from training.pairs import LABELS, Pair, Row
 from training.taught_pairs import closest_windows, with_own_windows
 
 _KEPT_OUT = 10
-"""One case in so many is kept out."""
+"""One case in this many is kept out."""
 
 
 def is_kept_out(case: NaturalCase) -> bool:
-    """Whether a case is kept out, to choose the epoch by."""
+    """Whether a case is kept out to choose the epoch."""
     return lot(case.id) % _KEPT_OUT == 0
 
 
 def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
-    """The first cases in an order by lot, for a learning curve: half is a part of the whole."""
+    """The first cases in random order, for a learning curve; a smaller part is within a larger."""
     ordered = sorted(cases, key=lambda case: lot(f"share {case.id}"))
     return sorted(ordered[: round(share * len(cases))], key=lambda case: case.id)
 
 
 def telling_pairs(cases: Sequence[NaturalCase], folder: Path) -> list[Pair]:
-    """The cases' further claims with their documents.
+    """The cases' further claims, with their documents.
 
-    A neighbouring fact beside a document that does not mention it teaches little, and such pairs
-    would be a quarter of all: they are left out.
+    A neighbouring fact and a document that does not mention it teach little, and such pairs would
+    be a quarter of all, so they are left out.
     """
     pairs = further_pairs(cases, further_claims(cases, folder))
     return [pair for pair in pairs if (pair.kind, pair.label) != ("neighbour", "IRRELEVANT")]
@@ -62,7 +63,7 @@ def telling_pairs(cases: Sequence[NaturalCase], folder: Path) -> list[Pair]:
 def rows_of(
     cases: Sequence[NaturalCase], added: Sequence[Pair], validation: Sequence[Pair]
 ) -> list[Row]:
-    """What has people's labels: validation pairs, then what is learned."""
+    """The pairs with people's labels: first those to validate on, then those to learn from."""
     out = [case for case in cases if is_kept_out(case)]
     learned_from = [case for case in cases if not is_kept_out(case)]
     return [
@@ -72,9 +73,9 @@ def rows_of(
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """Each pair with one window of its own, and what was said of the held ones, which stand last.
+    """Each pair with one window of its own; the held pairs come last, with their probabilities.
 
-    A document of several windows is learned from by the one that is closest to its claim.
+    A document of several windows is represented by the window closest to its claim.
     """
     packed = with_own_windows(closest_windows(packed, 1))
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
@@ -85,7 +86,7 @@ def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
 
 
 def held_rows(held: Sequence[HeldPair]) -> list[Row]:
-    """The held pairs under the label that the models find likeliest."""
+    """The held pairs, with the label that the models find most likely."""
     return [
         Row("taught", pair._replace(label=LABELS[int(np.argmax(probabilities))]))
         for pair, probabilities in held
@@ -105,13 +106,13 @@ def held_rows(held: Sequence[HeldPair]) -> list[Row]:
     type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
     help="Tokens of claim and window.",
 )
-@click.option("--share", default=1.0, show_default=True, help="Of the cases to learn from.")
+@click.option("--share", default=1.0, show_default=True, help="Share of the cases to learn from.")
 @click.option(
     "--most-further", default=100_000, show_default=True, help="Pairs of further claims, at most."
 )
 @click.option("--entities", default=600, show_default=True, help="Pairs of RAMDocs, at most.")
 @click.option("--most-held", default=100_000, show_default=True)
-@click.option("--measured", default=40, show_default=True, help="Validation pairs a set.")
+@click.option("--measured", default=40, show_default=True, help="Validation pairs per set.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     data: tuple[Path, ...],
@@ -127,7 +128,7 @@ def main(
     measured: int,
     seed: int,
 ) -> None:
-    """Write the file and print what is in it."""
+    """Write the file, and print what it contains."""
     rng = Random(seed)  # noqa: S311 - a sample, not a secret
     try:
         files = data_files(list(data))
@@ -155,7 +156,7 @@ def main(
 
 
 def _few(pairs: Sequence[Pair], of_set: int, rng: Random) -> list[Pair]:
-    """So many pairs of each set."""
+    """A number of pairs from each set."""
     by_set: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_set.setdefault(pair.source, []).append(pair)

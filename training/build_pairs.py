@@ -1,13 +1,13 @@
-"""Make the data that the NLI model learns from and is measured on, out of a data folder.
+"""Builds the data that the NLI model learns from and is measured on, from a data folder.
 
-``--out`` gets ``pairs.npz``: token numbers that a machine without the data can train from. Nothing
-of it belongs in the repository.
+``--out`` gets ``pairs.npz``: token numbers from which a machine without the data can train. Do not
+add it to the repository.
 
-Six parts: ``questions`` (answers to questions against passages), ``human`` (labels of people),
-``general`` (public inference sets, the compressed files of the folder), ``neutral`` (their claims
-against passages on the same topic that say nothing of them), ``validation`` and, from ``--made``,
-``synthetic``. No claim of ``validation`` is in the others, in any set, not even nearly. Of RAMDocs'
-questions, which are much alike, none is on both sides.
+There are six parts: ``questions`` (answers to questions with passages), ``human`` (people's
+labels), ``general`` (public inference sets, the compressed files of the folder), ``neutral`` (their
+claims with passages on the same topic that do not bear on them), ``validation`` and, from
+``--made``, ``synthetic``. No claim of ``validation`` occurs, even nearly, in another part, from
+whatever set. RAMDocs' questions resemble each other, so each is entirely on one side.
 """
 
 from collections import Counter
@@ -33,13 +33,13 @@ def rows_of(
     made: Path | None = None,
     seed: int,
 ) -> Iterator[Row]:
-    """All rows, the measured ones first.
+    """All rows, those to measure on first.
 
     Args:
-        files: What :func:`~training.human.data_files` found.
-        general: What :func:`~training.general.general_files` found.
+        files: The output of :func:`~training.human.data_files`.
+        general: The output of :func:`~training.general.general_files`.
         made: A ``pairs.jsonl.gz`` with pairs made by rule.
-        seed: Of all that is left to chance.
+        seed: Seed for all random choices.
 
     Raises:
         InputError: A file cannot be read.
@@ -66,7 +66,7 @@ def rows_of(
     multiple=True,
     required=True,
     type=click.Path(exists=True, path_type=Path),
-    help="A folder with the data, or a file; several times for several.",
+    help="A folder with the data, or a file. Repeat for several.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
@@ -81,7 +81,7 @@ def rows_of(
 @click.option(
     "--made",
     type=click.Path(exists=True, path_type=Path),
-    help="pairs.jsonl.gz of an earlier version, whose made pairs are taken over.",
+    help="pairs.jsonl.gz of an earlier version, whose constructed pairs are reused.",
 )
 def main(
     data: tuple[Path, ...],
@@ -91,7 +91,7 @@ def main(
     seed: int,
     made: Path | None,
 ) -> None:
-    """Write the file and print what is in it."""
+    """Write the file, and print what it contains."""
     try:
         rows = rows_of(
             data_files(list(data)), general=general_files(list(data)), made=made, seed=seed

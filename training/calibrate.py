@@ -1,7 +1,7 @@
-"""Fit the temperature of an NLI model's probabilities on pairs that people labelled.
+"""Fits the temperature of an NLI model's probabilities on pairs that people labelled.
 
-The file belongs beside the model as ``calibration.json``. It prints the log loss and the expected
-calibration error before and after; on other pairs the ones after are higher.
+Put the file beside the model as ``calibration.json``. The command prints the log loss and the
+expected calibration error before and after; on other pairs, the errors after fitting are higher.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from training.pairs import Pair
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _SLOPES = (0.02, 20.0)
-"""Bounds of 1 / temperature: labels that are told apart without a fault have no best one."""
+"""Bounds of 1 / temperature, since perfectly separated labels have no optimum."""
 
 Scored = tuple[Label, Mapping[Label, float]]
-"""People's label, and the labeler's log-probability of each."""
+"""People's label, and the labeler's log-probability of each label."""
 
 
 def fit_temperature(scored: Sequence[Scored]) -> float:
-    """The temperature under which people's labels are most likely, to three places."""
+    """The temperature that makes people's labels most likely, to three decimals."""
     from scipy.optimize import minimize_scalar
 
     logprobs = np.array([[said[label] for label in _LABELS] for _, said in scored])
@@ -50,7 +50,7 @@ def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
     """Expected calibration error over 10 bins of equal width, in [0, 1]; lower is better.
 
     Args:
-        judged: (probability that the labeler gave to its label, whether people agree); at least
+        judged: Pairs of the labeler's probability for its label and whether people agree; at least
             one.
     """
     bins: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""Take a model's weights out to start from, average and adjust them."""
+"""Extracts a model's weights as a starting point, averages them, and adjusts them."""
 
 import re
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ from conflictscore.errors import ConflictScoreError
 from training import weights
 
 _MPNET_FIRST_POSITION = 2
-"""Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
+"""The first position of an MPNet checkpoint: after the padding token's number, 1."""
 _ARRANGED = re.compile(
     r"(shape|part|axis|zero)/.*|scale|axes|unit|far|one|zero|first|first_position|last|most"
     r"|.*_(scale|zero_point)"
 )
-"""Names of constants of the graph that are no weights."""
+"""Names of the graph's constants that are not weights."""
 _PACKED = (".blocks", ".scales")
 _ZERO = 128
-"""The 8 bits of 0."""
+"""The 8-bit value that stands for 0."""
 _LINEAR = ("attention", "attended", "inner", "output", "head")
 
 
 def _unpacked(path: Path) -> weights.Weights:
-    """The weights of a model that training wrote.
+    """The weights of a model that training exported.
 
-    They are the rounded ones: a matrix product differs from the exported model's by what that
-    rounds of its inputs.
+    These are the rounded weights: a matrix product differs from the exported model's only by the
+    rounding of its inputs.
 
     Raises:
-        ValueError: The file is another model's.
+        ValueError: The file is from another kind of model.
     """
     model = onnx.load(path)
     stored = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
@@ -58,7 +58,7 @@ def _unpacked(path: Path) -> weights.Weights:
 
 
 def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
-    """The matrices that are stored in blocks of 8 bits."""
+    """The matrices that are stored in 8-bit blocks."""
     found: weights.Weights = {}
     for name, blocks in stored.items():
         place = name.removesuffix(".blocks")
@@ -76,7 +76,7 @@ def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
 
 
 def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
-    """The row of each bucket, out of those of all distances; zeros for one that no distance has."""
+    """The row of each bucket, from the rows of all distances; zeros for a bucket of no distance."""
     most = len(of_distance) // 2
     of_what = weights.buckets(np.arange(-most, most + 1))
     found = np.zeros((of_what.max() + 1, of_distance.shape[1]), np.float32)
@@ -86,7 +86,7 @@ def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
 
 @click.group(help=__doc__)
 def main() -> None:
-    """Group of the commands."""
+    """The group of commands."""
 
 
 @main.command()
@@ -96,7 +96,7 @@ def main() -> None:
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 def unpack(model: str | None, out: Path) -> None:
-    """Write start.npz out of a model, to train it further, and its tokenizer.json."""
+    """Write a model's weights as start.npz, to train it further, and its tokenizer.json."""
     from conflictscore.labelers.nli.model import resolve
 
     try:
@@ -113,7 +113,7 @@ def unpack(model: str | None, out: Path) -> None:
 @click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 def mean(trained: tuple[Path, ...], file: Path) -> None:
-    """Write the mean of TRAINED weights, of runs from the same start, as FILE."""
+    """Write the mean of the TRAINED weights of runs with the same start to FILE."""
     try:
         found = weights.mean([weights.load(path) for path in trained])
     except ValueError as error:
@@ -127,7 +127,7 @@ def mean(trained: tuple[Path, ...], file: Path) -> None:
 @click.option("--supports", default=0.0, show_default=True, help="Added to its logit.")
 @click.option("--contradicts", default=0.0, show_default=True, help="Added to its logit.")
 def bias(trained: Path, file: Path, supports: float, contradicts: float) -> None:
-    """Write TRAINED weights that take sides more readily, or less, as FILE."""
+    """Write TRAINED weights that take sides more, or less, readily to FILE."""
     found = weights.load(trained)
     if "head.bias" not in found:
         raise click.BadParameter("these weights were not trained", param_hint="TRAINED")

@@ -1,7 +1,8 @@
-"""The project's own corpus: natural cases written by hand, and what is asked of them.
+"""The project's own corpus: natural cases written by hand, and rules that they must keep.
 
-``training/natural/README.md`` is their card. ``python -m training.cases`` reads the corpus, names
-what is wrong with it, and prints what is in it; the exit code is 1 where something is wrong.
+``training/natural/README.md`` describes them. ``python -m training.cases`` reads the corpus,
+reports everything that is wrong with it, and prints its contents; the exit code is 1 if something
+is wrong.
 """
 
 import re
@@ -20,7 +21,7 @@ from conflictscore.records import Record
 from training.pairs import LABELS, Label, Pair
 
 CORPUS = Path(__file__).parent / "natural"
-"""Where the cases are, in several files."""
+"""The folder of the cases, which are in several files."""
 KINDS = frozenset(
     """
     correction newer status majority_error equal_records yes_no opinions pseudo_same_name
@@ -29,10 +30,10 @@ KINDS = frozenset(
     report_of_dispute study_results restated changed_rule denial quoted_wrong minority_record
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
-"""What a case is about: a real dispute of a kind, or what only looks like one."""
+"""The kind of a case: a real dispute, or something that only looks like one."""
 RUN_WORDS = 5
 MOST_SHARED = 0.2
-"""Of a document's runs of five words, the most that another document may share."""
+"""The largest share of a document's runs of five words that another document may contain."""
 _FEWEST_WORDS = 15
 _WORD = re.compile(r"\w+")
 
@@ -40,10 +41,10 @@ Resolution = Literal["right_wins", "name_both", "no_dispute", "refuted"]
 
 
 class CaseDocument(Record):
-    """A document of a case, labelled by itself.
+    """A document of a case, labelled independently of the others.
 
-    ``says`` is the value that it gives to the case's question, or None; ``why`` says in a few words
-    why it has its label.
+    ``says`` is the value that the document gives for the case's question, or None; ``why`` gives
+    the reason for its label in a few words.
     """
 
     title: str
@@ -92,11 +93,11 @@ class NaturalCase(Record):
 
 
 class FurtherClaim(Record):
-    """Another claim about a case, with a label for each of its documents, in order.
+    """Another claim about a case, with a label for each of the case's documents, in order.
 
-    ``kind`` is ``other_side`` (the value that a contradicting document gives, or a wrong one),
-    ``neighbour`` (a fact that a document states beside the point) or ``near_miss`` (another time,
-    place, version, population, unit, or a negated or converted form).
+    ``kind`` is ``other_side`` (the value of a contradicting document, or a wrong value),
+    ``neighbour`` (a fact that a document mentions in passing) or ``near_miss`` (another time,
+    place, version, population or unit, or a negated or converted form).
     """
 
     case: str
@@ -106,7 +107,7 @@ class FurtherClaim(Record):
 
 
 class SharedRuns(NamedTuple):
-    """Two documents, and the share of the first one's runs of five words that the second has."""
+    """Two documents, and the share of the first one's runs of five words that are in the second."""
 
     share: float
     document: str
@@ -117,7 +118,7 @@ def read_cases(folder: Path = CORPUS) -> list[NaturalCase]:
     """The cases of all files in a folder, in order.
 
     Raises:
-        InputError: A file is no JSON lines, or a case breaks a rule; the message names both.
+        InputError: A file is not JSON lines, or a case breaks a rule; the message names both.
     """
     return [
         _case(record, where)
@@ -139,7 +140,7 @@ def further_claims(cases: Iterable[NaturalCase], folder: Path = CORPUS) -> list[
     """The further claims about these cases, in the order of the files.
 
     Raises:
-        InputError: A file is no JSON lines, or a claim has not one label for each document.
+        InputError: A file is not JSON lines, or a claim does not have one label for each document.
     """
     documents = {case.id: len(case.documents) for case in cases}
     claims = []
@@ -191,10 +192,10 @@ def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
 
 
 def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
-    """Claims with single sentences: the same fact, another value, and two facts of another kind.
+    """Claims with single sentences: the same fact, another value, and two other kinds of fact.
 
     Raises:
-        InputError: The file is no JSON lines.
+        InputError: The file is not JSON lines.
     """
     for _, record in read_json_lines(folder / "short_pairs.jsonl"):
         for sentence in record["documents"]:
@@ -202,7 +203,7 @@ def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
 
 
 def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
-    """Documents of which another one has more than a fifth of the runs of five words."""
+    """Documents that share more than a fifth of their runs of five words with another."""
     runs: dict[str, set[tuple[str, ...]]] = {}
     holders: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case in cases:
@@ -225,7 +226,7 @@ def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
 
 
 def faults(cases: Sequence[NaturalCase]) -> list[str]:
-    """What is wrong with the corpus beyond a single case, a line each."""
+    """Faults of the corpus beyond single cases, one per line."""
     numbers = Counter(case.id for case in cases)
     twice = [f"{name} stands there {count} times" for name, count in numbers.items() if count > 1]
     shared = [
@@ -240,7 +241,7 @@ def faults(cases: Sequence[NaturalCase]) -> list[str]:
     "folder", default=CORPUS, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 def main(folder: Path) -> None:
-    """Print what is in the corpus."""
+    """Print the contents of the corpus."""
     try:
         cases = read_cases(folder)
     except InputError as error:

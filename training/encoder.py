@@ -1,8 +1,8 @@
-"""An encoder with a head of three outputs, as functions of a dictionary of tensors.
+"""An encoder with three outputs, as functions of a dictionary of tensors.
 
-The architecture is BERT's (Devlin et al., NAACL 2019) or, where the tensors have ``relative`` and
-no ``sides``, MPNet's (Song et al., NeurIPS 2020). It is written out in torch, so that training
-needs no other library.
+The architecture is BERT's (Devlin et al., NAACL 2019) or, if the tensors have ``relative`` and no
+``sides``, MPNet's (Song et al., NeurIPS 2020). It is written directly in torch, so training needs
+no other library.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Parameters = dict[str, Tensor]
 
 
 def parameters(weights: Weights, *, device: Any) -> Parameters:
-    """Tensors to be trained."""
+    """The tensors to train."""
     return {
         name: torch.tensor(value, dtype=torch.float32, device=device).requires_grad_()
         for name, value in weights.items()
@@ -27,7 +27,7 @@ def parameters(weights: Weights, *, device: Any) -> Parameters:
 
 
 def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
-    """Names of the embeddings and the first so many layers; none where that is 0."""
+    """Names of the embeddings and of the frozen first layers; empty if no layer is frozen."""
     if not layers:
         return []
     whole = tuple(f"layer.{layer}." for layer in range(layers))
@@ -36,7 +36,7 @@ def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
 
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:
-    """The tensors as arrays, to be saved."""
+    """The tensors as arrays, for saving."""
     return {name: value.detach().float().cpu().numpy() for name, value in trained.items()}
 
 
@@ -48,10 +48,10 @@ def logits(
     Args:
         p: The model.
         ids: Token numbers, of shape (batch, length).
-        sides: 0 for the marks and tokens of the document, 1 for those of the claim; same shape; not
-            read by a model without ``sides``.
-        mask: Whether a token is one, rather than padding; same shape, boolean.
-        dropout: The share of values that are left out; 0 to measure.
+        sides: 0 for the document's tokens and marks, 1 for the claim's; same shape; ignored by a
+            model without ``sides``.
+        mask: Whether a position has a token, rather than padding; same shape, boolean.
+        dropout: The share of values to drop; 0 for measuring.
 
     Returns:
         Shape (batch, 3).
@@ -61,7 +61,7 @@ def logits(
 
 
 def embedded(p: Parameters, ids: Tensor, sides: Tensor, *, dropout: float = 0.0) -> Tensor:
-    """What the first layer is given, of shape (batch, length, size)."""
+    """The input of the first layer, of shape (batch, length, size)."""
     x = p["words"][ids] + p["positions"][: ids.shape[1]]
     if "sides" in p:
         x = x + p["sides"][sides]
@@ -72,14 +72,14 @@ def embedded(p: Parameters, ids: Tensor, sides: Tensor, *, dropout: float = 0.0)
 def through(
     p: Parameters, x: Tensor, mask: Tensor, layers: range, *, dropout: float = 0.0
 ) -> Tensor:
-    """Output of the last of some layers for each token, from what the first of them is given.
+    """The output of the last of some layers for each token, given the input of the first.
 
     Args:
         p: The model.
         x: Shape (batch, length, size).
-        mask: As of :func:`logits`.
+        mask: As in :func:`logits`.
         layers: Numbers of the layers, in order.
-        dropout: As of :func:`logits`.
+        dropout: As in :func:`logits`.
 
     Returns:
         Same shape as ``x``.
@@ -114,14 +114,14 @@ def head(p: Parameters, x: Tensor, mask: Tensor, *, dropout: float = 0.0) -> Ten
 def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: float) -> Tensor:
     """Attention of shape (batch, heads, length, size of a head).
 
-    On a processor it is written out, since torch's own takes a third of a training step there.
+    On a CPU it is written out, since torch's own takes a third of a training step there.
 
     Args:
         query: Same shape.
         key: Same shape.
         value: Same shape.
-        seen: Which tokens are looked at, boolean; or what is added to their scores.
-        dropout: The share of weights that are left out.
+        seen: Which tokens are attended to, boolean; or values to add to their scores.
+        dropout: The share of weights to drop.
     """
     if query.device.type != "cpu":
         return functional.scaled_dot_product_attention(
@@ -135,7 +135,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: 
 
 
 def _relative(table: Tensor, length: int) -> Tensor:
-    """Position bias of the heads for each two tokens, of shape (heads, length, length)."""
+    """The heads' position bias for each pair of tokens, of shape (heads, length, length)."""
     places = np.arange(length)
     of_pair = torch.from_numpy(buckets(places[None, :] - places[:, None])).to(table.device)
     return functional.embedding(of_pair, table).permute(2, 0, 1)
@@ -145,7 +145,8 @@ def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
     y = functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
     if (down := p.get(f"{name}.weight{DOWN}")) is None:
         return y
-    # One narrow matrix after the other: their product would cost the wide matrix's gradient.
+    # Apply the narrow matrices in turn: their product would need a gradient of the wide matrix's
+    # size.
     return y + functional.linear(functional.linear(x, down), p[f"{name}.weight{UP}"])
 
 

@@ -1,7 +1,7 @@
-"""Write a trained model as a folder that ``--nli-model`` reads, as int8 ONNX.
+"""Writes a trained model as a folder for ``--nli-model``, in int8 ONNX.
 
-The folder gets ``model.onnx``, ``tokenizer.json`` and ``config.json``; ``float/model.onnx`` beside
-them holds the same model in single precision, for comparison.
+The folder gets ``model.onnx``, ``tokenizer.json`` and ``config.json``. For comparison,
+``float/model.onnx`` has the same model in single precision.
 """
 
 import json
@@ -28,10 +28,10 @@ def export(weights: Weights, folder: Path, *, tokenizer: Path, pair_tokens: int)
     """Write the folder.
 
     Args:
-        weights: Trained.
-        folder: Need not exist.
-        tokenizer: The ``tokenizer.json`` that the pairs were made with.
-        pair_tokens: The length of pairs that the model was trained on, which the labeler will use.
+        weights: The trained weights.
+        folder: The folder to write; need not exist.
+        tokenizer: The ``tokenizer.json`` with which the pairs were made.
+        pair_tokens: The pair length that the model was trained on, which the labeler will use.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -61,7 +61,7 @@ def export(weights: Weights, folder: Path, *, tokenizer: Path, pair_tokens: int)
 
 
 class _Writer:
-    """Nodes and constants, collected in the order of the calculation."""
+    """Collects nodes and constants, in the order of the calculation."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -69,31 +69,31 @@ class _Writer:
         self.constants: dict[str, onnx.TensorProto] = {}
 
     def add(self, kind: str, inputs: list[str], name: str, **settings: Any) -> str:
-        """One operation; returns the name of what comes out."""
+        """Add one operation, and return the name of its output."""
         self.nodes.append(helper.make_node(kind, inputs, [name], name=name, **settings))
         return name
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
-        """A tensor that is part of the model."""
+        """Add a constant tensor."""
         self.constants[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def trained(self, name: str) -> str:
-        """A tensor of the weights, as it is."""
+        """Add a tensor of the weights, unchanged."""
         return self.constant(name, self.weights[name].astype(np.float32))
 
     def rows(self, name: str, places: str) -> str:
-        """Rows of a table."""
+        """Look up rows of a table."""
         return self.add("Gather", [self.trained(name), places], f"{name}/out")
 
     def linear(self, name: str, x: str) -> str:
-        """A matrix product and a bias."""
+        """Add a matrix product and a bias."""
         matrix = self.constant(f"{name}.weight", self.weights[f"{name}.weight"].astype("f4").T)
         product = self.add("MatMul", [x, matrix], f"{name}/product")
         return self.add("Add", [product, self.trained(f"{name}.bias")], f"{name}/out")
 
     def norm(self, name: str, x: str) -> str:
-        """Layer normalisation over the last axis."""
+        """Add layer normalisation over the last axis."""
         inputs = [x, self.trained(f"{name}.weight"), self.trained(f"{name}.bias")]
         return self.add("LayerNormalization", inputs, f"{name}/out", axis=-1, epsilon=EPSILON)
 
@@ -167,7 +167,7 @@ def _embedded(w: _Writer) -> str:
 
 
 def _hidden(w: _Writer, mask: str) -> str:
-    """Added to what tokens score: far below all others for padding."""
+    """The value to add to tokens' scores, so that padding is far below all others."""
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
     away = w.add("Sub", [w.constant("unit", np.array(1, np.float32)), wide], "mask/away")
@@ -175,7 +175,7 @@ def _hidden(w: _Writer, mask: str) -> str:
 
 
 def _pooled(w: _Writer, x: str, mask: str) -> str:
-    """Mean of all tokens but padding."""
+    """The mean of all tokens except padding."""
     middle = w.constant("axis/1", np.array([1], np.int64))
     last = w.add("Unsqueeze", [mask, w.constant("axis/-1", np.array([-1], np.int64))], "mask/last")
     kept = w.add("Mul", [x, last], "kept")

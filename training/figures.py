@@ -1,4 +1,4 @@
-"""How well a model's verdicts agree with people's, per set."""
+"""Measures how well a model's verdicts agree with people's, per set."""
 
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ class SetFigures(NamedTuple):
     """Agreement on one set.
 
     Attributes:
-        pairs: How many there are.
-        accuracy: The share that is right.
+        pairs: Number of pairs.
+        accuracy: The share of right labels.
         macro_f1: The mean F1 over the labels that people gave.
         confusion: Rows are people's labels and columns the model's, both in the order of LABELS.
     """
@@ -28,18 +28,18 @@ class SetFigures(NamedTuple):
 
 
 def verdicts(probabilities: Numbers, owner: Numbers, pairs: int) -> Numbers:
-    """From what a model says of windows to its labels of documents, as the NLI labeler does it.
+    """Turn a model's probabilities for windows into labels of documents, like the NLI labeler.
 
-    Of the windows in which a side is more likely than no word on the claim, the one that gives its
-    side the highest probability decides; without one, the document is IRRELEVANT.
+    Among the windows in which a side is more likely than IRRELEVANT, the one with the highest
+    probability of its side decides. If there are none, the document is IRRELEVANT.
 
     Args:
         probabilities: Shape (windows, 3).
-        owner: For each window its pair.
-        pairs: How many pairs there are.
+        owner: For each window, its pair.
+        pairs: Number of pairs.
 
     Returns:
-        For each pair its label.
+        For each pair, its label.
     """
     sides = probabilities[:, :_IRRELEVANT]
     side, strength = sides.argmax(axis=1), sides.max(axis=1)
@@ -65,5 +65,5 @@ def figures(gold: Numbers, given: Numbers) -> SetFigures:
 
 
 def mean_macro_f1(sets: dict[str, SetFigures]) -> float:
-    """The mean over sets, each of the same weight."""
+    """The mean over sets, with equal weights."""
     return float(np.mean([one.macro_f1 for one in sets.values()]))

@@ -1,4 +1,4 @@
-"""Pairs of public inference sets, so that a model keeps what holds for any sentence."""
+"""Pairs from public inference sets, so that a model keeps its general ability."""
 
 import gzip
 import json
@@ -23,27 +23,27 @@ _TAKEN = {
     "newprotocols_wiki.dev": 6000, "semiauto_wiki": 6000, "snli_18k": 10_000, "wanli_15k": 15_000,
     "wice_claim.dev": 200, "wice_claim.test": 200,
 }  # fmt: skip
-"""Sets to learn from and how many pairs of each at most. Those without IRRELEVANT are among them
-for what they have of long passages; :func:`topical_pairs` holds most of their claims against
-passages that decide nothing."""
+"""Sets to learn from, with the most pairs of each. Sets without IRRELEVANT are included for their
+long passages; :func:`topical_pairs` joins most of their claims with passages that decide
+nothing."""
 _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
-"""A label of a set that does not mean what it means here: there, sentences on different things."""
+"""A label whose meaning differs in this set: there, it marks sentences about different things."""
 _MOST_WORDS = 400
 _TOPICAL = {
     "check_covid": 700, "feverous_text.dev": 2000, "fever_nli.dev": 3000, "fever_nli.test": 3000,
     "fm2_passage.dev": 1200, "fm2_passage.test": 1400, "wice_claim.dev": 200,
     "wice_claim.test": 200,
 }  # fmt: skip
-"""Sets whose claims are held against passages that say nothing of them, and of how many."""
+"""Sets whose claims are joined with passages that do not bear on them, and for how many claims."""
 _NEAR, _OWN = 2, 3
-"""Passages of others, and parts of its own document, that a claim is held against, at most."""
+"""The most passages of other claims, and parts of its own document, joined with a claim."""
 _LOOKED_AT = 30
-"""Passages that come nearest to a claim, the first of which are taken."""
+"""How many of the passages nearest to a claim are considered."""
 _LONGEST = 3000
 _FEWEST_WORDS = 5
-"""Content words of a claim: a passage can rule out a shorter one with a single word of it."""
+"""The fewest content words of a claim; a single word of a passage can contradict a shorter one."""
 _RELATED = 0.25
-"""Share of a claim's words that a passage on its topic has."""
+"""The share of a claim's words in a passage that is on its topic."""
 
 
 def general_files(folders: list[Path]) -> list[Path]:
@@ -52,7 +52,7 @@ def general_files(folders: list[Path]) -> list[Path]:
 
 
 def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
-    """Training pairs, at most so many of a set, drawn by the hash of their words."""
+    """Training pairs, up to a number per set, drawn by the hash of their words."""
     for path in files:
         name = path.name.removesuffix(".jsonl.gz")
         if name in _TAKEN:
@@ -60,10 +60,11 @@ def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
 
 
 def topical_pairs(files: Sequence[Path]) -> Iterator[Pair]:
-    """Claims with passages on their topic that neither bear them out nor rule them out.
+    """Claims with passages on their topic that neither support nor contradict them.
 
-    The passages are what is left of a claim's own document without the sentences that share much
-    with it, and what comes nearest to it, by BM25, among what is left of the others' documents.
+    One kind of passage is a claim's own document without the sentences that share much with it. The
+    other is the passages of others' documents that are nearest to the claim, by BM25, but share as
+    little with it.
     """
     taken = [(path, path.name.removesuffix(".jsonl.gz")) for path in files]
     pairs = [

@@ -1,7 +1,7 @@
-"""Write the pairs that are measured on as groups: a file a set, a claim a line.
+"""Writes the pairs to measure on as groups: a file for each set, a line for each claim.
 
-``conflictscore bench conflict-detection`` measures a model on them, and ``training.calibrate``
-fits its scores. Beside people's sets there are answers to RAMDocs' questions.
+``conflictscore bench conflict-detection`` measures models on them, and ``training.calibrate`` fits
+scores to them. Besides the sets labelled by people there are answers to RAMDocs' questions.
 """
 
 import json
@@ -20,7 +20,7 @@ from training.questions import questions_in
 
 
 def measured_on(data: Sequence[Path]) -> list[Pair]:
-    """The validation pairs of a data folder: people's, then RAMDocs' answers.
+    """The validation pairs of a data folder: first people's, then RAMDocs' answers.
 
     Raises:
         InputError: A file cannot be read.
@@ -31,7 +31,7 @@ def measured_on(data: Sequence[Path]) -> list[Pair]:
 
 
 def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
-    """Validation pairs as one group a claim and set, in order."""
+    """Validation pairs as groups, one for each claim and set, in order."""
     documents: dict[tuple[str, str], list[GroupDocument]] = {}
     for pair in pairs:
         document = GroupDocument(text=pair.document, title=pair.title, label=Label(pair.label))

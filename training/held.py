@@ -1,11 +1,10 @@
-"""Hold what is known: what the present models say of old passages, for a next one to keep saying.
+"""Labels old passages with the present models, so that the next model does not forget.
 
-A model that learns natural cases alone forgets how other sets are labelled, and their raw labels
-pull it elsewhere. So it is shown old passages beside them, with the mean of what the bundled model
-and nli-mpnet say of each. No claim that is measured on is among them.
+A model that learns only natural cases forgets how other sets are labelled, and the raw labels of
+these sets pull it in another direction. So it also learns old passages, with the mean of the
+bundled model's and nli-mpnet's probabilities for each. No claim that is measured on is among them.
 
-The replies are lines of JSON, in an order that is the same every time: stopped in any way, the same
-command goes on where it was.
+The replies are JSON lines in a fixed order, so the same command resumes however it was stopped.
 """
 
 import asyncio
@@ -36,19 +35,19 @@ from training.questions import questions_in
 from training.sentences import content_words
 
 _DRAWN = {"human": 360, "questions": 80, "general": 200}
-"""Pairs of people's sets, of answers to questions, and of public inference sets."""
+"""How many pairs of people's sets, of answers to questions, and of public inference sets."""
 _WORDS = {Label(label): place for place, label in enumerate(LABELS)}
 
 
 class HeldPair(NamedTuple):
-    """A pair of one window, and the mean probability that the models give each of ``LABELS``."""
+    """A pair with a single window, and the models' mean probability for each of ``LABELS``."""
 
     pair: Pair
     probabilities: tuple[float, float, float]
 
 
 def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
-    """Old pairs to hold, each cut to the window that shares most words with its claim."""
+    """The old pairs, each cut to the window that shares most words with its claim."""
     files = data_files(list(data))
     human, validation = labelled_pairs(label_files(files))
     questions = list(questions_in([*files, *general_files(list(data))]))
@@ -67,7 +66,7 @@ def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
 
 
 def closest_window(pair: Pair) -> Pair:
-    """The pair with the one window of its document that shares most words with the claim."""
+    """The pair, with only the window of its document that shares most words with the claim."""
     tokenizer = shared_model(None).tokenizer
     room = premise_tokens(
         tokenizer.count(pair.claim), shared_model(None).pair_tokens, tokenizer.marks
@@ -79,7 +78,7 @@ def closest_window(pair: Pair) -> Pair:
 
 
 async def ask(pairs: Iterable[Pair], names: Sequence[str | None]) -> AsyncIterator[HeldPair]:
-    """What models say of pairs, in order; None is the bundled one."""
+    """Yield the models' probabilities for pairs, in order; None is the bundled model."""
     models = [NliLabeler.open(name, calibration=UNCALIBRATED) for name in names]
     meter = UsageMeter()
     for pair in pairs:
@@ -104,7 +103,7 @@ def read_held(path: Path) -> list[HeldPair]:
 @click.option("--larger", is_flag=True, help="Ask nli-mpnet as well; it takes ten times as long.")
 @click.option("--seed", default=0, show_default=True)
 def main(data: tuple[Path, ...], out: Path, larger: bool, seed: int) -> None:
-    """Ask the models, and write what they say."""
+    """Ask the models, and write their replies."""
     try:
         pairs = drawn_pairs(data, seed=seed)
         finished = len(read_held(out)) if out.exists() else 0

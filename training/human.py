@@ -1,7 +1,7 @@
-"""Pairs that people labelled: what is learned from, and what only measures.
+"""Pairs that people labelled, some for training and some only for measuring.
 
-A claim is on one side only, whichever set it stands in: NatConfQA, say, is built on HealthVer and
-Climate-FEVER, so a claim of it that is measured on is learned from nowhere.
+Each claim is on one side only, whichever sets contain it. NatConfQA, for example, is built from
+HealthVer and Climate-FEVER, so a NatConfQA claim that is measured on is not trained on in any set.
 """
 
 import random
@@ -17,26 +17,26 @@ from training.pairs import Label, Pair, claim_key
 
 _LABELS: dict[str, Label] = {
     "SUPPORTS": "SUPPORTS",
-    "PARTIAL": "SUPPORTS",  # part of a claim supported is support (paper, section 3)
+    "PARTIAL": "SUPPORTS",  # a partly supported claim counts as supported (paper, section 3)
     "CONTRADICTS": "CONTRADICTS",
     "IRRELEVANT": "IRRELEVANT",
 }
 _HELD_OUT = 5
-"""Of a set without a part to measure on, one claim in five is kept for that."""
+"""One in this many claims is for measuring, in a set without such a part."""
 _HALVED = "wikicontradict"
-"""No part of it is for training; half of its questions are learned from all the same."""
+"""Has no training part; half of its questions are trained on all the same."""
 _ALIKE = 0.8
 _QUESTIONS_ONLY = "truthfulqa"
-"""A benchmark's own questions: nothing of it is read."""
+"""The questions of a benchmark: nothing of it is read."""
 
 
 class Labelled(NamedTuple):
-    """A pair with what says on which side it belongs.
+    """A pair, and the facts that decide on which side it belongs.
 
     Attributes:
         pair: The pair.
-        split: The part of its set, as its owners made it.
-        group: What must stay on one side: the claim's question, or the claim.
+        split: The part of its set, as published.
+        group: The unit that must stay on one side: the claim's question, or the claim.
     """
 
     pair: Pair
@@ -45,10 +45,10 @@ class Labelled(NamedTuple):
 
 
 def data_files(folders: list[Path]) -> list[Path]:
-    """The files of JSON lines under folders, or files given as such, in a fixed order.
+    """The JSON-lines files below folders, or single files, in a fixed order.
 
     Raises:
-        InputError: There is none.
+        InputError: There is no such file.
     """
     found: list[Path] = []
     for folder in folders:
@@ -60,7 +60,7 @@ def data_files(folders: list[Path]) -> list[Path]:
 
 
 def label_files(files: list[Path]) -> list[Path]:
-    """The files of a data folder that hold labels of people."""
+    """The files of a data folder that contain people's labels."""
     return [path for path in files if path.parent.name == "labels"]
 
 
@@ -88,9 +88,9 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
 
 
 def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
-    """The same number of pairs of every label that occurs, in random order, by seed.
+    """Draw equally many pairs of every label that occurs, in random order, by seed.
 
-    There are at most ``size``, and fewer where a label has too few.
+    There are at most ``size`` pairs, and fewer if a label has too few.
     """
     rng = random.Random(seed)  # noqa: S311 - a sample, not a secret
     labels = sorted({pair.label for pair in pairs})
@@ -102,10 +102,10 @@ def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
 
 
 def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
-    """Training and validation pairs of several files.
+    """The training and validation pairs of several files.
 
     Returns:
-        Training and validation pairs, no claim of which is on both sides.
+        Training and validation pairs; no claim is in both.
     """
     rows = [row for path in files for row in read_labelled(path)]
     own_part = {row.pair.source for row in rows if row.split != "train"}
@@ -117,7 +117,7 @@ def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
 
 
 def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pair]:
-    """Training pairs whose claim is not, nor is nearly, one that is measured on, one at a time."""
+    """Yield the training pairs whose claim is not, even nearly, a claim that is measured on."""
     measured = [frozenset(key.split()) for key in {claim_key(pair.claim) for pair in validation}]
     holding: dict[str, list[frozenset[str]]] = {}
     for words in measured:
@@ -128,7 +128,8 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
     def leaks(claim: str) -> bool:
         words = frozenset(claim_key(claim).split())
         rarest = sorted(words, key=lambda word: len(holding.get(word, ())))
-        # Two claims that share 80 % of their words share one of the rarest fifth, or one more.
+        # Two claims that share 80 % of their words share one of the rarest fifth of the words, or
+        # one more.
         few = rarest[: len(words) // 5 + 1]
         near = (other for word in few for other in holding.get(word, ()))
         return any(len(words & o) >= _ALIKE * len(words | o) for o in near)
@@ -137,12 +138,12 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
 
 
 def measures_wikicontradict(group: str) -> bool:
-    """Whether a question of WikiContradict, as ``claim_key`` has it, is measured on."""
+    """Whether a question of WikiContradict, given as its ``claim_key``, is measured on."""
     return lot(group) % 2 == 0
 
 
 def lot(text: str) -> int:
-    """A number that a text always has, on every machine."""
+    """A number derived from a text, the same on every machine."""
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big")
 
 

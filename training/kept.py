@@ -1,7 +1,7 @@
-"""What the frozen layers say of each token, kept: a run that learns the others asks them once.
+"""Stores the frozen layers' output for each token, so that training computes it only once.
 
-On a processor that is most of what makes a run affordable: with half of the layers frozen, an epoch
-takes less than half of the time.
+This is what makes a run affordable on a CPU: with half of the layers frozen, an epoch takes less
+than half the time.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,10 @@ _NOT_KEPT = -1
 
 
 class KeptActivations:
-    """Activations below the first layer that learns, for every window that is learned from.
+    """Activations below the first trained layer, for every training window.
 
-    They are kept in half precision in a file: 768 bytes a token of MiniLM, twice that of MPNet.
+    They are stored in a file in half precision: 768 bytes per token for MiniLM, twice that for
+    MPNet.
     """
 
     def __init__(
@@ -36,14 +37,14 @@ class KeptActivations:
         *,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """Open the file, or ask the frozen layers and write it.
+        """Open the file, or run the frozen layers and write it.
 
         Args:
-            packed: The pairs; each window that is learned from belongs to one pair.
+            packed: The pairs; each training window belongs to one pair.
             p: The model.
-            frozen: How many of its first layers stay as they are, and the embeddings with them.
-            path: The file; one of other pairs or layers is written anew.
-            say: Told when the layers are asked.
+            frozen: How many of its first layers are frozen, together with the embeddings.
+            path: The file; it is rewritten if it has other pairs or layers.
+            say: Called with a message when the layers are run.
         """
         self._p, self._first, self._last = p, frozen, layers_of(p)
         places = packed.of_part("taught")
@@ -63,7 +64,7 @@ class KeptActivations:
         about.write_text(of_what, "utf-8")
 
     def logits(self, batch: Batch, dropout: float) -> Tensor:
-        """Logits of shape (windows, 3) for a batch of pairs that are learned from."""
+        """Logits of shape (windows, 3) for a batch of training pairs."""
         rows, length = batch.ids.shape
         x = np.zeros((rows, length, self._kept.shape[1]), np.float16)
         for row, window in enumerate(batch.windows):
@@ -85,7 +86,7 @@ class KeptActivations:
 
 
 def _starts(packed: Packed, places: Numbers) -> tuple[Numbers, int]:
-    """For each window that is learned from its first token in the file; and how many there are."""
+    """For each training window, the position of its first token in the file; and the total."""
     windows, claims = packed.windows.lengths(), packed.claims.lengths()
     starts = np.full(len(windows), _NOT_KEPT, np.int64)
     total = 0

@@ -1,4 +1,4 @@
-"""The loss of training, and measuring a model on the way."""
+"""The training loss, and the measurement of a model during training."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,11 @@ from training.pairs import LABELS
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 Run = Callable[[Batch, float], Tensor]
-"""From a batch and a share of dropout to logits of shape (windows, 3)."""
+"""A function from a batch and a dropout share to logits of shape (windows, 3)."""
 
 
 def on(p: Parameters, *, device: str) -> Run:
-    """Run a model on a device; it multiplies in bfloat16 where the device is made for that."""
+    """Run a model on a device, with products in bfloat16 if the device supports them natively."""
     short = device == "cuda" or _has_short_products()
 
     def run(batch: Batch, dropout: float) -> Tensor:
@@ -36,21 +36,22 @@ def on(p: Parameters, *, device: str) -> Run:
 
 
 def _has_short_products() -> bool:
-    """Whether this processor multiplies in bfloat16; torch says so in no public way."""
+    """Whether this CPU multiplies in bfloat16; torch has no public function for it."""
     return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
 
 
 def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
     """Cross-entropy of the windows that answer for their documents.
 
-    People labelled documents, not windows. A document that takes a side has a window that does: the
-    one that the model finds likeliest to. One that decides nothing has none: the window that the
-    model finds nearest to a side must not. And no window may take the other side, so the one that
-    is nearest to that is pushed away from it. With one window this is plain cross-entropy.
+    People labelled documents, not windows. A document that takes a side must have a window that
+    does: the one that the model finds most likely to. A document that takes no side has no such
+    window, so the window closest to a side is pushed away from it. No window may take the wrong
+    side, so the one closest to the wrong side is pushed away too. With a single window, this is
+    plain cross-entropy.
 
     Args:
-        said: Shape (windows, 3).
-        batch: What was run.
+        said: Logits of shape (windows, 3).
+        batch: The batch that was run.
         smoothing: The share of each target that is spread over all labels.
     """
     owner = torch.from_numpy(batch.owner).to(said.device)
@@ -70,24 +71,24 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
     wrong = other[against[apart], None]
     scores = said[against[apart]].float()
     rest = scores.scatter(1, wrong, -torch.inf).logsumexp(dim=1)
-    # -log(1 - p) of the wrong side, out of scores: it still pulls where p itself rounds to 1.
+    # -log(1 - p) of the wrong side, from scores, so it still has a gradient if p rounds to 1.
     return loss + functional.softplus(scores.gather(1, wrong)[:, 0] - rest).sum() / len(gold)
 
 
 def taught_loss(said: Tensor, batch: Batch) -> Tensor:
-    """Cross-entropy between what a teacher says of each window and what the model does.
+    """Cross-entropy between a teacher's probabilities for each window and the model's.
 
     (Hinton, Vinyals and Dean, arXiv:1503.02531, at temperature 1.)
 
     Args:
         said: Shape (windows, 3).
-        batch: What was run, with a teacher's words in the same shape.
+        batch: The batch that was run, with the teacher's probabilities in the same shape.
     """
     return functional.cross_entropy(said, torch.from_numpy(batch.taught).to(said.device))
 
 
 def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:
-    """For each pair the place of its window of most strength."""
+    """For each pair, the index of its strongest window."""
     most = torch.full((pairs,), -1.0, device=strength.device, dtype=strength.dtype)
     most.scatter_reduce_(0, owner, strength, "amax")
     places = torch.arange(len(owner), device=owner.device)
@@ -98,7 +99,7 @@ def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:
 
 
 def measure(run: Run, packed: Packed, places: Numbers, *, tokens: int) -> dict[str, SetFigures]:
-    """Figures of each set among some pairs.
+    """The figures of each set among some pairs.
 
     Args:
         run: The model.

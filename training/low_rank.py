@@ -1,6 +1,6 @@
-"""Low-rank adaptation: products of two narrow matrices are learned beside matrices that stay.
+"""Low-rank adaptation: trains products of two narrow matrices beside fixed wide matrices.
 
-That spares a third of the work of a step, and what was learned of MPNet is small enough to come
+That saves a third of the work per step, and makes the trained part of MPNet small enough to come
 with the package. (LoRA: Hu et al., ICLR 2022.)
 """
 
@@ -13,16 +13,16 @@ from training.weights import DOWN, UP
 
 
 def add_products(p: dict[str, Tensor], rank: int, *, frozen: int, seed: int) -> None:
-    """Add the narrow matrices, as tensors to be trained; the wide ones are trained no longer.
+    """Add the narrow matrices as tensors to train; the wide ones are no longer trained.
 
-    The model gives the same output as before, since the second matrix of each product begins as
-    zeros. Biases, norms and the head of layers that are not frozen are still trained.
+    The model's output stays the same at first, since the second matrix of each product starts as
+    zeros. Biases, norms and the head of unfrozen layers are still trained.
 
     Args:
         p: The model, changed in place.
         rank: Columns of a narrow matrix, at least 1.
-        frozen: How many of the first layers get none.
-        seed: Of the first matrix of each product.
+        frozen: How many of the first layers get no narrow matrices.
+        seed: Seed for the first matrix of each product.
     """
     chance = torch.Generator().manual_seed(seed)
     for name in [name for name in p if name.startswith("layer.") and p[name].dim() > 1]:
@@ -36,5 +36,5 @@ def add_products(p: dict[str, Tensor], rank: int, *, frozen: int, seed: int) -> 
 
 
 def learned_in(p: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that are trained: narrow matrices, and what else is not frozen."""
+    """The tensors that are trained: the narrow matrices, and all others that are not frozen."""
     return {name: value.detach() for name, value in p.items() if value.requires_grad}

@@ -1,8 +1,8 @@
-"""Write nli-mpnet's next stage as the folder that comes with the package.
+"""Writes nli-mpnet's next stage as the folder that comes with the package.
 
-A stage learned products of narrow matrices for the upper layers, and their biases, norms and head.
-The products stand beside those of the stages before in ``learned.npz``, in 8 bits each; the rest is
-put into the graph ``model.onnx``.
+A stage trains products of narrow matrices for the upper layers, and their biases, norms and head.
+The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value; the
+rest goes into the graph ``model.onnx``.
 
     python -m training.next_stage --learned RUN/learned.npz --out FOLDER
 """
@@ -22,15 +22,15 @@ from conflictscore.labelers.nli.adapted import LEARNED, NLI_MPNET
 from training.weights import DOWN, UP
 
 _MOST = 127
-"""The largest number of 8 bits."""
+"""The largest 8-bit value."""
 
 
 class Narrow(NamedTuple):
-    """Two matrices of 8 bits whose product, with a scale between them, is added to a wide one.
+    """Two 8-bit matrices whose product, with a scale between them, is added to a wide matrix.
 
     Attributes:
         down: Shape (rank, inputs), int8.
-        scale: Of each row of ``down``, shape (rank,).
+        scale: The scale of each row of ``down``, shape (rank,).
         up: Shape (outputs, rank), int8.
     """
 
@@ -40,7 +40,7 @@ class Narrow(NamedTuple):
 
 
 def narrowed(change: NDArray[Any], rank: int) -> Narrow:
-    """The two matrices of this rank whose product comes nearest to a change, in 8 bits each."""
+    """The two 8-bit matrices of this rank whose product best approximates a change."""
     up, sizes, down = np.linalg.svd(change, full_matrices=False)
     up, down = up[:, :rank], down[:rank]
     most_up, most_down = np.abs(up).max(axis=0), np.abs(down).max(axis=1)
@@ -54,13 +54,13 @@ def narrowed(change: NDArray[Any], rank: int) -> Narrow:
 def with_products(
     before: Mapping[str, NDArray[Any]], learned: Mapping[str, NDArray[Any]], share: float = 1.0
 ) -> dict[str, Any]:
-    """The arrays of ``learned.npz`` of the stage before, with this stage's products beside them.
+    """The arrays of the previous stage's ``learned.npz``, with this stage's products added.
 
     Args:
         before: Arrays by name: ``order``, and ``PLACE.down``, ``.scale`` and ``.up``.
-        learned: What a run learned: ``PLACE.weight.down`` of shape (rank, inputs) and
-            ``PLACE.weight.up`` of shape (outputs, rank), and other arrays, which are not read.
-        share: Of the products, in (0, 1].
+        learned: A run's trained tensors: ``PLACE.weight.down`` of shape (rank, inputs) and
+            ``PLACE.weight.up`` of shape (outputs, rank); other arrays are ignored.
+        share: The share of the products to add, in (0, 1].
     """
     arrays: dict[str, Any] = dict(before)
     for name in learned:
@@ -80,15 +80,15 @@ def with_products(
 def put_into_graph(
     graph: onnx.GraphProto, learned: Mapping[str, NDArray[Any]], share: float = 1.0
 ) -> int:
-    """Move the graph's constants to what a run learned; returns how many.
+    """Move the graph's constants towards a run's trained values; return their number.
 
     Args:
         graph: Changed in place.
-        learned: By name; products of narrow matrices are not read.
+        learned: Trained values by name; products of narrow matrices are ignored.
         share: How far to move, in [0, 1].
 
     Raises:
-        ValueError: The graph has no such constant, or one of another shape.
+        ValueError: The graph lacks a constant, or has it in another shape.
     """
     places = {constant.name: place for place, constant in enumerate(graph.initializer)}
     small = [name for name in learned if not name.endswith((DOWN, UP))]
@@ -111,10 +111,10 @@ def write_next_stage(
     """Write the folder.
 
     Args:
-        learned: What the run learned, by name.
-        shipped: The folder of the stage that the run began with.
-        folder: Need not exist; gets all files of ``shipped``, and the new ones.
-        share: Of what was learned: below 1 the mean of the stages, weighted.
+        learned: The run's trained tensors, by name.
+        shipped: The folder of the stage with which the run began.
+        folder: The folder to write; it gets all files of ``shipped``, and the new ones.
+        share: The share of the trained change; below 1 it gives a weighted mean of the stages.
     """
     shutil.copytree(shipped, folder, dirs_exist_ok=True)
     with np.load(shipped / LEARNED) as before:
@@ -127,9 +127,9 @@ def write_next_stage(
 @click.command(help=__doc__)
 @click.option("--learned", "file", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--share", default=1.0, show_default=True, help="Of what was learned.")
+@click.option("--share", default=1.0, show_default=True, help="Share of the trained change.")
 def main(file: Path, out: Path, share: float) -> None:
-    """Write the folder and say how large it is."""
+    """Write the folder, and print its size."""
     with np.load(file) as arrays:
         write_next_stage(dict(arrays), NLI_MPNET.shipped, out, share)
     size = sum(path.stat().st_size for path in out.iterdir())

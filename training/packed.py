@@ -1,7 +1,7 @@
-"""The file of token numbers: what is in it, and how it is read.
+"""The file of token numbers: its contents, and how to read it.
 
-Windows of documents and claims are kept once each, and pairs point to them, so a few hundred
-thousand pairs take a few megabytes. Reading and writing need numpy alone.
+Each window and claim is stored once, and pairs point to them, so a few hundred thousand pairs take
+a few megabytes. Reading and writing need only numpy.
 """
 
 import json
@@ -18,7 +18,7 @@ PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral", 
 """Names of the parts that ``part`` of a pair indexes."""
 
 Numbers = NDArray[Any]
-"""An array of whole numbers, of one dimension where nothing else is said."""
+"""An array of integers, one-dimensional unless stated otherwise."""
 
 
 class Texts(NamedTuple):
@@ -26,7 +26,7 @@ class Texts(NamedTuple):
 
     Attributes:
         tokens: All token numbers, uint16.
-        ends: Where each text ends, so that a text begins where the one before it ends.
+        ends: Where each text ends; the next text begins there.
     """
 
     tokens: Numbers
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
         return self.tokens[self.ends[place - 1] if place else 0 : self.ends[place]]
 
     def lengths(self) -> Numbers:
-        """How many tokens each text has."""
+        """The number of tokens of each text."""
         return np.diff(self.ends, prepend=0)
 
 
@@ -56,7 +56,7 @@ class Marks(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many tokens a pair has beside those of its texts."""
+        """How many tokens a pair has besides those of its texts."""
         return sum(map(len, self))
 
 
@@ -64,20 +64,20 @@ class Packed(NamedTuple):
     """All pairs.
 
     Attributes:
-        windows: Of all documents.
-        claims: Of all pairs.
-        first_window: For each pair its document's first window.
-        window_count: For each pair its document's windows, which follow the first.
-        claim: For each pair its claim.
-        label: For each pair its label, as a place in ``LABELS``.
-        part: For each pair its part, as a place in ``PARTS``.
-        source: For each pair its set, as a place in ``sources``.
+        windows: The windows of all documents.
+        claims: The claims of all pairs.
+        first_window: For each pair, its document's first window.
+        window_count: For each pair, the number of its document's windows, from the first on.
+        claim: For each pair, its claim.
+        label: For each pair, its label, as an index into ``LABELS``.
+        part: For each pair, its part, as an index into ``PARTS``.
+        source: For each pair, its set, as an index into ``sources``.
         sources: Names of the sets.
-        pair_tokens: The length of pairs that documents were cut for.
-        marks: What stands around the texts of a pair.
-        taught: Where ``training.teach`` wrote the file, what a teacher said of each window beside
-            the claim of its pair, of shape (windows, 3); windows of the part ``taught`` belong to
-            one pair each, and those of others have zeros.
+        pair_tokens: The pair length for which documents were cut.
+        marks: The tokens around the texts of a pair.
+        taught: If ``training.teach`` wrote the file, the teacher's probabilities for each window
+            with the claim of its pair, of shape (windows, 3). Windows of the part ``taught`` belong
+            to one pair each; the windows of other parts have zeros.
     """
 
     windows: Texts
@@ -94,7 +94,7 @@ class Packed(NamedTuple):
     taught: Numbers | None = None
 
     def of_part(self, part: str) -> Numbers:
-        """The places of the pairs of a part."""
+        """The indices of the pairs of a part."""
         return np.flatnonzero(self.part == PARTS.index(part))
 
     def only(self, places: Numbers) -> "Packed":
@@ -103,7 +103,7 @@ class Packed(NamedTuple):
         return self._replace(**found)
 
     def sha256(self) -> str:
-        """Digest of all that is in the file."""
+        """Digest of the whole content of the file."""
         columns = (self.first_window, self.window_count, self.claim, self.label, self.part)
         digest = sha256(repr((self.sources, self.pair_tokens, self.marks)).encode())
         for values in (*self.windows, *self.claims, *columns, self.source):

@@ -1,4 +1,4 @@
-"""From pairs to token numbers, cut in windows just as the NLI labeler cuts documents."""
+"""Turns pairs into token numbers, in windows cut exactly as the NLI labeler cuts documents."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ from training.packed import PARTS, Marks, Packed, Texts, save_packed
 from training.pairs import LABELS, Pair, Row
 
 _MOST_CLAIM_TOKENS = 128
-"""Of a longer claim no more is learned from."""
+"""The most tokens of a claim that are used in training."""
 
 
 def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) -> int:
@@ -22,10 +22,10 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         rows: The pairs, read once.
         path: The file to write.
         tokenizer: A ``tokenizer.json`` with fewer than 65,536 tokens.
-        pair_tokens: Tokens of a claim and a window together, as the labeler will be set.
+        pair_tokens: Tokens of a claim and a window together, as the labeler will be configured.
 
     Returns:
-        Bytes of the file.
+        Number of bytes in the file.
     """
     from tokenizers import Tokenizer
 
@@ -88,7 +88,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
 
 
 def document_of(pair: Pair) -> Document:
-    """The document of a pair, as a labeler is shown it."""
+    """The document of a pair, as a labeler sees it."""
     document = Document(number=1, text=pair.document, title=pair.title)
     return document.model_copy(update={"metadata": {"date": pair.date}}) if pair.date else document
 

@@ -1,4 +1,4 @@
-"""A claim, a document and a label, as what a model learns from or is measured on."""
+"""A claim, a document and a label: the unit that a model is trained and measured on."""
 
 import gzip
 import json
@@ -16,9 +16,9 @@ _OTHERWISE = """
     newprotocols_wiki.dev semiauto_wiki snli_18k wanli_15k
 """
 OTHERWISE = frozenset(_OTHERWISE.split())
-"""Sets in which sentences on different things are IRRELEVANT, or two captions that cannot both be
-true contradict each other. Where an answer is held against a passage, another answer contradicts
-it."""
+"""Sets that label differently: there, sentences about different things are IRRELEVANT, or two
+captions that cannot both be true contradict each other. If the claim is an answer, a passage with
+another answer contradicts it."""
 
 Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral", "taught"]
 
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
         document: The document's text.
         label: How the document relates to the claim.
         source: The set that it comes from.
-        kind: How it was made, such as ``change_date``; ``people`` where people labelled it.
+        kind: How it was made, such as ``change_date``; ``people`` if people labelled it.
         title: The document's title, or empty.
         date: When the document was published, or empty.
     """
@@ -46,14 +46,14 @@ class Pair(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A pair and what it is for."""
+    """A pair, and the part that it belongs to."""
 
     part: Part
     pair: Pair
 
 
 def claim_key(text: str) -> str:
-    """Key that two claims share if they differ in case, marks and spaces alone."""
+    """A key that two claims share if they differ only in case, punctuation and spaces."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

@@ -1,4 +1,4 @@
-"""Plan of a training run, complete before the run begins."""
+"""The plan of a training run, complete before the run begins."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,28 +11,28 @@ from training.packed import Numbers, Packed
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a training run, beside the data and the weights to start from.
+    """The settings of a training run, besides the data and the initial weights.
 
     Attributes:
-        epochs: Epochs on what a teacher labelled (``training.teach``).
-        taught_share: How much of the loss is about what the teacher said of each window; the rest
-            is about the label of the pair.
+        epochs: Epochs over the pairs that a teacher labelled (``training.teach``).
+        taught_share: The share of the loss that compares each window with the teacher; the rest
+            compares each pair with its label.
         rate: The highest learning rate.
         warmup: Share of the steps in which the rate rises; then it falls to 0.
         batch_tokens: Tokens of a batch, padding included.
         decay: Weight decay.
         dropout: Share of values left out.
         smoothing: Label smoothing.
-        frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
-            none of either.
-        rank: Columns of the narrow matrices whose products are learned beside the matrices of the
-            layers that are not frozen; 0 to learn the matrices themselves.
-        averaged: Share of the steps, from the end, whose weights are averaged; 0 for the last ones.
-            An average that moves by a fiftieth a step.
-        keep_from: From so many frozen layers on, what they say is kept in a file on a processor,
-            and they are asked once instead of in every epoch.
-        validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
-        seed: Of all that is left to chance.
+        frozen: How many of the first layers are frozen, together with the embeddings; 0 freezes
+            nothing.
+        rank: Columns of the narrow matrices whose products are trained beside the matrices of
+            unfrozen layers; 0 trains the matrices themselves.
+        averaged: The share of steps, at the end, over which weights are averaged, by a moving
+            average with a rate of 1/50; 0 keeps the last weights.
+        keep_from: From this many frozen layers on, a CPU stores their output in a file, so they run
+            once instead of in every epoch.
+        validated: Pairs per set, drawn by seed, on which an epoch is measured; 0 for all.
+        seed: Seed for all random choices.
     """
 
     epochs: int = 2
@@ -55,8 +55,8 @@ class Epoch(NamedTuple):
     """One epoch.
 
     Attributes:
-        batches: For each step the places of its pairs.
-        rates: For each step its learning rate.
+        batches: For each step, the indices of its pairs.
+        rates: For each step, its learning rate.
     """
 
     batches: list[Numbers]
@@ -64,20 +64,20 @@ class Epoch(NamedTuple):
 
 
 class Plan:
-    """The epochs of a run; the same for the same data and settings, so that it can be taken up."""
+    """The epochs of a run; equal data and settings give equal epochs, so that a run can resume."""
 
     def __init__(self, packed: Packed, settings: Settings) -> None:
         self._packed, self._settings = packed, settings
         self._lengths = [len(self._batches(number)) for number in range(settings.epochs)]
 
     def epoch(self, number: int) -> Epoch:
-        """Build one epoch, from 0."""
+        """Build an epoch, numbered from 0."""
         done, total = sum(self._lengths[:number]), sum(self._lengths)
         rates = [self._rate(done + step, total) for step in range(self._lengths[number])]
         return Epoch(self._batches(number), rates)
 
     def progress(self, number: int, step: int) -> float:
-        """Share of all steps that are done before a step of an epoch, in [0, 1]."""
+        """The share of all steps that precede a step of an epoch, in [0, 1]."""
         return (sum(self._lengths[:number]) + step) / sum(self._lengths)
 
     def _batches(self, number: int) -> list[Numbers]:

@@ -1,4 +1,4 @@
-"""Pairs of an answer and a passage: the same answer, another, part of it, another's, or none."""
+"""Pairs of an answer and a passage that gives the same answer, another, part of it, or none."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,28 +11,28 @@ from training.sentences import sentences_of
 from training.wordings import asked, statement, worded
 
 _ROUNDS = {"conflict_nq": 3, "ramdocs": 4, "wikicontradict": 3}
-"""How often a set's questions are gone through, each time in other words; others once."""
+"""How often each set's questions are used, worded differently each time; other sets, once."""
 _RESTATED = 0.25
-"""Share of the answers that are put in another form, where one is known."""
+"""Share of the answers that are put in another form, if one is known."""
 _QUALIFIED = 0.15
-"""Share of a passage's claims that name the entity that they speak of."""
+"""Share of a passage's claims that name their entity."""
 _ELSEWHERE = 0.35
-"""Passages of other questions for each claim, which say nothing of it."""
+"""Passages of other questions for each claim, which do not bear on it."""
 _SILENCED = 0.4
-"""Share of the passages that are shown without their answer, too."""
+"""Share of the passages that are also used without their answer."""
 _FEWEST_WORDS = 20
-"""Of what is left of such a passage."""
+"""The fewest words that must remain of such a passage."""
 _OPENING_WORDS = 2
 """Questions that begin alike ask for the same kind of thing."""
 
 
 def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
-    """The questions of RAMDocs that are measured on, each answer against each passage.
+    """The questions of RAMDocs that are measured on: each answer with each passage.
 
-    A passage with another answer contradicts the claim, also where it speaks of another thing of
-    the same name: it answers the question otherwise. Each claim stands there twice: with the
-    question repeated (``ramdocs_questions``) and, where the question has a form that makes one, as
-    a statement (``ramdocs_statements``).
+    A passage with another answer contradicts the claim, even if it is about another thing of the
+    same name, since it answers the question differently. Each claim occurs twice: with the question
+    repeated (``ramdocs_questions``) and, if the form of the question allows it, as a statement
+    (``ramdocs_statements``).
     """
     for question in questions:
         if question.source != "ramdocs" or not is_measured(question):
@@ -53,9 +53,8 @@ def learned_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]
     """Pairs of the other questions.
 
     Args:
-        questions: All questions; those that are measured on are left out, and so is every passage
-            of theirs.
-        seed: Of all that is left to chance.
+        questions: All questions; those that are measured on are left out, with all their passages.
+        seed: Seed for all random choices.
     """
     kept = {reply.text for one in questions if is_measured(one) for reply in one.replies}
     learned = [
@@ -98,7 +97,7 @@ def _of_question(one: Question, others: Sequence[Question], rng: Random) -> Iter
 
 
 def _silenced(one: Question, rng: Random) -> Iterator[Pair]:
-    """Passages without the sentences that state an answer: on the topic, and silent."""
+    """Passages without the sentences that state an answer: on the topic, but silent."""
     for reply in one.replies:
         if reply.answer is None or rng.random() > _SILENCED:
             continue
@@ -113,7 +112,7 @@ def _silenced(one: Question, rng: Random) -> Iterator[Pair]:
 
 
 def _label(answer: str, reply: Reply) -> Label | None:
-    """None where a passage cannot be held against an answer without a doubt."""
+    """The label of a passage for an answer; None if it is not certain."""
     if reply.answer is None:
         return None if states(reply.text, answer) else "IRRELEVANT"
     if answer == reply.answer:
@@ -140,7 +139,7 @@ def _claimed(one: Question, answer: str, reply: Reply, label: Label, rng: Random
 
 
 def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
-    """Claims that name their entity, against a passage on it and one on another of that name."""
+    """Claims that name their entity, with a passage about it and one about a namesake."""
     others = [other for other in one.replies if other.entity and other.entity != reply.entity]
     if not reply.entity or reply.answer is None or not others or rng.random() > _QUALIFIED:
         return
@@ -152,7 +151,7 @@ def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
 
 
 def _another_answer(answer: str, others: Sequence[Question], rng: Random) -> str | None:
-    """Answer to another question of the same kind."""
+    """The answer to another question of the same kind."""
     known = [other for one in others for other in one.answers if apart(other, answer)]
     return rng.choice(known) if known else None
 

@@ -1,6 +1,6 @@
-"""Questions with passages that answer them, each its own way: what the loop has to tell apart.
+"""Questions with passages that answer them differently: the cases the loop must distinguish.
 
-A question is on one side only: learned from or measured on, by the hash of its words.
+A question is either trained on or measured on, by the hash of its words.
 """
 
 import gzip
@@ -18,21 +18,21 @@ from training.pairs import claim_key
 from training.sentences import silent_runs
 
 _HELD_OUT = 4
-"""One question of RAMDocs in four is kept to measure on."""
+"""One question of RAMDocs in four is kept for measuring."""
 _TRUSTED = ("No conflict", "Conflict due to outdated information", "Conflict due to misinformation")
-"""The kinds of CONFLICTS' rows whose gold answer may be relied on."""
+"""The kinds of rows of CONFLICTS whose gold answer is reliable."""
 _SAID = re.compile(r"(?P<question>.+?\?) (?P<answer>[^?]+)")
 _YES_OR_NO = ("yes", "no", "true", "false")
 
 
 class Reply(NamedTuple):
-    """A passage and what it answers.
+    """A passage and its answer.
 
     Attributes:
         text: The passage.
-        answer: Its answer; None where it gives none.
-        entity: Which of several things of one name it speaks of; empty where nothing says so.
-        sentence: Its answer as a whole sentence; empty where the set has none.
+        answer: Its answer; None if it gives none.
+        entity: Which of several namesakes it is about; empty if unknown.
+        sentence: Its answer as a whole sentence; empty if the set has none.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Question(NamedTuple):
     Attributes:
         text: The question, with its question mark.
         source: The set.
-        answers: All that is given or known as an answer, right or wrong.
+        answers: All known answers and those that passages give, right or wrong.
         replies: The passages.
     """
 
@@ -58,14 +58,14 @@ class Question(NamedTuple):
 
 
 def is_measured(question: Question) -> bool:
-    """Whether a question is kept to measure on."""
+    """Whether a question is kept for measuring."""
     if question.source == "wikicontradict":
         return measures_wikicontradict(claim_key(question.text))
     return question.source == "ramdocs" and lot(claim_key(question.text)) % _HELD_OUT == 0
 
 
 def questions_in(files: list[Path]) -> Iterator[Question]:
-    """The questions of the files of a data folder that have some.
+    """The questions in those files of a data folder that have questions.
 
     NatConfQA is left out: all its claims and passages are measured on.
 
@@ -111,7 +111,7 @@ def _wikicontradict(path: Path) -> Iterator[Question]:
 
 
 def _conflicts(path: Path) -> Iterator[Question]:
-    """Whole pages that have the gold answer word by word, and parts of any that say little.
+    """Whole pages that contain the gold answer, and parts of any pages that say little.
 
     Nobody labelled the other pages.
     """

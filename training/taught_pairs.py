@@ -1,4 +1,4 @@
-"""Which pairs a teacher is asked about."""
+"""Chooses the pairs that a teacher labels."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,25 +11,25 @@ from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
 from training.pairs import LABELS, OTHERWISE
 
 _WINDOWS = 2
-"""Windows of a document that are learned from: the closest to the claim."""
+"""How many windows of a document are used in training: those closest to the claim."""
 UNLABELLED = 255
-"""In place of a label: the teacher decides."""
+"""Stands for the label if the teacher decides."""
 
 _NEAR = 12
-"""A claim is crossed with passages among so many, the nearest of its set by words."""
+"""A claim is crossed with passages from this many, the nearest of its set by words."""
 
 
 class Drawn(NamedTuple):
-    """Pairs that a teacher is asked about, at most.
+    """The most pairs of each kind that a teacher labels.
 
     Attributes:
         human: Pairs that people labelled.
         questions: Answers to questions.
         general: Pairs of general inference sets.
-        neutral: Passages on the topic of a claim that say nothing of it.
-        made: Pairs made by rule of one window, as many of each label. The rule knows better than a
-            teacher: it says what is in their windows.
-        crossed: About so many claims that people judged, each with another passage of its set.
+        neutral: Passages on the topic of a claim that do not bear on it.
+        made: Pairs made by rule, with one window, equally many per label. The rule is more reliable
+            than a teacher, since it knows what is in their windows.
+        crossed: Claims that people judged, each paired with another passage of its set.
     """
 
     human: int = 10_000
@@ -41,17 +41,17 @@ class Drawn(NamedTuple):
 
 
 def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
-    """Draw what a teacher is asked, beside all that is measured on.
+    """Draw the pairs for a teacher, in addition to all that is measured on.
 
     Args:
-        packed: What ``training.build_pairs`` made.
-        draw: How many of each kind.
+        packed: The output of ``training.build_pairs``.
+        draw: How many pairs of each kind.
         seed: Decides which.
 
     Returns:
-        The pairs, those to teach in the part ``taught`` with windows of their own; what is said of
-        made ones in ``taught``, and zeros for the others. Crossed ones are unlabelled, and so are
-        those of sets that label otherwise (``training.pairs.OTHERWISE``).
+        The pairs. Those to teach are in the part ``taught``, with windows of their own; ``taught``
+        has the probabilities of constructed pairs, and zeros for the others. Crossed pairs are
+        unlabelled, and so are those of sets that label differently (``training.pairs.OTHERWISE``).
     """
     human, questions, general, neutral, made, crossed = draw
     rng = np.random.default_rng(seed)
@@ -84,7 +84,7 @@ def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
 
 
 def _by_rule(packed: Packed) -> Packed:
-    """All that is not measured on as one part, and the labels of made pairs as said of windows."""
+    """All training pairs as one part, with the labels of constructed pairs as probabilities."""
     made = packed.of_part("synthetic")
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
     taught[packed.first_window[made], packed.label[made]] = 1
@@ -97,7 +97,7 @@ def _by_rule(packed: Packed) -> Packed:
 def _crossed(
     packed: Packed, human: Numbers, size: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Windows with claims that they were not shown with, and the set of both; as many a set."""
+    """Windows with claims other than their own, and the set of both; equally many per set."""
     sources = np.unique(packed.source[human])
     of_claim: dict[int, set[int]] = {}
     for pair in human:
@@ -121,7 +121,7 @@ def _as_words(tokens: Numbers) -> str:
 
 
 def with_own_windows(packed: Packed) -> Packed:
-    """The same pairs without windows of others; those that are learned from share none."""
+    """The same pairs, without unused windows; training pairs share no window."""
     taught = packed.part != PARTS.index("validation")
     copied: list[int] = []
     shared: dict[tuple[int, int], int] = {}
@@ -148,16 +148,16 @@ def _texts(texts: Texts, places: Sequence[int] | Numbers) -> Texts:
 
 
 def closest_windows(packed: Packed, most: int) -> Packed:
-    """The pairs, of whose documents only a few windows are left.
+    """The pairs, with only a few windows of each document.
 
-    A document that takes a side mostly does so in a window that shares rare tokens with the claim,
-    and those are what a model that has to find the deciding window must tell apart. What is
-    measured on keeps all its windows.
+    A document that takes a side usually does so in a window that shares rare tokens with the claim,
+    and a model that must find the deciding window needs to distinguish such windows. Pairs that are
+    measured on keep all their windows.
 
     Args:
         packed: All pairs.
-        most: How many windows to keep of a document: those that share most with the claim, where a
-            token weighs the more the fewer windows have it; at least one.
+        most: How many windows of a document to keep, at least one: those that share most with the
+            claim, with tokens weighted higher the fewer windows have them.
     """
     weight = _weights(packed.windows)
     learned = packed.part != PARTS.index("validation")
@@ -179,7 +179,7 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
 
 def _weights(windows: Texts) -> Numbers:
-    """The inverse document frequency of every token, in windows."""
+    """The inverse document frequency of every token, over windows."""
     seen = np.zeros(int(windows.tokens.max(initial=0)) + 1 + 2**16, np.int64)
     for window in range(len(windows.ends)):
         seen[np.unique(windows.text(window))] += 1

@@ -1,12 +1,12 @@
-"""Let a larger model label pairs for a smaller one to learn from (distillation).
+"""Lets a larger model label pairs for a smaller one to learn from (distillation).
 
-The teacher gives every window a probability of each label, from which ``training.train`` learns. It
-labels pairs that have a label already and, since any claim and any passage are a pair then, claims
-that people judged with other passages of their sets. Pairs made by a rule keep its label. The
-output takes the place of ``pairs.npz``: it has these pairs and the validation pairs.
+The teacher gives each window a probability for each label, from which ``training.train`` learns. It
+labels pairs that already have a label and, since then any claim and any passage can be a pair,
+claims that people judged with other passages of their sets. Pairs made by a rule keep the rule's
+label. The output replaces ``pairs.npz``: it has these pairs and the validation pairs.
 
-The teacher's replies are kept beside it, in ``.said.npz``: the same command resumes a run that was
-stopped.
+The teacher's replies are stored beside it in ``.said.npz``, so the same command resumes a stopped
+run.
 """
 
 import time
@@ -32,12 +32,12 @@ _SAVE_SECONDS = 60.0
 
 
 def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
-    """The pairs as the tokenizer of another encoder writes them.
+    """The pairs in the tokens of another encoder's tokenizer.
 
     Args:
         packed: The pairs.
-        tokens: For each token of their tokenizer that of the other.
-        marks: Of the other.
+        tokens: For each token of their tokenizer, the other tokenizer's token.
+        marks: The marks of the other tokenizer.
     """
     windows, claims = (
         texts._replace(tokens=tokens[texts.tokens]) for texts in (packed.windows, packed.claims)
@@ -46,12 +46,12 @@ def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
 
 
 def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
-    """The pairs with what the teacher said, and with its verdict where they had no label.
+    """The pairs with the teacher's probabilities, and with its verdict if they had no label.
 
     Args:
         packed: The pairs.
-        taught: What it said of each window, of shape (windows, 3); zeros where it was not asked.
-            A pair to be taught of which nothing is said, here or by a rule, is left out.
+        taught: Its probabilities for each window, of shape (windows, 3); zeros if it was not asked.
+            A pair to be taught without probabilities, from the teacher or a rule, is left out.
     """
     if packed.taught is not None:
         taught = np.where(packed.taught.any(axis=1, keepdims=True), packed.taught, taught)
@@ -73,7 +73,7 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--batch-tokens", default=3072, show_default=True)
-@click.option("--minutes", default=1e9, help="Ask for so many, and leave out the other pairs.")
+@click.option("--minutes", default=1e9, help="Ask for this many, and leave out the other pairs.")
 @click.option("--threads", default=1, show_default=True, help="Where there is no GPU.")
 def main(
     pairs: Path,
@@ -86,7 +86,7 @@ def main(
     minutes: float,
     threads: int,
 ) -> None:
-    """Ask the teacher, and write the pairs with what it said."""
+    """Ask the teacher, and write the pairs with its probabilities."""
     packed = pairs_to_teach(load_packed(pairs), Drawn(), seed=seed)
     tokens = _between(packed, tokenizer, teacher_tokenizer)
     shown = renumbered(packed, tokens, marks_of(teacher_tokenizer))
@@ -107,7 +107,7 @@ def main(
 
 
 def _between(packed: Packed, own: Path, other: Path) -> Numbers:
-    """For each token of a tokenizer the token of another for the same letters."""
+    """For each token of a tokenizer, another tokenizer's token for the same letters."""
     from tokenizers import Tokenizer
 
     known, there = (
@@ -134,22 +134,22 @@ def _asked(
     batch_tokens: int,
     minutes: float = 1e9,
 ) -> Numbers:
-    """Logits of a model for each window of some pairs.
+    """The probabilities of a model for each window of some pairs.
 
     Args:
         packed: The pairs, in the tokens of the model.
-        places: Those to ask about.
+        places: Indices of the pairs to ask about.
         model: Its weights.
-        kept: A file for what it said: stopped in any way, the next call goes on where it was.
-        batch_tokens: The most tokens of a batch.
-        minutes: Ask for so many, and then no more.
+        kept: A file for its replies, from which the next call resumes however this one ended.
+        batch_tokens: The most tokens in a batch.
+        minutes: Stop asking after this many.
 
     Returns:
-        Probabilities of shape (windows, 3), the windows of one pair after those of another, in the
-        order of ``places``; zeros where it was not asked.
+        Probabilities of shape (windows, 3), with the windows of the pairs in the order of
+        ``places``; zeros for windows not asked about.
 
     Raises:
-        ClickException: The file is of another model or of other pairs.
+        ClickException: The file belongs to another model or to other pairs.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     run = on(parameters(weights.load(model), device=device), device=device)
@@ -184,7 +184,7 @@ def _asked(
 
 
 def _windows_of(packed: Packed, places: Numbers) -> Numbers:
-    """The windows of some pairs, in the order in which :func:`_asked` speaks of them."""
+    """The windows of some pairs, in the order of :func:`_asked`."""
     return _spans(packed.first_window[places], packed.window_count[places])
 
 
@@ -201,7 +201,7 @@ def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:
 
 
 def _unsaid(packed: Packed, places: Numbers) -> Numbers:
-    """The pairs that no rule has labelled."""
+    """The pairs without a label from a rule."""
     if packed.taught is None:
         return places
     return places[~packed.taught[packed.first_window[places]].any(axis=1)]

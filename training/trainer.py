@@ -1,4 +1,4 @@
-"""Training that can be stopped at any step and goes on from there."""
+"""Training that can be stopped at any step, and resumes from there."""
 
 import json
 import signal
@@ -25,17 +25,17 @@ from training.plan import Epoch, Plan, Settings
 
 _MOST_NORM = 1.0
 _AVERAGING = 0.02
-"""How far the average moves in a step."""
+"""How far the moving average moves in a step."""
 _DECAYED = 2
-"""Weights of so many dimensions decay; biases and norms do not."""
+"""Weights with this many dimensions decay; biases and norms do not."""
 
 
 class Trainer:
     """One run in one folder.
 
-    The folder gets ``checkpoint.pt``, to go on from; ``best.npz``, the weights of the epoch with
-    the best mean macro-F1 on the validation sets; ``learned.npz``, what the whole run learned, of
-    averaged weights where that was asked for; and ``log.jsonl``, the figures of each epoch.
+    The folder gets ``checkpoint.pt``, from which the run resumes; ``best.npz``, the weights of the
+    epoch with the best mean macro-F1 on the validation sets; ``learned.npz``, the trained weights
+    of the whole run, averaged if that was requested; and ``log.jsonl``, the figures of each epoch.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Trainer:
         *,
         device: str,
     ) -> None:
-        """Begin a run, or take up the one in the folder.
+        """Begin a run, or resume the one in the folder.
 
         Raises:
             ValueError: The run in the folder has other settings, pairs or layers; the pairs were
@@ -82,16 +82,16 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether the run is complete."""
         return self.epoch >= self._settings.epochs
 
     def run(self, *, minutes: float, save_minutes: float, say: Callable[[str], None]) -> None:
-        """Train until it is finished or the time is up; what was done is kept either way.
+        """Train until the run is finished or the time is up; progress is saved either way.
 
         Args:
-            minutes: Stop after so many, at the end of a step.
-            save_minutes: Write a checkpoint at least so often.
-            say: Told how it goes.
+            minutes: Stop after this many, at the end of a step.
+            save_minutes: Write a checkpoint at least this often.
+            say: Called with progress messages.
         """
         end = time.monotonic() + 60 * minutes
         with _stop_signals() as stopped:
@@ -104,7 +104,7 @@ class Trainer:
     def _epoch(
         self, end: float, save_every: float, stopped: list[int], say: Callable[[str], None]
     ) -> bool:
-        """Whether the epoch came to its end."""
+        """Train an epoch; return whether it was completed."""
         epoch = self._plan.epoch(self.epoch)
         model = self._learning_model(say)
         begun, first, saved = time.monotonic(), self.step, time.monotonic()
@@ -127,7 +127,7 @@ class Trainer:
         return True
 
     def _learning_model(self, say: Callable[[str], None]) -> Run:
-        """The model on what is learned from; frozen layers are asked once, where that pays."""
+        """The model on the training pairs; frozen layers are run once, if that pays."""
         frozen = self._settings.frozen
         if self._device != "cpu" or frozen < self._settings.keep_from:
             return on(self._p, device=self._device)
@@ -149,7 +149,7 @@ class Trainer:
         self._optimizer.step()
 
     def _average(self) -> None:
-        """Move the average of what is learned, in the last steps."""
+        """Update the average of the trained weights, in the last steps."""
         averaged = self._settings.averaged
         if not averaged or self._plan.progress(self.epoch, self.step) < 1 - averaged:
             return
@@ -228,7 +228,7 @@ class Trainer:
     def _differences(self, state: dict[str, Any]) -> list[str]:
         """Settings in which a checkpoint's run differs from this one.
 
-        Of the weights that is names and shapes alone: a run may go on from others' values.
+        Of the weights, only names and shapes count: a run may continue from other values.
         """
         here, there = asdict(self._settings), state["settings"]
         found = sorted(name for name in here | there if here.get(name) != there.get(name))

@@ -1,7 +1,8 @@
 """Weights as files, in half precision.
 
-A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. A BERT has
-``sides``; MPNet has ``relative`` instead: what heads add to a score for the distance of two tokens.
+A file of weights is an ``.npz`` of arrays by name, and needs only numpy to be read. A BERT has
+``sides``; an MPNet has ``relative`` instead, the value that heads add to a score for the distance
+of two tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,28 +15,29 @@ from numpy.typing import NDArray
 Weights = dict[str, NDArray[Any]]
 
 EPSILON = 1e-12
-"""Epsilon of layer norms: BERT's. With MPNet's, 1e-5, its tokens come out by 0.0005
-different at most, by less than in half precision."""
+"""Epsilon of layer norms, as in BERT. MPNet's is 1e-5; its token outputs differ by at most 0.0005,
+less than the precision of half floats."""
 DOWN, UP = ".down", ".up"
-"""Added to the name of a matrix for the two narrow ones whose product is learned beside it."""
+"""Added to the name of a matrix for the two narrow matrices whose product is trained beside it."""
 HEADS = 12
 """Attention heads of every layer."""
 _BEGIN = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91)
-"""At which distances a bucket begins, beside the first: one by one up to 8, from there on where
-8 * 16 ** (k / 8) is reached. Whole numbers, since logarithms of floats are unsure at 16."""
+"""The distances at which a bucket begins, apart from the first: each distance up to 8, from there
+on the distances where 8 * 16 ** (k / 8) is reached. They are integers, since float logarithms are
+unreliable at 16."""
 
 
 def buckets(distances: NDArray[Any]) -> NDArray[Any]:
-    """MPNet's bucket of each distance: near distances each have one, far ones share one.
+    """MPNet's bucket of each distance: near distances have one each, far distances share one.
 
     The buckets are those of Raffel et al., JMLR 2020, for both directions, with 32 buckets and 128
     as the longest distance.
 
     Args:
-        distances: How many places after a token the one stands that it looks at; negative before.
+        distances: The position of the attended token minus that of the attending one.
 
     Returns:
-        Same shape, int64: 0 to 15 for what stands before or at the token itself, 16 to 31 after.
+        Same shape, int64: 0 to 15 for earlier tokens and the token itself, 16 to 31 for later ones.
     """
     of_length = np.searchsorted(_BEGIN, np.abs(distances), side="right")
     found: NDArray[Any] = of_length + (len(_BEGIN) + 1) * (distances > 0)
@@ -43,14 +45,14 @@ def buckets(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def layers_of(weights: Mapping[str, Any]) -> int:
-    """How many layers there are."""
+    """The number of layers."""
     return sum(name.endswith(".attention.weight") for name in weights)
 
 
 def mean(several: Sequence[Weights]) -> Weights:
-    """The mean of weights that came of the same start; they agree in names and shapes.
+    """The mean of weights trained from the same start, which agree in names and shapes.
 
-    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022).
+    The average of several short runs is better than each of them (Wortsman et al., ICML 2022).
 
     Args:
         several: The weights, at least one.
@@ -65,7 +67,7 @@ def mean(several: Sequence[Weights]) -> Weights:
 
 
 def save(weights: Mapping[str, NDArray[Any]], path: Path) -> None:
-    """Write weights in half precision; a file that is there is replaced in one step."""
+    """Write weights in half precision, replacing an existing file atomically."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as file:
         halves = {name: np.asarray(value, np.float16) for name, value in weights.items()}

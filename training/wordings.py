@@ -1,4 +1,4 @@
-"""A question and an answer to it as a claim, in the many ways in which claims are worded."""
+"""Words a question and its answer as a claim, in the many ways in which claims are worded."""
 
 import re
 from random import Random
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 _NEGATED = 0.08
 _SAID = 0.45
-"""Share of the claims that are statements, where the question has a form that makes one."""
+"""Share of the claims that are statements, if the form of the question allows one."""
 _SHORT = 0.2
 _WITHIN = 0.2
 _HEDGED = 0.1
 
 _FEW_WORDS = 8
-"""Of an answer that a sentence can be made of."""
+"""The most words of an answer from which a sentence can be made."""
 _YES_OR_NO = re.compile(r"(?:yes|no|true|false)\b", re.IGNORECASE)
 
 _ASKED = (
@@ -53,7 +53,7 @@ _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b")
 
 
 class Statement(NamedTuple):
-    """Statement that an answer to a question makes, and its opposite."""
+    """The statement that an answer to a question makes, and its opposite."""
 
     text: str
     negated: str
@@ -74,12 +74,12 @@ class Wording(NamedTuple):
 
 
 def asked(question: str, answer: str) -> str:
-    """The claim that repeats the question: the form in which the answers are measured."""
+    """The claim that repeats the question, which is the form that is measured."""
     return _ASKED[0].format(question=question, answer=_bare(answer))
 
 
 def statement(question: str, answer: str) -> Statement | None:
-    """The sentence that an answer to a question makes, or None for another form of question."""
+    """The sentence that an answer to a question makes; None if the question has another form."""
     answer = _bare(answer)
     place = "on" if _DAY.search(answer) else "in"
     if found := _KIND.fullmatch(question):
@@ -106,12 +106,12 @@ def statement(question: str, answer: str) -> Statement | None:
 
 
 def worded(question: str, answer: str, rng: Random) -> Wording:
-    """One of the wordings of a claim, left to chance.
+    """A random wording of a claim.
 
     Args:
-        question: With its question mark.
-        answer: Short, or a sentence.
-        rng: Decides which.
+        question: The question, with its question mark.
+        answer: The answer: short, or a sentence.
+        rng: Decides which wording.
     """
     brief = len(answer.split()) <= _FEW_WORDS and not _YES_OR_NO.match(answer)
     said = statement(question, answer) if brief else None

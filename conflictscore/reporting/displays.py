@@ -1,4 +1,4 @@
-"""Progress of runs, of single items and of recordings on stderr."""
+"""Shows the progress of runs, items and recordings on stderr."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -34,7 +34,7 @@ class RunProgress:
                 self._documents = len(event["documents"])
                 self._now("answering")
             case "answer":
-                self._now("taking the answer apart")
+                self._now("splitting the answer into claims")
             case "claims":
                 self._claims = len(event["claims"])
                 self._now("labelling", total=self._claims * self._documents)
@@ -51,7 +51,7 @@ class RunProgress:
 
 
 class ItemProgress(CountBar):
-    """Counts items that are judged, some by an earlier run, and prints why the first ones fail."""
+    """Counts judged items, including those of earlier runs, and prints the first few failures."""
 
     def begin(self, total: int, items_done: int = 0) -> None:
         """Start, or resume with ``items_done`` items of earlier runs."""

@@ -13,7 +13,7 @@ def percent(share: float | None) -> str:
 
 
 def published(share: float) -> str:
-    """A published proportion in [0, 1] as ``78.7`` or ``84.21``, with its own digits."""
+    """A published proportion in [0, 1] as ``78.7`` or ``84.21``, with the published digits."""
     return f"{100 * share:.2f}".removesuffix("0")
 
 
@@ -23,19 +23,19 @@ def points(difference: float | None) -> str:
 
 
 def span(low: str, high: str) -> str:
-    """An interval; ``none`` if it has no bounds."""
+    """An interval; ``none`` if a bound is missing."""
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
 def p_value(p: float | None) -> str:
-    """A p value with three decimals, as small as ``<0.001``."""
+    """A p value with three decimals; ``<0.001`` if it is smaller."""
     if p is None:
         return NONE
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents; ``unknown`` with the unpriced models."""
+    """US dollars, with four decimals below ten cents; None is ``unknown``, with unpriced models."""
     if dollars is not None:
         if 0 < dollars < 0.0001:
             return "<$0.0001"

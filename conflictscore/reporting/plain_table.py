@@ -39,7 +39,7 @@ def card_of(
     note: str = "",
     **more: Any,
 ) -> Card:
-    """A card of cells; None is an empty cell, and columns without any cell are left out."""
+    """A card of cells; None is an empty cell, and columns of empty cells only are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(

@@ -92,14 +92,14 @@ def read_runs(path: Path) -> list[LoggedRun]:
 
 
 def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
-    """A run from its stored JSON object, which errors call ``where``.
+    """A run from its stored JSON object; ``where`` names the object in errors.
 
     Raises:
         InputError: A field is invalid; names it.
     """
     try:
         run = run_of(fields)
-        if status := fields.get("status"):  # stored by the service; otherwise the run tells it
+        if status := fields.get("status"):  # stored by the service; else it follows from the run
             run = run.model_copy(update={"status": RunStatus(status)})
     except ValidationError as error:
         field, why = first_fault(error)
@@ -111,14 +111,14 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
 
 
 def _writer_note(fields: Mapping[str, Any]) -> str:
-    """The version that wrote a run, in brackets; empty where the run does not tell it."""
+    """The version that wrote a run, in brackets; empty if the run does not name it."""
     versions = fields.get("versions")
     writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
     return f" (conflictscore {writer} wrote it)" if writer else ""
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines of a file of JSON objects, each with its place; partial and blank ones apart."""
+    """The lines of a file of JSON objects, each with its place, without partial and blank lines."""
     for line in RecordLines(path):
         if line.text.rstrip().endswith(b"}"):
             yield f"{path}, line {line.number}", line.text

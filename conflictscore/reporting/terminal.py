@@ -59,8 +59,8 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
     Args:
         run: A run, finished or not.
         console: The terminal to print on.
-        details: Whether to print, too, how the documents voted, what each of them says about a
-            disputed claim, and the list of documents. Without them a claim takes one line.
+        details: Whether to also print how the documents voted, what each says about a disputed
+            claim, and the list of documents. Otherwise each claim takes one line.
     """
     if run.question is not None:
         _heading(console, "Answer")
@@ -77,7 +77,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
 
 
 def _print_checked(run: Run, console: Console) -> None:
-    """Print how far the answer was checked and, where that is not fully, what was not."""
+    """Print how far the answer was checked, and the main thing that was left out."""
     gaps = run.examined.gaps if run.examined else ()
     main = run.examined.main_gap if run.examined else None
     words, style = _CHECKED[run.checked]
@@ -88,13 +88,13 @@ def _print_checked(run: Run, console: Console) -> None:
 
 
 def _notes_beside(run: Run) -> tuple[str, ...]:
-    """The notes but for the one that stands beside the verdict already."""
+    """The notes, except the one already printed beside the verdict."""
     main = run.examined.main_gap if run.examined else None
     return tuple(note for note in run.notes if main is None or note != main.note)
 
 
 def _print_summary(report: ConflictReport, console: Console) -> None:
-    """A line for the scores and one for each claim: how many documents are for and against it."""
+    """Print the scores, and a line for each claim: how many documents are for and against it."""
     _heading(console, "Claims")
     _indented(console, f"{_scores(report)}   (0 is best)")
     for evidence in report.claims:
@@ -132,7 +132,7 @@ def _print_details(run: Run, console: Console) -> None:
 
 
 def _print_changes(run: Run, console: Console) -> None:
-    """Print each passage that was changed, or that the answer was changed or kept as a whole."""
+    """Print each changed passage, or that the whole answer was changed or kept."""
     applied_changes = run.applied_changes
     if applied_changes and not any(change.whole for change in applied_changes):
         _heading(console, "Changed in place after a second look")
@@ -153,7 +153,7 @@ def _print_changes(run: Run, console: Console) -> None:
 
 
 def _second_looks(run: Run, console: Console) -> None:
-    """Documents behind each side of each disputed claim, and changes that were refused."""
+    """Print the documents behind each side of each disputed claim, and the refused changes."""
     changes = [change for change in run.changes if change.looks]
     if changes:
         _heading(console, "How the documents voted")
@@ -232,7 +232,7 @@ def _print_claims(
 def _sides(
     evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> Iterator[tuple[str | Text, str | Text]]:
-    """Documents by their label; of a contradicted claim each with its words and the reason."""
+    """The documents by label; for a contradicted claim, each with its words and the reason."""
     for name, label, style in (
         ("supports", Label.SUPPORTS, "green"),
         ("contradicts", Label.CONTRADICTS, "red"),
@@ -307,7 +307,7 @@ def _indented(console: Console, text: str) -> None:
 def _grid(
     console: Console, rows: Iterable[tuple[str | Text, str | Text | None]], indent: int = 2
 ) -> None:
-    """Two columns of plain text: Rich would read markup in a string."""
+    """Print two columns of plain text; Rich would interpret markup in a string."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -350,7 +350,7 @@ def _refuse_other_settings(
     for recording in known.values():
         there: dict[str, Any] = {"search": recording.search, **recording.parameters}
         change = ", ".join(
-            f"{name} {there.get(name)!r} there and {here.get(name)!r} now"
+            f"{name} was {there.get(name)!r} and is now {here.get(name)!r}"
             for name in {**there, **here}
             if there.get(name) != here.get(name)
         )

@@ -1,4 +1,4 @@
-"""Live runs reviewed in place: what reviewers say of a service's runs, kept, counted, exported."""
+"""Reviews of live runs: what reviewers say about a service's runs, stored, counted and exported."""
 
 import lazy_loader
 

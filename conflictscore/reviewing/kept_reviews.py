@@ -23,20 +23,20 @@ from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
 MOST_EXPORTED = 1000
-"""Runs."""
+"""The most runs in one export."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Reviews in all, those that a later one replaces included; and reviewers of one run."""
+"""The most reviews in total, including replaced ones, and the most reviewers of one run."""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-"""The media type by the file's ending, which is also its name in an address."""
+"""The media type by file ending; the ending is also the format's name in an address."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
 
 class KeptReviews:
-    """Reviews by run; of several by one reviewer on one run, the last one counts.
+    """Reviews by run; the last review of a run by a reviewer counts.
 
-    They are only ever added to, by any process. Counts and lists are as of the last
+    Any process may add reviews; none is ever removed. Counts and lists are as of the last
     :meth:`refresh`.
 
     Attributes:
@@ -61,10 +61,10 @@ class KeptReviews:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was added since the last time.
+        """Read the reviews added since the last call.
 
         Raises:
-            InputError, ConfigurationError: As when it was made.
+            InputError, ConfigurationError: As in the constructor.
         """
         rows = self._new_rows() if self._file is None else self._new_lines(self._file)
         for _, text in rows:
@@ -79,7 +79,7 @@ class KeptReviews:
                 self._key_of.setdefault(reviewer, str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
-        """Whether a reviewer's name belongs to another key: the one that first reviewed with it."""
+        """Whether a reviewer's name belongs to another key, the first key that used the name."""
         return self._key_of.get(reviewer, key) != key
 
     def _new_rows(self) -> list[tuple[str, str]]:
@@ -93,7 +93,7 @@ class KeptReviews:
         return new
 
     def _new_lines(self, path: Path) -> list[tuple[str, bytes]]:
-        """The whole lines behind those that were read; one without its end is half written."""
+        """The complete lines after those already read; a last line without newline is partial."""
         if not path.is_file():
             return []
         size, count = self._size, self._count  # another thread may read the same lines
@@ -120,10 +120,10 @@ class KeptReviews:
         return self.by_run.get(run_id, {})
 
     def add(self, run_id: str, reviewer: str, review: Review, key: str) -> None:
-        """Store a review of a run's second look, with the name of the key that it came with.
+        """Store a review of a run's second look, with the name of the key that sent it.
 
         Raises:
-            ConfigurationError: The file or the store does not take it; the review is not kept.
+            ConfigurationError: The file or the store cannot be written; the review is not stored.
         """
         row = {**review_row(run_id, reviewer, review), "key": key}
         if self._file is None:
@@ -146,8 +146,9 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
     """Summary of the reviews of these runs, as JSON.
 
     Returns:
-        ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table: how
-        many there are and were reviewed, verdicts, and Krippendorff's alpha over all reviewers.
+        ``runs``, ``reviewed`` and ``reviewers``; and two tables, for flips and for unchanged
+        answers, each with their number, the number reviewed, the verdicts, and Krippendorff's alpha
+        over all reviewers.
     """
     reviews_by_run = {run.run_id: reviews.of(run.run_id) for run in runs}
     return {

@@ -1,7 +1,7 @@
 """The routes of the runs page: lists of runs, their reviews, counts, and exports.
 
-A request is let in as any other of the service is. A key sees and reviews its own runs, and one
-with ``runs=all`` those of every key.
+Requests are admitted like all others of the service. A key sees and reviews its own runs; a key
+with ``runs=all`` sees and reviews the runs of every key.
 """
 
 import logging
@@ -42,7 +42,7 @@ _routes = APIRouter()
 
 
 def add_runs_page(app: FastAPI) -> None:
-    """Give a service (:func:`~conflictscore.middleware.create_app`) its runs page, at ``/runs``.
+    """Add the runs page to a service (:func:`~conflictscore.middleware.create_app`), at ``/runs``.
 
     Raises:
         InputError: The file of reviews beside the service's runs cannot be read.
@@ -55,7 +55,7 @@ def add_runs_page(app: FastAPI) -> None:
 
 
 async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
-    """The reviews as of now, for whoever is let in."""
+    """The current reviews, for an admitted caller."""
     reviews: KeptReviews = request.app.state.reviews
     await read_kept(reviews.refresh)
     return reviews
@@ -79,7 +79,7 @@ class _RunQuery(BaseModel):
     to: str = ""
 
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
-        """The runs that a caller seeks: of a reviewer, those reviewed by them or open to them."""
+        """The runs that a caller asks for; with a reviewer, those reviewed by or open to them."""
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)
         return RunFilter(
@@ -116,7 +116,7 @@ class _ReviewBody(BaseModel):
 
 @_routes.get("/runs")
 async def runs_page() -> Response:
-    """The page, without a key; what it shows is query for with one."""
+    """The page itself, which needs no key; the data that it shows does."""
     return page_file("runs.html")
 
 
@@ -165,7 +165,7 @@ async def reviews_of_run(
 async def review(
     run_id: str, request: Request, service: Shared, caller: Caller, reviews: Reviewed
 ) -> Response:
-    """Keep a reviewer's verdict; a later one of the same reviewer takes its place."""
+    """Store a reviewer's verdict; a later one by the same reviewer replaces it."""
     with service.uploads.of(caller.name) as count:
         body = read_json(await read_body(request, service.settings.max_body, count))
     with refusing():
@@ -175,10 +175,10 @@ async def review(
         raise RefusedError(409, "this run has no answer to review", code="nothing_to_review")
     scale = ChangeVerdict if run.flipped else AnswerVerdict
     if review_body.verdict not in set(scale):
-        message = f"verdict: of this run it is one of {', '.join(scale)}"
+        message = f"verdict: for this run it must be one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
     if reviews.is_name_of_another(review_body.reviewer, caller.name):
-        message = "reviewer: this name is that of another key's reviewer; give another one"
+        message = "reviewer: this name belongs to another key's reviewer; give another name"
         raise RefusedError(403, message, code="name_of_another", param="reviewer")
     if no_room := reviews.no_room_for(run_id, review_body.reviewer):
         raise RefusedError(409, no_room, code="too_many_reviews")
@@ -210,7 +210,7 @@ async def export(
 ) -> Response:
     """The runs of a list with their reviews, in a format of ``conflictscore export``."""
     if query.to not in EXPORTS:
-        message = f"to: it is one of {', '.join(EXPORTS)}"
+        message = f"to: it must be one of {', '.join(EXPORTS)}"
         raise RefusedError(400, message, code="invalid_value", param="to")
     gate: AdmissionGate = request.app.state.exports
     async with gate.admit(time.monotonic() + _EXPORT_WAITS_S):
@@ -235,6 +235,6 @@ async def _run(service: Service, caller: KeyHolder, run_id: str) -> ListedRun:
     _, found_runs = await read_kept(lambda: service.runs.listed(run_filter, 1))
     if not found_runs:
         raise RefusedError(
-            404, "there is no such run, or it is no longer kept", code="run_not_found"
+            404, "there is no such run, or it is no longer stored", code="run_not_found"
         )
     return found_runs[0]

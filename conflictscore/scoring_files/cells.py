@@ -1,4 +1,4 @@
-"""Lists of documents in a cell of a table, as JSON, Python, NumPy and PostgreSQL write one."""
+"""Reads lists of documents from table cells, as JSON, Python, NumPy and PostgreSQL write them."""
 
 import ast
 import json
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 _LONGEST_LITERAL: Final = 1_000_000
-"""Characters of a Python literal: its tree takes a hundred times as much memory."""
+"""The most characters of a Python literal; its syntax tree takes a hundred times the memory."""
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
 _ARRAY: Final = re.compile(
     r"\Aarray\(\s*+(\[.*\])\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z", re.DOTALL
@@ -18,9 +18,10 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def documents_in_cell(cell: str) -> Any:
-    """The list in a cell, or one text in a list; empty for an empty cell.
+    """The list in a cell; a single text gives a list of one, and an empty cell an empty list.
 
-    What begins as a list of texts and cannot be read as one stays text, and is refused.
+    A cell that begins like a list of texts but cannot be read as one is returned as text, which the
+    caller refuses.
     """
     cell = cell.strip()
     if array := _ARRAY.match(cell):
@@ -40,9 +41,9 @@ def documents_in_cell(cell: str) -> Any:
 
 
 def _quoted_items(cell: str) -> list[str] | None:
-    """The texts of a list that holds texts alone, whether or not commas part them.
+    """The texts of a list of texts only, with or without commas; None if it is not such a list.
 
-    NumPy prints none, and Python would read its texts as one.
+    NumPy prints no commas, and Python would join such texts into one.
     """
     texts: list[str] = []
     place = 1

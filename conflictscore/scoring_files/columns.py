@@ -1,8 +1,8 @@
 """Finds the answer and the documents of a row, by the field names of evaluation tools.
 
-A name may be a path of names with dots between them: ``outputs.answer`` is the field ``answer`` of
-the object in ``outputs``. A field that has the whole path as its name comes first, because
-LangSmith and Phoenix name the columns of a frame so.
+A name may be a dotted path: ``outputs.answer`` is the field ``answer`` of the object in
+``outputs``. A field whose name is the whole path takes precedence, because LangSmith and Phoenix
+name data-frame columns that way.
 """
 
 import ast
@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple
 from conflictscore.errors import InputError
 
 _LONGEST_OBJECT: Final = 50_000_000
-"""Characters of a cell that is read as an object."""
+"""The most characters of a cell that is read as an object."""
 _LONGEST_LITERAL: Final = 1_000_000
-"""Characters of one that is read as Python: its tree takes a hundred times as much memory."""
+"""The most characters of a Python literal; its syntax tree takes a hundred times the memory."""
 
 
 class _Family(NamedTuple):
-    """The names of one tool or of tools that agree; the first that a row has is read."""
+    """The field names of one tool, or of tools that agree; the first that a row has is read."""
 
     answers: tuple[str, ...]
     documents: tuple[str, ...]
@@ -38,7 +38,7 @@ _OTEL: Final = "ai.observability."
 _FAMILIES: Final = (
     # ours, RAGAS, LangChain's retrieval chains, and the frames of TruLens' virtual apps
     _Family(("answer", "response", "result"), _CHAIN_DOCUMENTS),
-    # DeepEval, whose "context" is what ought to have been retrieved, and is never read
+    # DeepEval, whose "context" is what should have been retrieved; it is never read
     _Family(("actual_output", "actualOutput"), ("retrieval_context", "retrievalContext")),
     # LangSmith: runs and examples, or the frame of an experiment
     _Family(
@@ -64,16 +64,16 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The fields of a row that are scored; None for a known name that it has."""
+    """The fields of a row to score; None stands for the first known name that the row has."""
 
     answer: str | None = None
     documents: str | None = None
 
     def among(self, names: Collection[str]) -> tuple[str, str]:
-        """Paths of the answer and the documents that rows with fields of these names may have.
+        """Paths of the answer and the documents in rows that have fields with these names.
 
         Raises:
-            InputError: One of the two is missing, or there more than once.
+            InputError: Either is missing, or occurs more than once.
         """
         answer, documents = self._choose(lambda path: any(head in names for head in _heads(path)))
         for path in (answer, documents):
@@ -82,10 +82,10 @@ class Columns:
         return answer, documents
 
     def of(self, fields: Mapping[str, Any]) -> tuple[str, str]:
-        """Paths of the answer and the documents of a row; a field that is null is missing.
+        """Paths of the answer and the documents of a row; a null field counts as missing.
 
         Raises:
-            InputError: One of the two is missing.
+            InputError: Either is missing.
         """
         return self._choose(lambda path: value_at(fields, path) is not None)
 
@@ -116,7 +116,7 @@ class Columns:
 def value_at(fields: Mapping[str, Any], path: str) -> Any:
     """The value at a path; None if there is no such value.
 
-    An object on the way may be written into a text, as LangSmith and pandas write one to CSV.
+    An object on the path may be serialised as a string, as LangSmith and pandas write it to CSV.
     """
     if path in fields:
         return fields[path]

@@ -1,4 +1,4 @@
-"""Scores one answer outside LangGraph, which takes longer than all that the steps do."""
+"""Scores one answer without LangGraph, whose overhead exceeds the work of all the steps."""
 
 import time
 from typing import cast
@@ -15,10 +15,9 @@ from conflictscore.records import ConflictReport
 
 
 def default_concurrency(context: RunContext) -> int:
-    """Answers to score at a time unless the user says otherwise: one by a model on this machine.
+    """How many answers are scored at once by default: 1 with a model on this machine, else 16.
 
-    As many as there may be calls in flight, so that a labeler in this process never waits for
-    claims.
+    16 is also how many calls may be in flight, so a labeler in this process never waits for claims.
     """
     return 1 if context.decomposer.is_local else 16
 

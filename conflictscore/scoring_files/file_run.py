@@ -1,8 +1,8 @@
 """One run over a file: open the input, score what is missing, write the output.
 
 ```
-OUT      the rows of the input in their order, written when all of them ended
-OUT.run  input and settings of the run, then the outcome of each row as it ends
+OUT      the rows of the input in their order, written once all have finished
+OUT.run  the input and settings of the run, then the outcome of each row as it finishes
 ```
 """
 
@@ -28,7 +28,7 @@ from conflictscore.storage.manifests import differences
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
-"""So many consecutive failures are not the fault of single rows."""
+"""After this many consecutive failures, the fault does not lie in single rows."""
 _FORMAT = 3
 
 
@@ -47,10 +47,10 @@ class Summary:
     """The result of a run.
 
     Attributes:
-        rows: All rows of the input.
-        scored_now: Rows that ended in this session.
+        rows: Number of rows in the input.
+        scored_now: Rows that finished in this session.
         failed: Rows without scores.
-        incomplete: Rows with scores and an unlabelled pair.
+        incomplete: Rows with scores that also have an unlabelled pair.
         usage: Calls and tokens of this session.
     """
 
@@ -73,18 +73,18 @@ async def ascore_file(
 ) -> Summary:
     """Score the rows that have no scores yet, and write all rows to a file.
 
-    A run that is there is resumed; with ``retry_failed`` it also scores rows again that failed or
-    have an unlabelled pair. An ``engine`` scores the rows elsewhere; by default this process does,
+    An existing run is resumed. With ``retry_failed``, rows that failed or have an unlabelled pair
+    are scored again. ``engine`` scores the rows elsewhere; by default this process scores them,
     ``concurrency`` at a time.
 
     Raises:
         InputError: The run was started with another input or other settings, another command is
-            working on it, or what it has kept is damaged.
+            working on it, or its journal is damaged.
         ConfigurationError: A setting is wrong, or a file cannot be written.
         BudgetError: The budget is used up.
-        ProviderError: Too many rows in a row failed.
+        ProviderError: Too many consecutive rows failed.
     """
-    if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
+    if context.cache is not None:  # this run owns its event loop, and a kill must lose nothing
         context.cache.write_at_once()
     check_output(out, source)
     summary, failures = Summary(source.total), 0
@@ -133,7 +133,7 @@ def _kept_beside(out: Path) -> Path:
 
 
 def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
-    """Input and settings of a run that decide the scores, without secrets."""
+    """The input and the settings of a run that determine its scores, without secrets."""
     return {
         "format": _FORMAT,
         "input": {"rows": source.total, "sha256": source.sha256},
@@ -142,14 +142,14 @@ def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
 
 
 class _Journal:
-    """Outcomes in the order in which rows end; only the places of their lines are in memory.
+    """Outcomes in the order in which rows finish; only the positions of their lines are in memory.
 
-    A row that is scored again gets another line, and its last line counts.
+    A row that is scored again gets another line, and only its last line counts.
 
     Attributes:
-        starts: Where the line of each row begins.
+        starts: Byte offset of each row's line.
         failed: Numbers of the rows without scores.
-        flawed: Numbers of those, and of the rows with an unlabelled pair.
+        flawed: Numbers of the failed rows, and of the rows with an unlabelled pair.
     """
 
     def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
@@ -178,13 +178,13 @@ class _Journal:
         self._file.close()
 
     def append(self, outcome: Outcome) -> None:
-        """Keep the outcome of a row, in place of an earlier one."""
+        """Store the outcome of a row, replacing an earlier one."""
         start = self._end
         self._append(outcome)
         self._add(outcome, start)
 
     def outcomes(self) -> Iterator[Outcome]:
-        """The outcomes of all rows that ended, ordered by row."""
+        """The outcomes of all finished rows, ordered by row."""
         with self._path.open("rb") as file:
             for row in sorted(self.starts):
                 file.seek(self.starts[row])
@@ -204,14 +204,15 @@ class _Journal:
                 return
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             raise InputError(
-                f"{self._path}, line {line.number}: damaged, or changed since it was written; put"
-                " back a copy, or give another --out"
+                f"{self._path}, line {line.number}: damaged, or changed since it was written;"
+                " restore a copy, or give another --out"
             ) from None
         if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
             raise _other_version(self._path)
         if changes := differences(fields, manifest):
             raise InputError(
-                f"{self._path}: the run was started with something else: {'; '.join(changes)};"
+                f"{self._path}: the run was started with other input or settings:"
+                f" {'; '.join(changes)};"
                 " resume it with the same input and settings, or give another --out"
             )
 

@@ -1,4 +1,4 @@
-"""Reads rows from JSON lines, a JSON list, CSV and Parquet; makes an answer to score of one."""
+"""Reads rows from JSON lines, a JSON list, CSV or Parquet, and turns them into answers to score."""
 
 import csv
 import hashlib
@@ -26,12 +26,12 @@ ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
 _BLANKS: Final = re.compile(r"\s*+")
 _LONGEST_CELL: Final = 50_000_000
-"""Characters; more than any answer has documents."""
+"""Characters; more than the documents of any answer have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of an input: its number, from 1, and its JSON values, or why it has none."""
+    """One row of an input: its number, from 1, and its JSON values, or why it cannot be read."""
 
     number: int
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class _NotFiniteError(ValueError):
 def _finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
-        raise _NotFiniteError(f"{text} is no JSON number")
+        raise _NotFiniteError(f"{text} is not a JSON number")
     return number
 
 
@@ -136,7 +136,7 @@ def _json_list(path: Path, columns: Columns) -> _Contents:
 
 
 def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
-    """The fields of the object there, or why it has none, and where it ends."""
+    """The fields of the object at a place, or why they cannot be read; and where it ends."""
     try:
         fields, end = _STRICT.raw_decode(text, place)
     except _NotFiniteError as fault:
@@ -228,9 +228,9 @@ def parquet_file(path: Path) -> Iterator[Any]:
 def _plain(cell: Any) -> Any:
     """A value of Parquet as JSON.
 
-    NaN, which pandas writes for a missing value, and infinities become null. Bytes are text if they
-    are UTF-8, since Impala and old Hive leave out the mark that says so; others are no text, and
-    are never scored as one.
+    NaN, which pandas writes for a missing value, and infinities become null. Bytes in UTF-8 become
+    text, since Impala and old Hive do not mark a column as text; other bytes are not text and are
+    never scored.
     """
     match cell:
         case None | bool() | int() | str():

@@ -27,7 +27,7 @@ def check_output(out: Path, source: Source) -> None:
     if out.suffix not in (".jsonl", ".parquet"):
         raise InputError(f"{out}: must end in .jsonl or .parquet")
     if out.suffix == ".parquet" and source.path.suffix != ".parquet":
-        raise InputError(f"{out}: Parquet is written only of a .parquet input; write .jsonl")
+        raise InputError(f"{out}: Parquet output needs a .parquet input; write .jsonl")
 
 
 def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
@@ -88,7 +88,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
     )
     with parquet_file(source.path) as rows:
         schema = rows.schema_arrow
-        if ADDED in schema.names:  # every row has failed for it
+        if ADDED in schema.names:  # every row failed because of it
             schema = schema.remove(schema.get_field_index(ADDED))
         schema = schema.append(pyarrow.field(ADDED, outcome_type))
         with parquet.ParquetWriter(file, schema) as writer:
@@ -100,7 +100,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
 
 
 def _cell(outcome: Outcome) -> dict[str, Any]:
-    """The struct of an outcome; half a character, which has no UTF-8, becomes a question mark."""
+    """The struct of an outcome; lone surrogates, which have no UTF-8, become question marks."""
     report, error = outcome["report"], outcome["error"]
     report_text = None if report is None else json.dumps(report, ensure_ascii=False)
     if report_text is not None and _whole_characters(report_text) != report_text:

@@ -1,10 +1,9 @@
 """Scores rows on the workers of a Ray cluster, by Ray Data. Needs the extra ``[ray]``.
 
-One task of Ray Data reads the input on the machine of the caller, with the reader that a run on one
-machine uses: Ray's own readers add missing fields and settle the types of each column, so that a
-row would not come out as it went in. Actors hold models and labeler, and score blocks of rows; Ray
-starts a dead one anew and gives it its block again. Results stream back to the caller, whose
-journal makes a run resumable.
+A single Ray Data task reads the input on the caller's machine, with the same reader as a local run:
+Ray's own readers add missing fields and fix a type for each column, which would change rows. Actors
+hold the models and the labeler, and score blocks of rows. Ray restarts a dead actor and gives it
+its block again. Results stream back to the caller, whose journal makes a run resumable.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ from conflictscore.threads import each, in_thread
 ROWS_AT_ONCE: Final = 4
 """Rows at a time on each worker, unless the user says otherwise."""
 _BLOCKS_A_WORKER: Final = 8
-"""The fewest blocks of an input for each worker, so that all end at about the same time."""
+"""The fewest blocks per worker; with several, all workers finish at about the same time."""
 _SMALLEST_BLOCK: Final = 1 << 12
 _LARGEST_BLOCK: Final = 1 << 18
 """Bytes of a block. If a worker dies, the rows of its block are scored again."""
@@ -45,13 +44,13 @@ _RETRIES: Final = 1
 """Times that a block is given to another worker after its own died."""
 
 _Table = Any
-"""A ``pyarrow.Table`` of texts in JSON, one a row, in the column ``json``."""
+"""A ``pyarrow.Table`` with a JSON text in each row, in the column ``json``."""
 
 
 class RayEngine:
     """Scores rows on the workers of a Ray cluster.
 
-    Joins the cluster at ``RAY_ADDRESS``, or starts one on this machine for the time of the run.
+    Joins the cluster at ``RAY_ADDRESS``, or starts one on this machine for the duration of the run.
     Each worker opens its own models, with the keys in the environment of its machine, and has its
     own limit on calls in flight. Verdicts are cached on the machine where they were judged.
     """
@@ -68,8 +67,8 @@ class RayEngine:
 
         Args:
             open_context: Opens models and labeler; it is pickled, and called once by each worker.
-            settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker that would
-                score by others ends it.
+            settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker with other
+                settings ends the run.
             concurrency: Rows at a time on each worker, at least 1.
             workers: Number of workers; None for one per processor of the cluster.
 
@@ -87,8 +86,8 @@ class RayEngine:
     ) -> None:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
-        The rows of a block whose workers died are scored again in blocks of one row. A row whose
-        workers die again fails alone.
+        If the workers of a block died, its rows are scored again in blocks of one row, so only a
+        row whose workers die again fails.
         """
         rows_so_far = {*ended_rows}
 
@@ -102,14 +101,14 @@ class RayEngine:
                     rows_so_far.add(fields["outcome"]["row"])
                     take(_scored_row(fields))
 
-        with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray tells of deaths on stdout
+        with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray reports deaths on stdout
             share = source.path.stat().st_size // (_BLOCKS_A_WORKER * self._worker_count())
             await score_missing(max(_SMALLEST_BLOCK, min(share, _LARGEST_BLOCK)))
             if len(rows_so_far) < source.total:
                 await score_missing(1)
         for row in source.rows():
             if row.number not in rows_so_far:
-                reason = "no worker returned its scores: each died, or failed in a way unknown"
+                reason = "no worker returned its scores: each died, or failed for an unknown reason"
                 take(ScoredRow(failed_outcome(row.number, reason)))
 
     def _worker_count(self) -> int:
@@ -118,7 +117,7 @@ class RayEngine:
     def _blocks(
         self, source: Source, ended_rows: Collection[int], block_bytes: int
     ) -> Iterator[list[str]]:
-        """The results of rows that have not ended, a list a block, as workers finish them."""
+        """The results of unfinished rows, one list per block, as workers finish them."""
         ray = _ray()
         context = ray.data.DataContext.get_current().copy()
         context.enable_progress_bars = False
@@ -129,7 +128,7 @@ class RayEngine:
             dataset = ray.data.read_datasource(
                 _row_source(source, frozenset(ended_rows)),
                 override_num_blocks=1,
-                num_cpus=0,  # it waits for the workers, and takes none of them a processor
+                num_cpus=0,  # it only waits for the workers, so it needs no processor
                 label_selector={"ray.io/node-id": ray.get_runtime_context().get_node_id()},
             ).map_batches(
                 BlockScorer,
@@ -156,7 +155,7 @@ class RayEngine:
 
 
 class BlockScorer:
-    """An actor: opens models and labeler once, and scores block after block."""
+    """An actor that opens models and labeler once, and scores one block after another."""
 
     def __init__(
         self,
@@ -165,14 +164,14 @@ class BlockScorer:
         columns: Columns,
         concurrency: int,
     ) -> None:
-        """Open the models; what fails is kept for the caller, who ends the run."""
+        """Open the models; an error is kept for the caller, who then ends the run."""
         self._columns, self._concurrency = columns, concurrency
         self._loop = asyncio.Runner()
         self._stop: str | None = None
         try:
             self._context = open_context()
             if changes := differences(settings, scoring_settings(self._context)):
-                self._stop = f"it would score with something else: {'; '.join(changes)}"
+                self._stop = f"its settings differ: {'; '.join(changes)}"
         except (ConflictScoreError, ImportError) as error:
             self._stop = str(error)
         else:
@@ -198,7 +197,7 @@ class BlockScorer:
 
         try:
             self._loop.run(each(rows, work, self._concurrency))
-        except ConflictScoreError as error:  # not each exception survives pickling
+        except ConflictScoreError as error:  # not every exception survives pickling
             row_fields.append({"stop": str(error)})
         return _table(row_fields)
 
@@ -216,7 +215,7 @@ def _table(json_rows: list[dict[str, Any]]) -> _Table:
 
 
 def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
-    """A Ray Data source that yields the rows which have not ended, from a single task."""
+    """A Ray Data source that yields the unfinished rows from a single task."""
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
 
@@ -235,7 +234,7 @@ def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
 
 
 def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
-    """Tables of a few rows each; Ray cuts and joins them to blocks."""
+    """Tables of a few rows each, which Ray splits or joins into blocks."""
     rows = (row for row in source.rows() if row.number not in ended_rows)
     try:
         while few := list(islice(rows, 16)):
@@ -251,7 +250,7 @@ def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
 
 @contextmanager
 def _cluster(workers: int | None) -> Iterator[None]:
-    """Be connected to a cluster: the caller's, that at ``RAY_ADDRESS``, or one of this machine."""
+    """Connect to the caller's cluster, to ``RAY_ADDRESS``, or to a new cluster on this machine."""
     ray = _ray()
     if ray.is_initialized():
         yield
@@ -283,10 +282,10 @@ def _ray() -> Any:
         raise ConfigurationError(
             f"--engine ray needs Ray: {install_hint('ray')}, or use --engine local"
         ) from None
-    # what failed is in the output, and "few blocks for so many workers" is no fault
+    # failures are in the output, and "few blocks for so many workers" is not an error
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module=r"ray\.data")
-    # Ray 2.64 takes max_task_retries away, without which a deadly row would be tried for ever
+    # Ray 2.64 deprecates max_task_retries, which bounds how often a deadly row is tried
     warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")
     return ray
 

@@ -19,7 +19,7 @@ class Outcome(TypedDict):
     """The field that is added to a row, as plain JSON.
 
     It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
-    bytes as one that was not.
+    bytes as an uninterrupted one.
     """
 
     row: int
@@ -46,7 +46,7 @@ class RowEngine(Protocol):
     async def run(
         self, source: Source, ended_rows: Collection[int], take: Callable[[ScoredRow], None]
     ) -> None:
-        """Score all rows but those with the numbers ``ended_rows``; each is taken as it ends.
+        """Score all rows not in ``ended_rows``; ``take`` receives each as it finishes.
 
         Raises:
             InputError: The source cannot be read.
@@ -76,9 +76,9 @@ class LocalEngine:
 
 
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
-    """Score the answer of a row; one that cannot be scored has an outcome with the reason.
+    """Score the answer of a row; if it cannot be scored, the outcome has the reason.
 
-    A row with a bad cell was not tried, so it is none of the failures in a row that end a run.
+    A row with a bad cell is not tried, so it is not one of the consecutive failures that end a run.
 
     Raises:
         ConfigurationError: A setting is wrong, so nothing can be scored.
@@ -109,10 +109,10 @@ def failed_outcome(number: int, reason: str) -> Outcome:
 
 
 def scoring_settings(context: RunContext) -> dict[str, Any]:
-    """Models, labeler and settings that decide the scores, as plain JSON without secrets.
+    """Models, labeler and settings that determine the scores, as plain JSON without secrets.
 
-    A file that was begun with others is not resumed, since its rows could not be compared.
-    Concurrency is left out: it decides no score.
+    A file that was started with other settings is not resumed, since its rows would not be
+    comparable. Concurrency is left out, since it affects no score.
     """
     model, labeler, prompts = context.decomposer, context.labeler, context.prompts
     settings = context.settings

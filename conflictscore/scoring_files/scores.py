@@ -40,7 +40,7 @@ class Scores(tuple[Run, ...]):
         return reduce(add, (run.usage for run in self), Usage())
 
     def columns(self) -> dict[str, list[Any]]:
-        """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value an answer.
+        """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value per answer.
 
         ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1]; the number of ``claims``, of those with
         evidence on both sides (``conflicting``) and of those without any (``uncovered``); and
@@ -88,8 +88,8 @@ def score(
     print(scores[0].report.cs_r, scores.to_pandas())
     ```
 
-    An answer that cannot be scored fails alone. Verdicts are cached by content, so a call that was
-    stopped pays for nothing twice.
+    An answer that cannot be scored fails alone. Verdicts are cached by content, so repeating a
+    stopped call pays for nothing twice.
 
     Args:
         answers: The answers, or a single one.
@@ -152,7 +152,7 @@ def score_frame(
     Raises:
         InputError: It is not a data frame, or lacks a column.
     """
-    # A LazyFrame of polars comes first: to ask it for its columns runs its query, with a warning.
+    # Polars' LazyFrame comes first: asking it for its columns runs its query, with a warning.
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
@@ -209,7 +209,7 @@ def _column_names(frame: Any) -> Collection[Any]:
 
 def _values(column: Any) -> Iterator[Any]:
     for cell in column.to_pylist() if hasattr(column, "to_pylist") else column:
-        with suppress(UnicodeDecodeError):  # bytes that are no text are refused with their row
+        with suppress(UnicodeDecodeError):  # bytes that are not text are refused with their row
             cell = cell.decode() if isinstance(cell, bytes) else cell
         yield cell
 

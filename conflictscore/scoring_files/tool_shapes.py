@@ -9,14 +9,14 @@ from typing import Any, Final
 from conflictscore.scoring_files.cells import documents_in_cell
 
 DELIMITED: Final = ("retrieval_context",)
-"""DeepEval's CSV and JSON lines join the texts of this field with a bar, and its own reader parts
-them at every bar, also at those within a text."""
+"""DeepEval's CSV and JSON lines join the texts of this field with a bar, and its own reader splits
+them at every bar, even one within a text."""
 _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 _PHOENIX: Final = "document."
 
 
 def answer_text(answer: Any) -> Any:
-    """The text of an answer that may be a serialised message of LangChain; otherwise the value."""
+    """The text of an answer that is a serialised LangChain message; any other value unchanged."""
     if not isinstance(answer, Mapping):
         return answer
     message = _constructed(answer)
@@ -30,8 +30,8 @@ def answer_text(answer: Any) -> Any:
 def documents_list(documents: Any, path: str) -> Any:
     """The documents of a row as a list of texts and mappings; any other value unchanged.
 
-    A text is a list written as a cell of a table, or one document. Shapes of LangChain, Phoenix and
-    DeepEval become mappings with ``text`` or ``page_content``.
+    A string is a list written as a table cell, or a single document. Shapes of LangChain, Phoenix
+    and DeepEval become mappings with ``text`` or ``page_content``.
     """
     if isinstance(documents, str):
         is_list = path.rpartition(".")[2] in DELIMITED and not documents.lstrip().startswith("[")
@@ -69,7 +69,7 @@ def document_shape(document: Any) -> Any:
 
 
 def _constructed(wrapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The content of a wrapping by LangChain's ``dumpd``; without one, the item itself."""
+    """The object inside a wrapper of LangChain's ``dumpd``; any other object itself."""
     arguments = wrapping.get("kwargs")
     return arguments if wrapping.get("lc") == 1 and isinstance(arguments, Mapping) else wrapping
 

@@ -1,7 +1,7 @@
 """A cache of replies and verdicts, by content.
 
-Each verdict and reply is stored as soon as it arrives, so a run that was stopped pays for nothing
-twice. Failures are never stored.
+Each verdict and reply is stored as soon as it arrives, so a run that is stopped and started again
+pays for nothing twice. Failures are never stored.
 """
 
 import hashlib
@@ -38,14 +38,14 @@ def cache_dir() -> Path:
 
 
 class ContentCache:
-    """JSON values by the SHA-256 of all that they depend on; safe for threads and processes.
+    """Stores JSON values under the SHA-256 of everything they depend on; thread- and process-safe.
 
-    An open cache never fails its user: a value that cannot be read is a miss, a value that cannot
-    be written, as on a full disk, is dropped, and the first failure is logged as a warning.
+    An open cache never raises. A value that cannot be read is a miss, and a value that cannot be
+    written, for example on a full disk, is dropped. The first failure is logged as a warning.
     """
 
     def __init__(self, where: str | Path | Database) -> None:
-        """Open an SQLite file, created if missing, or take a database, which stays open.
+        """Open an SQLite file, created if missing, or use an open database.
 
         Raises:
             ConfigurationError: The file may not be written, or is not an SQLite database.
@@ -63,8 +63,8 @@ class ContentCache:
     def default(cls) -> "ContentCache":
         """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder.
 
-        A cache is a help, and no condition: if its folder cannot be used, as in a read-only
-        container or on a full disk, a warning says so and verdicts are kept in memory.
+        The cache is optional. If its folder cannot be used, for example in a read-only container or
+        on a full disk, a warning says so and verdicts are kept in memory.
         """
         if url := os.environ.get(STORE):
             from conflictscore.storage.postgres import shared_tables
@@ -78,12 +78,12 @@ class ContentCache:
             return cls(SQLiteTables(None, unusable=partial(_unusable, path)))
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The value stored for this content; None if there is none or it cannot be read."""
+        """The value stored for this content; None if nothing is stored or it cannot be read."""
         key = content_key(content)
         return self.find([key]).get(key)
 
     def put(self, content: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a value for this content, in place of an earlier one, if possible."""
+        """Store a value for this content, if possible, and replace any earlier one."""
         self.keep(content_key(content), value)
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -97,17 +97,17 @@ class ContentCache:
         return {key: value for key, value in pairs if value is not None}
 
     def write_at_once(self) -> None:
-        """Write each value before :meth:`keep` returns, on an event loop too.
+        """Write each value before :meth:`keep` returns, even on an event loop.
 
-        For a process whose event loop is its own, such as a run over a file: then not even a kill
-        loses a value that was paid for.
+        For a process that owns its event loop, such as a run over a file. Then even a kill loses no
+        value that was paid for.
         """
         self._behind = False
 
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """:meth:`find` in a thread, since a file or a server is read.
+        """:meth:`find` in a thread, since it reads a file or a server.
 
-        A process whose event loop is its own (:meth:`write_at_once`) reads its file there.
+        After :meth:`write_at_once`, an SQLite file is read on the event loop itself.
         """
         if not keys or not (self._behind or self._database.remote):
             return self.find(keys)
@@ -121,8 +121,8 @@ class ContentCache:
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Like :meth:`put`, by the content's :func:`content_key`.
 
-        On an event loop, and in PostgreSQL, it is written a moment later; the end of the process
-        waits for what is unwritten. See :meth:`write_at_once`.
+        On an event loop, and to PostgreSQL, the value is written in the background, and the process
+        waits at its end until everything is written. See :meth:`write_at_once`.
         """
         text = json.dumps(value)
         if self._database.remote or (self._behind and on_event_loop()):
@@ -134,7 +134,7 @@ class ContentCache:
             self._warn(error)
 
     def close(self) -> None:
-        """Write what is unwritten, and close the file; a database that was given stays open."""
+        """Write pending values and close the file; a database that the caller opened stays open."""
         if self._own is not None:
             self._own.close()
 
@@ -176,6 +176,6 @@ def _value(text: str) -> dict[str, Any] | None:
 
 
 def content_key(content: Mapping[str, Any]) -> str:
-    """The cache key of a content: 64 hexadecimal digits."""
+    """The cache key of this content: 64 hexadecimal digits."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

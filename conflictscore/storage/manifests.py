@@ -11,9 +11,9 @@ _WIDTH, _LEAD = 40, 10
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The differences between two manifests, as plain JSON, in the order of the manifest.
+    """The differences between two manifests of plain JSON, in the order of their fields.
 
-    Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``.
+    Lines such as ``configuration.model.temperature was 0.0 and is now 0.7``.
     """
     there, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
@@ -24,7 +24,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         if old_text != new_text:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(old_text, new_text, strict=False))
             start = max(0, sum(1 for _ in same) - _LEAD)
-            changes.append(f"{field} {_cut(old_text, start)} there and {_cut(new_text, start)} now")
+            old_part, new_part = _cut(old_text, start), _cut(new_text, start)
+            changes.append(f"{field} was {old_part} and is now {new_part}")
     return changes
 
 
@@ -46,7 +47,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 def _cut(text: str, start: int) -> str:
-    """As much of a long text, from an offset, as a line has room for."""
+    """The text, cut to the width of a line from an offset if it is long."""
     if len(text) <= _WIDTH:
         return text
     end = start + _WIDTH

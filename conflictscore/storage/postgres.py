@@ -1,8 +1,8 @@
 """PostgreSQL as a store shared by processes and machines.
 
-All exchanges run on an event loop in a thread of their own, so that callers wait for a bounded time
-whatever the server or the network does. After a failure, calls fail at once for a few seconds;
-background statements are retried after that.
+All exchanges run on an event loop in a separate thread, so callers wait for a bounded time whatever
+the server or the network does. After a failure, calls fail at once for a few seconds; background
+statements are retried after that.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _MAKING = 0x636F6E66
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""Error classes of a statement, as opposed to the server."""
+"""SQLSTATE classes of errors in a statement, as opposed to the server."""
 _TRIES = 10
 """Retries of a statement that may run twice, with a pause before each."""
 
@@ -50,9 +50,9 @@ class PostgresTables:
     def __init__(self, url: str) -> None:
         """Connect, and create the schema.
 
-        ``url`` is ``postgresql://user:password@host:port/database``, as for libpq: several hosts
-        with commas and ``target_session_attrs=primary`` for a server with standbys; ``PGPASSWORD``
-        and similar variables are honoured.
+        ``url`` is ``postgresql://user:password@host:port/database``, as for libpq. For a server
+        with standbys, separate its hosts by commas and add ``target_session_attrs=primary``.
+        ``PGPASSWORD`` and similar variables are honoured.
 
         Raises:
             ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
@@ -65,7 +65,7 @@ class PostgresTables:
             raise ConfigurationError(
                 f"store {self._where} needs a package: {install_hint('postgres')}"
             ) from None
-        # the last one is a connection that asyncpg gave out although its server had died
+        # InternalClientError: asyncpg gave out a connection whose server had died
         errors = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
         self._failures: tuple[type[Exception], ...] = (*errors, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
@@ -161,7 +161,7 @@ class PostgresTables:
             self._end()
 
     async def _settled(self) -> None:
-        self._closing.set()  # what waits for the server is tried at once, for the last times
+        self._closing.set()  # statements that wait for the server are now retried without pauses
         # a task that ends may start another
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)
@@ -205,12 +205,12 @@ async def _pool(url: str) -> Any:
 
 
 def shown_store(url: str) -> str:
-    """An address without its password; ConfigurationError if it is none of PostgreSQL."""
+    """The address without its password; ConfigurationError if it is not one of PostgreSQL."""
     try:
         parts = urlsplit(url)
         hosts = parts.netloc.rpartition("@")[2]
         for host in hosts.split(","):
-            urlsplit(f"//{host}").port  # noqa: B018 - raises for what is no number
+            urlsplit(f"//{host}").port  # noqa: B018 - raises unless it is a number
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in _SCHEMES:
@@ -222,7 +222,7 @@ def shown_store(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of the error of the server or the system; it quotes no value."""
+    """The first line of the server's or the system's error; it quotes no value."""
     if isinstance(error, TimeoutError):
         return "timed out"
     if isinstance(error, OSError):

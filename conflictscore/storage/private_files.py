@@ -8,7 +8,7 @@ from pathlib import Path
 from conflictscore.errors import InputError
 
 OWNER_ONLY = 0o600
-"""Mode of a file that its owner alone may read and write."""
+"""Mode of a file that only its owner may read and write."""
 _FOLDER, _OTHERS = 0o700, 0o077
 
 
@@ -23,7 +23,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Create a folder with mode 0700, and its parents as usual; leave an existing one as it is."""
+    """Create a folder with mode 0700, and its parents as usual; an existing folder is unchanged."""
     path.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
 
 
@@ -36,7 +36,7 @@ def close_to_others(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a kill, finds the old content or the new one.
+    """Write a file atomically: a reader sees, and a kill leaves, the old content or the new.
 
     Reports and exports quote questions and answers, so only the owner may read them (0600).
 

@@ -1,7 +1,7 @@
 """Append-only files of JSON lines that survive a kill at any moment.
 
 Benchmark records, judgements, recordings and scored rows are kept this way. A command locks the
-file, reads what an earlier one wrote, and appends:
+file, reads what earlier commands wrote, and appends:
 
     with RecordFile(path, resumed_from="what was recorded so far") as file:
         for line in file.lines:       # number, start and bytes of every complete line
@@ -39,7 +39,7 @@ IsHalf = Callable[[RecordLine], bool]
 
 
 def no_json(line: RecordLine) -> bool:
-    """A last line is partial unless it is JSON, since half an object is not."""
+    """Whether a last line is partial, which it is unless it is valid JSON."""
     try:
         json.loads(line.text)
     except (ValueError, RecursionError):
@@ -48,11 +48,11 @@ def no_json(line: RecordLine) -> bool:
 
 
 class RecordLines:
-    """The complete lines of a file, read anew by each iteration.
+    """The complete lines of a file; each iteration reads the file again.
 
-    Of the last iteration, ``size`` is the bytes of the complete lines, ``half`` those of the
-    partial line after them, ``ended`` whether the last complete line has its newline, and
-    ``to_the_end`` whether the iteration came to the end of the file.
+    After an iteration, ``size`` is the number of bytes in the complete lines, ``half`` the number
+    in the partial line after them, ``ended`` whether the last complete line has its newline, and
+    ``to_the_end`` whether the iteration reached the end of the file.
     """
 
     def __init__(self, path: Path, is_half: IsHalf = no_json) -> None:
@@ -87,10 +87,10 @@ class RecordLines:
 class RecordFile:
     """Appends lines to a locked file; a context manager.
 
-    The operating system has each line when `append` returns, so killing the process loses none.
-    Forcing lines onto the disk takes longer than writing them, so only the first line after five
-    seconds does so, and closing: a power cut may lose the lines since then.
-    ``lines`` are those of the file when it was opened.
+    When `append` returns, the operating system has the line, so killing the process loses nothing.
+    Syncing to disk takes longer than writing, so it happens only on closing and at the first append
+    after five seconds. A power cut may lose the lines since the last sync. ``lines`` are the lines
+    that the file had when it was opened.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class RecordFile:
         is_half: IsHalf = no_json,
         resumed_from: str = "what was written so far",
     ) -> None:
-        """Open and lock the file; create it if it is missing, and otherwise leave it as it is.
+        """Open and lock the file; create it if it is missing, otherwise leave it unchanged.
 
-        ``resumed_from`` is the data that the same command resumes from after a full disk; it is
-        for errors.
+        ``resumed_from`` names, in error messages, the data that the same command resumes from after
+        a full disk.
 
         Raises:
-            InputError: The file cannot be written, or another command writes to it.
+            InputError: The file cannot be written, or another command is writing to it.
         """
         self._path, self._kept = path, resumed_from
         self.lines = RecordLines(path, is_half)
@@ -124,14 +124,14 @@ class RecordFile:
             self._file.close()
             why = f"cannot be locked by a file beside it ({error.strerror})"
             if isinstance(error, TimeoutError):
-                why = "another command writes to it; wait for it to end, or give another file"
+                why = "another command is writing to it; wait for it to end, or give another file"
             raise InputError(f"{path}: {why}") from None
 
     def resume(self) -> int:
         """Truncate a partial line, add a missing newline, and return the bytes truncated.
 
-        Call it once all `lines` were read and found to belong to this command. Those that were not
-        read yet are read here, since where they end is where the file is truncated.
+        Call it once all `lines` have been read and belong to this command. Lines not read yet are
+        read here, to find where the file must be truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -152,7 +152,8 @@ class RecordFile:
         """Append a line with its newline, completely or not at all.
 
         Raises:
-            ConfigurationError: It cannot be written, as on a full disk; the file stays intact.
+            ConfigurationError: It cannot be written, for example on a full disk; the file stays
+                intact.
         """
         if self._file.closed:
             self._fail("closed")
@@ -201,7 +202,7 @@ def json_line(value: Any, *, escape: bool = True) -> bytes:
     """Plain JSON as a line with its newline: in ASCII, or in UTF-8 with lone surrogates escaped.
 
     Raises:
-        ValueError: It has NaN or an infinity.
+        ValueError: The value has a NaN or an infinity.
     """
     text = json.dumps(value, ensure_ascii=escape, allow_nan=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"

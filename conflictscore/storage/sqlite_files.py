@@ -1,4 +1,4 @@
-"""Opening an SQLite file that only its owner may read."""
+"""Opens SQLite files that only their owner may read."""
 
 import os
 import sqlite3
@@ -8,7 +8,7 @@ from pathlib import Path
 from conflictscore.storage.private_files import OWNER_ONLY, close_to_others
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
-"""Exceptions of SQLite; for a damaged file, its message may not even be valid text."""
+"""Exceptions that SQLite raises; for a damaged file, even its message may be invalid text."""
 _CONNECTING = threading.Lock()
 
 
@@ -16,13 +16,13 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
     """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
 
     SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing ones lose the
-    permissions of others. ``timeout`` is in seconds to wait for another process that writes.
+    permissions of others. ``timeout`` is how many seconds to wait while another process writes.
 
     Raises:
         OSError: The file cannot be created.
         sqlite3.Error, UnicodeDecodeError: It cannot be opened, or is not a database.
     """
-    # One at a time: closing a file drops all locks of this process on it, SQLite's too.
+    # One at a time: closing a file drops all locks of this process on it, including SQLite's.
     with _CONNECTING:
         if path != Path(":memory:"):
             if not path.exists():
@@ -35,7 +35,7 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            # SQLite does not wait here; the other process that has the file open switches it
+            # SQLite does not wait here; the process that has the file open switches it to WAL
             if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                 connection.close()
                 raise

@@ -8,18 +8,18 @@ from typing import Any
 from conflictscore.errors import InputError
 
 _MOST_BYTES = 1_000_000
-"""Far above any file that a person writes; tomllib needs seconds a megabyte."""
+"""Far more than a person writes; tomllib takes seconds for each megabyte."""
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
-"""A key of more parts, for which tomllib's time grows with the square of their number."""
+"""A key of more than 50 parts; tomllib's time grows with the square of their number."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file of at most 1 MB for a user, with a byte order mark in front or without.
+    """Read a user's TOML file of at most 1 MB, with or without a byte order mark.
 
     Raises:
-        InputError: It cannot be read, is not TOML in UTF-8, too large or nested too deeply; the
-            line names the file.
+        InputError: The file cannot be read, is not TOML in UTF-8, is too large, or is nested too
+            deeply; the message names the file.
     """
     try:
         return _parse(path)

@@ -1,4 +1,4 @@
-"""What a page marks in an answer: which part is disputed, changed, supported or never a claim."""
+"""The parts of an answer that a page marks: disputed, changed, supported, or not a claim."""
 
 from conflictscore.answering.answer_parts import Standing, answer_parts, with_marks
 from conflictscore.markup import rendered_markdown

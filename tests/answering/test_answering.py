@@ -1,4 +1,4 @@
-"""The steps that have an answer given: the first, another one, the reason of a change."""
+"""The steps that produce an answer: the first, another one, the reason for a change."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
     update = await correct(state_of(attempt(weighed)), running(setting(answerer=answers)))
 
     [doubt] = answers.doubts
-    heard = claim_with("+-", "It was lit.")  # what has no weight is not shown
+    heard = claim_with("+-", "It was lit.")  # a document without weight is not shown
     assert (doubt.before.text, doubt.claim) == ("In 1871.", heard)
     assert doubt.weights == {1: 1.0, 2: 0.5, 3: 0.0}
     assert update == {
@@ -79,7 +79,7 @@ async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
     }
 
 
-# The reason of a change
+# The reason for a change
 
 
 CHANGED = attempt(DISPUTED, "In 1874.", round=1)
@@ -133,7 +133,7 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
 THREE = scored(
     claim_with("++--0", number=1), claim_with("+--00", number=2), claim_with("+++--", number=3)
 )
-"""The second is contradicted most, and the third has most evidence."""
+"""Three claims: the second has most contradictions, and the third has most evidence."""
 
 
 @pytest.mark.parametrize(

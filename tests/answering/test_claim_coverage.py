@@ -1,4 +1,4 @@
-"""What of an answer stands in no claim, whoever lists the claims."""
+"""Parts of an answer that no claim covers, whoever lists the claims."""
 
 import pytest
 

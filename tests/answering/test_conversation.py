@@ -1,4 +1,4 @@
-"""How much of a conversation a model is shown."""
+"""How much of a conversation a model sees."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from conflictscore.answering.conversation import Conversation, conversation_of
 from conflictscore.tokens import count_tokens
 
 FRAME = 4
-"""What a message takes beside its text."""
+"""Tokens of a message besides its text."""
 OFFICE = ("system", "You answer for the harbour office.")
 TALK = [
     ("user", "Tell me of the lighthouse."),
@@ -20,12 +20,12 @@ TALK = [
 
 
 def room_for(*turns: tuple[str, str]) -> int:
-    """The tokens of these turns."""
+    """The number of tokens in these turns."""
     return sum(count_tokens(text) + FRAME for _, text in turns)
 
 
 def shown(turns: list[tuple[str, str]], room: int) -> Conversation:
-    """What is shown of these turns where a conversation has so much room."""
+    """The turns that are shown if a conversation has this much room."""
     state: Any = {"history": [{"role": role, "content": text} for role, text in turns]}
     model: Any = SimpleNamespace(name="scripted", context_window=4 * room + 3)
     return conversation_of(state, model)

@@ -1,4 +1,4 @@
-"""Both sides of a claim, with what speaks for each document."""
+"""Both sides of a claim, with the reasons for each document."""
 
 from conflictscore.answering.evidence_text import conflict_details, sourced_details, witnesses
 from conflictscore.prompts import PromptSet

@@ -1,4 +1,4 @@
-"""Messages of frameworks and chat clients, which are no questions of a user's."""
+"""Messages of frameworks and chat clients, which are not questions from a user."""
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage

@@ -1,4 +1,4 @@
-"""Which language a text is in, and what in it asserts nothing, denies or agrees."""
+"""The language of a text, and its words that assert nothing, deny or agree."""
 
 import pytest
 

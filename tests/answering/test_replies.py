@@ -1,4 +1,4 @@
-"""Reading replies: the asked form is read, and anything else is refused."""
+"""Reading replies: the requested form is read, and anything else is refused."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -152,7 +152,7 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
         ("・A one.\n・A two.", ("A one.", "A two.")),
         ("1. **A one.**\n2. *A two.*", ("A one.", "A two.")),
         ("claims = [\n    'A one.',\n    'A two.',\n]", ("A one.", "A two.")),
-        # a number is taken off only where it counts
+        # a number is removed only if it numbers the claim
         ("Claims:\n12. Mai 1932 wurde sie eröffnet.", ("12. Mai 1932 wurde sie eröffnet.",)),
         (
             "Claims:\n1. FC Vik ist alt.\nEr spielt in Lund.",
@@ -342,7 +342,7 @@ def test_the_cited_documents_are_those_in_parentheses_that_exist(
     assert cited_documents(text, DOCUMENTS) == cited
 
 
-# Any reply at all
+# Arbitrary replies
 
 _PIECES = [
     *("A", "B", "(A)", "(B", ")", ".", ":", " ", "\n", "\r", "–", "-", "Claims:", "claims", "**"),

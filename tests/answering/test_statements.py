@@ -1,4 +1,4 @@
-"""Short statements: equal answers, replies that tell nothing, opposites."""
+"""Short statements: equal answers, replies without content, opposites."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Numbers, amounts and dates as what they say, and what keeps two statements apart."""
+"""Numbers, amounts and dates as values, and differences between two statements."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The loop in Inspect: real evaluations by Inspect, whose log has both answers and the scores."""
+"""The loop in Inspect: real evaluations, whose logs have both answers and the scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs inspe
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what Inspect writes, and its settings, apart."""
+    """Keep Inspect's settings, and the files it writes, apart."""
     monkeypatch.chdir(tmp_path)
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path))

@@ -1,4 +1,4 @@
-"""Judges of TruthfulQA and WikiContradict beside people, and the score beside people."""
+"""Judges of TruthfulQA and WikiContradict, and the score, compared with people."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_agreement_bias_and_what_is_left_of_a_difference() -> None:
     right = next(one for one in figures.bias if one.rating == "correct")
     assert (right.people.count, right.judge.count, right.recall.count) == (2, 3, 2)
     assert right.difference.value == pytest.approx(0.25)
-    # of two right answers both are found, and one of two wrong ones is taken for right
+    # both right answers are found, and one of two wrong answers is taken for right
     assert figures.retained_difference.value == pytest.approx(0.5)
     [pair] = figures.differences
     assert (pair.method, pair.against) == ("template 2", "template 1")
@@ -243,7 +243,7 @@ def test_the_command_compares_both_judges(tmp_path: Path, monkeypatch: pytest.Mo
     assert "--references" in unnamed.stderr
 
 
-# The score beside people
+# The score compared with people
 
 
 def test_a_measure_that_orders_answers_as_people_do_has_a_correlation_of_one(

@@ -27,7 +27,7 @@ def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str
 
 @pytest.fixture
 def run(endpoint: list[str]) -> Run:
-    """A command, which asks the scripted model; ``ask`` runs the paper's loop."""
+    """Run a command with the scripted model; ``ask`` runs the paper's loop."""
 
     def invoke(command: str, *args: str | Path) -> Result:
         paper = PAPER_OPTIONS if command == "ask" else ()
@@ -38,7 +38,7 @@ def run(endpoint: list[str]) -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A file for each of the documents that disagree."""
+    """A folder with a file for each of the documents that disagree."""
     docs = tmp_path / "docs"
     docs.mkdir()
     for document in DISAGREEING:

@@ -300,7 +300,7 @@ def test_a_budget_of_calls_is_never_gone_beyond_and_what_was_paid_for_is_kept(
 def test_a_model_file_runs_the_loop_without_any_key_and_a_second_time_for_nothing(
     smollm2_path: Path, tmp_path: Path
 ) -> None:
-    # SmolLM2 judges at chance: this is about the plumbing
+    # SmolLM2 judges at random, so this tests only the plumbing
     (tmp_path / "log.md").write_text("The log book says that the lamp was lit in 1874.")
     (tmp_path / "almanac.md").write_text("The almanac says that the lamp was lit in 1871.")
     files = [str(tmp_path / "log.md"), str(tmp_path / "almanac.md")]

@@ -28,7 +28,7 @@ FILES = {
     "wikicontradict": "wikicontradict/questions.jsonl",
     "reports": "conflicts/conflicts.jsonl",
 }
-"""Real data of each benchmark."""
+"""Where the real data of each benchmark is."""
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     assert json.loads(Path("runs/study/figures.json").read_text()) == json.loads(study.stdout)[0]
     [told] = json.loads(study.stdout)
     assert (told["runs"], told["in_all"]) == (["seed-0", "seed-1"], 3)
-    # the first is the run that is in the cache; the second asks for answers and verdicts anew
+    # the first run is in the cache; the second asks for answers and verdicts again
     again = len(server.requests) - alone
     assert 0 < again <= alone / 2
     assert told["noise"][0]["answers"] == {"value": 0.0, "low": None, "high": None, "n": 6}

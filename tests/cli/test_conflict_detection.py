@@ -24,7 +24,7 @@ def claim(name: str, *years: str) -> dict[str, Any]:
 
 
 class Writer(World):
-    """Writes the claims that it is asked for too, but for the piers in ``unable``."""
+    """Also writes the requested claims, except for the piers in ``unable``."""
 
     unable: tuple[str, ...] = ()
 
@@ -125,7 +125,7 @@ def test_a_sample_has_as_many_conflicts_as_others(run: Run, lamps: Path) -> None
 
 @pytest.fixture
 def piers(tmp_path: Path) -> str:
-    """AmbigDocs as it is published: two entities of one name, lit in other years."""
+    """AmbigDocs in its published form: two entities of one name, lit in different years."""
 
     def question(n: int) -> dict[str, Any]:
         documents = [

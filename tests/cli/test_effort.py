@@ -1,4 +1,4 @@
-"""``--effort`` and ``--set``, and how many options there are to choose from."""
+"""``--effort`` and ``--set``, and the number of options of a command."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""``conflictscore model``: what there is, and fetching it."""
+"""``conflictscore model`` lists models and fetches them."""
 
 from pathlib import Path
 

@@ -153,7 +153,7 @@ def test_other_settings_are_one_line_that_shows_the_difference() -> None:
         done = run_against(server, "--top-k", "5")
 
     assert done.exit_code == 2
-    assert "top_k 10 there and 5 now" in line_of(done)
+    assert "top_k was 10 and is now 5" in line_of(done)
 
 
 def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:

@@ -150,7 +150,7 @@ def test_a_gate_lets_nothing_pass_that_was_not_checked() -> None:
         first = run(*command(server, "--fail-over", "1"))
 
     assert first.exit_code == 1
-    # two of three texts were refused: what is left is no fair sample, so there is no score
+    # two of three texts were refused; the rest is not a fair sample, so there is no score
     assert "1 of 1 rows fail (--fail-over 1): row 1 (no score: " in last_line(first)
 
 
@@ -166,4 +166,4 @@ def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on() -> None:
     assert 0 < calls < 32
     assert rows < 8
     assert [row["id"] for row in lines(Path("out.jsonl"))] == list(range(8))
-    assert set(asked.values()) == {1}  # what was in flight at the end of the budget was kept
+    assert set(asked.values()) == {1}  # calls in flight at the end of the budget were kept

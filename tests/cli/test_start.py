@@ -1,4 +1,4 @@
-"""The command as a process: help at once, nothing heavy loaded, clean ends."""
+"""The command as a process: fast help, no heavy imports, clean exits."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""``--trust FILE`` as a user types it, and what a bad table comes to."""
+"""``--trust FILE`` as a user types it, and the errors of bad tables."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Statements with probabilities, numbered documents, and a model and a judge that go by numbers."""
+"""Statements with probabilities, numbered documents, and a model and a judge that use numbers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ def likely(text: str, *supports: float) -> ClaimEvidence:
 
 
 def documents_with(*texts: str, **more: Sequence[Any]) -> list[Document]:
-    """Numbered documents; further fields by name, one value a document."""
+    """Numbered documents; further fields by name, with one value per document."""
     made = []
     for place, text in enumerate(texts):
         fields = {name: values[place] for name, values in more.items()}
@@ -30,7 +30,7 @@ def documents_with(*texts: str, **more: Sequence[Any]) -> list[Document]:
 
 
 class Replies:
-    """A model that replies by a function of the prompt; what it was asked is kept."""
+    """A model that replies by a function of the prompt, and keeps the prompts."""
 
     name, endpoint, context_window, thinking_tokens = "scripted", "scripted", 8192, 0
     is_local = False
@@ -48,7 +48,7 @@ class Replies:
 
 
 class ByNumbers:
-    """A judge that goes by the numbers above 20 that a claim and a document have."""
+    """A judge that compares the numbers above 20 in a claim and a document."""
 
     name, identity = "by numbers", None
 

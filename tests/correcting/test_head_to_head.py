@@ -1,4 +1,4 @@
-"""The guard of a change: by the vote or the weighing, and nothing walks past it."""
+"""The guard of a change, by the vote or the weighing; nothing bypasses it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The whole second look, over documents of the lighthouse's kind."""
+"""The whole second look, over documents like the lighthouse's."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TEXTS = (
 
 
 def reader(prompt: str) -> str:
-    """Reads a year off a document; a page without one makes one up."""
+    """Reads a year from a document; for a page without one it makes one up."""
     if "seems to be disputed" in prompt:
         return rival_lines(prompt)
     if "Two statements answer" in prompt:
@@ -195,8 +195,8 @@ async def test_embedded_models_alone_make_no_yes_of_a_no(
 @pytest.mark.parametrize(
     ("mark", "whole", "said"),
     [
-        ("Log:", "first lit", "first light"),  # they differ in one number alone
-        ("1874", reader("1874"), "In 1874."),  # no sentence
+        ("Log:", "first lit", "first light"),  # they differ in a single number
+        ("1874", reader("1874"), "In 1874."),  # not a sentence
     ],
 )
 async def test_a_rival_takes_the_words_of_the_claim_where_its_own_are_few_or_alike(

@@ -1,4 +1,4 @@
-"""An embedded reader puts the value of one fact into another; its document has to tell the fact."""
+"""An embedded reader may put one fact's value into another, so its document must state the fact."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ OPENED, CLOSED = "The Osk mill was opened in 1854.", "The Osk mill was closed in
 async def looked_locally(
     claim: str, answer: str, reading: str, *texts: str, sides: str
 ) -> SecondLook:
-    """A look by an embedded reader that reads the same in each document."""
+    """A look by an embedded reader that gives the same answer for each document."""
     model: Any = Replies(lambda prompt: QUESTION if "Write the question" in prompt else reading)
     model.is_local = True
     reads = Reader(model, PROMPTS, UsageMeter())

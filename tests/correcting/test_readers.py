@@ -1,4 +1,4 @@
-"""Documents asked alone: one call each, nothing else in view, and what becomes of the replies."""
+"""Documents asked alone: one call each, with nothing else in view, and the use of the replies."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ LAMP = "In which year did the lighthouse first light its lamp?"
 
 
 async def asked(said: Mapping[str, str | Exception], *texts: str) -> tuple[Answered, list[str]]:
-    """What documents say of the lamp, by a mark that a prompt has, and the prompts."""
+    """The answers of documents about the lamp, chosen by a mark in the prompt, and the prompts."""
     model: Any = Replies(lambda prompt: next(said[mark] for mark in said if mark in prompt))
     reader = Reader(model, PROMPTS, UsageMeter())
     return await ask_documents(LAMP, documents_with(*texts), reader), model.asked

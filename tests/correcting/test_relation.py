@@ -1,4 +1,4 @@
-"""How an answer of a document is related to a claim: the same, a rival, another thing, nothing."""
+"""The relation of a document's answer to a claim: the same, a rival, another thing, or none."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ TEXTS = ("Osk Hall, a mill in Wales, was built in 1854.", "Osk Hall, a school in
 async def looked(
     relation: str, *, answer: str = CLAIM, claim: str = CLAIM, **more: Any
 ) -> SecondLook:
-    """A look at a claim where the judge gives this relation to the second document's answer."""
+    """A look at a claim; the judge gives this relation for the second document's answer."""
 
     def reply(prompt: str) -> str:
         if "seems to be disputed" in prompt:

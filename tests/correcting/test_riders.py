@@ -1,4 +1,4 @@
-"""What a document says along with its answer, and which titles name a source."""
+"""Text that a document adds to its answer, and titles that name a source."""
 
 import pytest
 

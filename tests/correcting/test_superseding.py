@@ -1,4 +1,4 @@
-"""What a document says of itself, "restated", "from 1 June", as the embedded models see it."""
+"""How the embedded models read a document's words about itself: "restated", "from 1 June"."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ OLD, NEW = "Osk rate: 320 euros.", "From 1 June the Osk rate is 380 euros instea
 
 
 class Embedded(ByNumbers):
-    """Labels by numbers, without a call; a replacement is supported where a document has it."""
+    """Labels by numbers, without a call; a document supports a replacement that it contains."""
 
     embedded = True
 

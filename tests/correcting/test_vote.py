@@ -1,4 +1,4 @@
-"""The documents' vote: who votes for what, and when that alone changes an answer."""
+"""The documents' vote: how each document votes, and when the vote alone changes an answer."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NOBODY: list[tuple[int, ...]] = [(), ()]
 
 
 def decided(claim: str, rival: str, gave: tuple[int, ...], **more: Any) -> VoteOutcome:
-    """What two statements come to whose labels are written as ``+``, ``-`` and ``0``."""
+    """The vote on two statements whose labels are written as ``+``, ``-`` and ``0``."""
     return outcome(tallied([claim_with(claim), claim_with(rival)], [(), gave], **more))
 
 
@@ -46,8 +46,8 @@ def test_without_probabilities_the_labels_vote() -> None:
         ("+++-", "---+", (4,), "keep"),  # a single dissenter
         ("+++--", "---++", (4,), "open"),  # a minority of two is never passed over
         ("++---", "--+++", (3,), "open"),  # nor is one on the answer's own side
-        ("+---", "-+++", (1,), "keep"),  # none of those that gave it stands behind it
-        ("+---", "-000", (2,), "keep"),  # an invention: nobody does
+        ("+---", "-+++", (1,), "keep"),  # no document that gave it supports it
+        ("+---", "-000", (2,), "keep"),  # an invention: nobody supports it
         ("----", "++--", (1,), "replace"),  # as many against it as for it
         ("-----", "++---", (1,), "open"),  # more against it than for it
     ],

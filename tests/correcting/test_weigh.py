@@ -1,4 +1,4 @@
-"""Weighing: blind, in both orders, on a ground; dates decide where what is current is asked for."""
+"""Weighing: blind, in both orders, on a ground; dates decide if a question is about the present."""
 
 from datetime import date
 from typing import Any
@@ -22,7 +22,7 @@ DOCUMENTS = documents_with(
 
 
 def replies(prompt: str, first: str, second: str) -> str:
-    """One reply where 1874 is statement A, and the other where it is B."""
+    """One reply if 1874 is statement A, and the other if it is B."""
     return (
         first
         if "1874" in prompt.partition("Statement B:")[0].partition("Statement A:")[2][:80]
@@ -63,7 +63,7 @@ async def test_the_same_side_in_both_orders_decides() -> None:
 @pytest.mark.parametrize(
     ("when_first", "when_second"),
     [
-        (said("A"), said("A")),  # whichever comes first
+        (said("A"), said("A")),  # whichever is shown first
         (said("A"), said("NEITHER")),
         (said("A", "NUMBER"), said("B", "NUMBER")),
         (said("A"), said("B", "NUMBER")),
@@ -89,7 +89,7 @@ async def test_a_judge_that_fails_decides_nothing() -> None:
     [
         (("2001", "2003-05", "2019-01-02", "2020"), "Who is the current keeper?", 1),
         (("2019", "2020", "2001", "2003"), "Who keeps it now?", 0),
-        (("2001", "2019", "2018", "2020"), "Who is the current keeper?", None),  # not told apart
+        (("2001", "2019", "2018", "2020"), "Who is the current keeper?", None),  # not distinguished
         (("2001", "", "2019", "2020"), "Who is the current keeper?", None),
         (("2001", "2003", "2019", "2020"), "When was it lit?", None),
     ],

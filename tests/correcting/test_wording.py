@@ -1,4 +1,4 @@
-"""Putting a winner into a passage, or both sides, without a model."""
+"""Writing a winner, or both sides, into a passage without a model."""
 
 from typing import Any
 

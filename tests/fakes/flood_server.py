@@ -1,4 +1,4 @@
-"""A loopback HTTP server whose replies never end, or 200 MB on: for bounds on what is read."""
+"""A loopback HTTP server with replies of 200 MB or without end, to test limits on reading."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ FLOOD = 200_000_000
 
 @dataclass
 class Flood:
-    """What was asked, and how much of the reply went out."""
+    """The requests, and how much of the reply was sent."""
 
     url: str
     requests: int = 0
@@ -24,7 +24,7 @@ class Flood:
 def flooding(
     begin: bytes, piece: bytes, *, content_type: str = "application/json", coding: str = ""
 ) -> Iterator[Flood]:
-    """Serve ``begin``, and ``piece`` until the client hangs up; ``coding`` need not be true."""
+    """Serve ``begin``, then ``piece`` until the client hangs up; ``coding`` may be false."""
 
     class Connection(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -46,7 +46,7 @@ def flooding(
             self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-            """Keeps the test's output clean."""
+            """Keep the test's output clean."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Connection)
     flood = Flood(f"http://127.0.0.1:{server.server_port}")

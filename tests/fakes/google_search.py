@@ -1,4 +1,4 @@
-"""A loopback server that speaks Google's Custom Search JSON API, told by a test what to find."""
+"""A loopback server that speaks Google's Custom Search JSON API, with results set by a test."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from tests.fakes.search_server import Handler, Received, Reply, SearchServer, ht
 
 Result = Mapping[str, Any]
 Found = Sequence[Result] | Callable[[str], Sequence[Result]]
-"""All there is to find, or a function from a question to that."""
+"""All results, or a function from a question to the results."""
 
 
 def google_error(
@@ -56,7 +56,7 @@ def google(results: Found = (), *, api_key: str | None = None) -> Handler:
             "searchInformation": {"totalResults": str(len(found))},
         }
         if items := [dict(item) for item in found[start - 1 : start - 1 + num]]:
-            reply["items"] = items  # Google leaves the key out where there is nothing to list
+            reply["items"] = items  # Google leaves the key out if the list is empty
         return json_reply(reply)
 
     return handle

@@ -17,7 +17,7 @@ _TOKEN = re.compile("[\U0001f000-\U0001faff]|[^\\s\U0001f000-\U0001faff]+")
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What a client sent; ``headers`` has lower-case names, ``raw`` is the body to the byte."""
+    """A client's request; ``headers`` has lower-case names, ``raw`` is the unchanged body."""
 
     body: dict[str, Any]
     headers: dict[str, str] = field(repr=False)
@@ -35,14 +35,14 @@ class ChatRequest:
 
     @property
     def prompt(self) -> str:
-        """Text of the last user message; empty where there is none."""
+        """Text of the last user message; empty if there is none."""
         said = [_text(message) for message in self.messages if message["role"] == "user"]
         return said[-1] if said else ""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's reply; tokens are counted roughly, one a word, where they are not given."""
+    """A model's reply; if token counts are not given, they are estimated as one per word."""
 
     text: str = ""
     finish_reason: str = "stop"
@@ -53,7 +53,7 @@ class Reply:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
-    """Of the input tokens, those from the prompt cache; None for a provider that does not say."""
+    """Input tokens from the prompt cache; None for a provider that does not report them."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,26 @@ class Fault:
     message: str = "the server failed, as it was told to"
     code: str | None = None
     should_retry: bool | None = None
-    """Sent as ``x-should-retry``, which OpenAI's client obeys before it looks at the status."""
+    """Sent as ``x-should-retry``, which OpenAI's client follows before it looks at the status."""
     body: bytes | None = None
     silence: float | None = None
     """Seconds without a byte before the connection is closed."""
     announced: int | None = None
-    """What ``content-length`` says, where it is not the truth."""
+    """The ``content-length`` to send, if it is to be wrong."""
 
     @classmethod
     def hang(cls, seconds: float) -> "Fault":
-        """Says nothing for this long, or until the server closes, then drops the connection."""
+        """Send nothing for this long, or until the server closes, then drop the connection."""
         return cls(silence=seconds)
 
     @classmethod
     def drop(cls) -> "Fault":
-        """Closes the connection without a reply."""
+        """Close the connection without a reply."""
         return cls(silence=0)
 
     @classmethod
     def raw(cls, body: bytes, status: int = 200) -> "Fault":
-        """Sends this body, labelled as JSON whatever it is."""
+        """Send this body, labelled as JSON whatever it is."""
         return cls(status, body=body)
 
 
@@ -93,7 +93,7 @@ Handler = Callable[[ChatRequest], Outcome]
 
 
 def then(*steps: Outcome | Handler) -> Handler:
-    """Gives one request to each step in order, and all later ones to the last step."""
+    """Give one request to each step in order, and all later ones to the last step."""
     first, lock = iter(steps[:-1]), threading.Lock()
 
     def answer(request: ChatRequest) -> Outcome:
@@ -105,7 +105,7 @@ def then(*steps: Outcome | Handler) -> Handler:
 
 
 def from_cache(handler: Handler, tokens: int) -> Handler:
-    """Gives the same replies, with so many of their input tokens from the prompt cache."""
+    """Give the same replies, with this many of their input tokens from the prompt cache."""
 
     def answer(request: ChatRequest) -> Outcome:
         said = handler(request)
@@ -116,7 +116,7 @@ def from_cache(handler: Handler, tokens: int) -> Handler:
 
 
 def script(*replies: Outcome) -> Handler:
-    """Gives these replies in order; one request more is answered with HTTP 500."""
+    """Give these replies in order; further requests are answered with HTTP 500."""
 
     def exhausted(request: ChatRequest) -> Outcome:
         raise AssertionError(f"script exhausted: no reply left for {request.prompt[:200]!r}")
@@ -128,11 +128,11 @@ class OpenAIServer:
     """Serves ``/v1/chat/completions`` and ``/v1/models`` on a free loopback port.
 
     Args:
-        handler: Called once a request, in that request's thread. What it raises is sent as an
-            HTTP 500 that asks the client not to retry.
-        api_key: Where given, any other bearer token gets a 401.
-        models: The models there are; any other gets a 404. Where empty, every model is served.
-        tls: With a certificate for 127.0.0.1, to be reached by HTTPS.
+        handler: Called once per request, in that request's thread. If it raises, an HTTP 500 is
+            sent that asks the client not to retry.
+        api_key: If set, any other bearer token gets a 401.
+        models: The models served; any other gets a 404. If empty, every model is served.
+        tls: Serve HTTPS with this certificate for 127.0.0.1.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class OpenAIServer:
 
     @property
     def requests(self) -> list[ChatRequest]:
-        """The chat requests so far, failed ones too, in the order they came; a copy."""
+        """The chat requests so far, including failed ones, in order of arrival; a copy."""
         with self._lock:
             return list(self._requests)
 
@@ -185,7 +185,7 @@ class OpenAIServer:
             self._connections.discard(connection)
 
     def answer(self, request: ChatRequest) -> Reply | Fault:
-        """What to send; a hang is waited out here, so that it counts as in flight."""
+        """What to send; a hang waits here, so that it counts as in flight."""
         with self._lock:
             self._requests.append(request)
             self._in_flight += 1
@@ -195,10 +195,11 @@ class OpenAIServer:
             outcome = refused or self._handler(request)
             if isinstance(outcome, Fault) and outcome.silence:
                 self._closing.wait(outcome.silence)
-        except Exception as raised:  # noqa: BLE001 - a thread has nobody else to tell
+        except Exception as raised:  # noqa: BLE001 - the thread has no caller
             outcome = Fault(message=f"{type(raised).__name__}: {raised}", should_retry=False)
         finally:
-            # Before the reply is written: a client's next request must not count beside this one.
+            # Before the reply is written, so that a client's next request does not overlap this
+            # one.
             with self._lock:
                 self._in_flight -= 1
         return Reply(outcome) if isinstance(outcome, str) else outcome
@@ -207,7 +208,7 @@ class OpenAIServer:
         given = headers.get("authorization", "").removeprefix("Bearer ")
         if self._api_key is None or given == self._api_key:
             return None
-        # The whole key comes back, as careless servers do, so that a leak of it shows in a test.
+        # Like a careless server, return the whole key, so that a test sees if it leaks.
         return Fault(401, message=f"Incorrect API key provided: {given}.", code="invalid_api_key")
 
     def _unknown(self, model: str) -> Fault | None:
@@ -241,7 +242,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def finish(self) -> None:
         self.server.fake.disconnected(self.connection)
-        with suppress(ConnectionError):  # closing writes what the client did not wait for
+        with suppress(ConnectionError):  # closing writes data that the client did not wait for
             super().finish()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
@@ -259,7 +260,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if urlsplit(self.path).path != "/v1/chat/completions":  # a proxy is told the whole address
+        if urlsplit(self.path).path != "/v1/chat/completions":  # a proxy gets the whole address
             return self._fail(self._no_such_url())
         request = ChatRequest(json.loads(body), self._headers(), body, self.path)
         outcome = self.server.fake.answer(request)
@@ -310,7 +311,7 @@ class _Connection(BaseHTTPRequestHandler):
 
 
 def _hang_up(connection: socket.socket) -> None:
-    with suppress(OSError):  # the client may have been quicker
+    with suppress(OSError):  # the client may have been faster
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -329,7 +330,7 @@ def error(fault: Fault) -> bytes:
 
 
 def _tokens(text: str) -> int:
-    """A token for each emoji and each word; more for a word that no tokenizer takes as one."""
+    """One token per emoji and word; more for a word that no tokenizer keeps whole."""
     words = _TOKEN.findall(text)
     return sum(len(word) // 4 if len(word) > 200 else 1 for word in words)
 

@@ -1,4 +1,4 @@
-"""Every web search beside the fake that plays its provider, for what all of them have in common."""
+"""Every web search with the fake of its provider, for tests of what they have in common."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,19 +30,19 @@ from tests.fakes.search_server import (
 )
 
 KEY = 'sk+secret/"key"&<42>'
-"""With characters that addresses, JSON and HTML each write in their own way."""
+"""A key with characters that addresses, JSON and HTML each escape differently."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One provider: its search, and the fake that speaks as it does."""
+    """A provider: its search, and the fake that imitates it."""
 
     search: type[WebSearchRetriever]
     speak: Callable[..., Handler]  # from results and an api_key
     error: Callable[..., Reply]  # from a status, a message and headers
     fields: tuple[str, str, str, str]  # its names of title, address, text and date
     listed: Callable[[Any], dict[str, Any]] = lambda results: {"query": "sky", "results": results}
-    options: Mapping[str, str] = field(default_factory=dict)  # beside a key and an endpoint
+    options: Mapping[str, str] = field(default_factory=dict)  # besides a key and an endpoint
 
     @property
     def speaks_json(self) -> bool:
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def requests_of_a_lost_connection(self) -> int:
-        """httplib2 by itself asks once more on a new connection where one was lost."""
+        """After a lost connection, httplib2 itself asks again on a new one."""
         return 2 if self.search is GoogleRetriever else 1
 
     def found(self, number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Case:
 
     @staticmethod
     def question(request: Received) -> str:
-        """What was asked."""
+        """The question that was asked."""
         is_json = "json" in request.headers.get("content-type", "")
         sent = request.json if is_json and request.body else request.parameters
         return str(sent["q"] if "q" in sent else sent["query"])

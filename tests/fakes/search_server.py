@@ -1,6 +1,6 @@
-"""A loopback HTTP server that speaks the JSON of a search provider, told by a test what to find.
+"""A loopback HTTP server that speaks a search provider's JSON, with results set by a test.
 
-A handler makes one provider of it: a function from what was received to the reply.
+A handler, a function from the request to the reply, makes it a certain provider.
 """
 
 import json
@@ -30,7 +30,7 @@ class Received:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters of the query and of a form; the last one of a name counts."""
+        """The parameters of the query and of a form; for repeated names, the last one counts."""
         is_form = "form-urlencoded" in self.headers.get("content-type", "")
         parts = [urlsplit(self.target).query, self.body.decode() if is_form else ""]
         given = parse_qs("&".join(filter(None, parts)), keep_blank_values=True)
@@ -42,18 +42,18 @@ class Received:
 
     @property
     def quoted(self) -> str:
-        """All of it in one text, as a careless proxy would quote it, secrets and all."""
+        """The whole request as one text, with secrets, as a careless proxy would quote it."""
         return f"{self.method} {self.target} {dict(self.headers)} {self.body.decode()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is sent back, beside Content-Length."""
+    """The reply, besides Content-Length."""
 
     status: int = 200  # 0 ends the connection without a reply
-    body: bytes = b""  # {quoted} in it stands for the request
+    body: bytes = b""  # {quoted} stands for the request
     headers: Mapping[str, str] = field(default_factory=dict)
-    hang: bool = False  # until the server closes, or a client's own limit of a second is long over
+    hang: bool = False  # until the server closes, or well after a client's own limit of a second
     drip: float = 0.0  # seconds between single bytes of the body
 
 
@@ -77,7 +77,7 @@ def html_reply(text: str, status: int = 200) -> Reply:
 
 
 class SearchServer:
-    """Serves what its handler says; the first requests get the ``faults``, one each."""
+    """Serves its handler's replies; the first requests get the ``faults``, one each."""
 
     def __init__(
         self, handler: Handler, *, faults: Sequence[Reply] = (), always: Reply | None = None
@@ -90,7 +90,7 @@ class SearchServer:
 
     @property
     def requests(self) -> list[Received]:
-        """The requests so far, failed ones too, in the order they came; a copy."""
+        """The requests so far, including failed ones, in order of arrival; a copy."""
         with self._lock:
             return list(self._requests)
 
@@ -159,7 +159,7 @@ class _Connection(BaseHTTPRequestHandler):
 Found = Sequence[Mapping[str, Any]]
 
 ENGINE = "projects/p1/locations/global/collections/default_collection/engines/e1"
-"""The engine that ``vertex`` has."""
+"""The engine of ``vertex``."""
 
 
 def serper(results: Found = (), *, api_key: str | None = None, page: int = 10) -> Handler:
@@ -198,8 +198,8 @@ def searxng(
 ) -> Handler:
     """Speaks as a SearXNG server, with ``search.formats`` of its settings.
 
-    ``silent`` names engines that do not answer, and why; ``login`` is the Authorization header that
-    a proxy before the server asks for.
+    ``silent`` names engines that do not answer, with the reasons. ``login`` is the Authorization
+    header that a proxy in front of the server requires.
     """
 
     def handle(request: Received) -> Reply:
@@ -247,7 +247,7 @@ def vertex(pages: Found = (), *, api_key: str | None = None) -> Handler:
             "attributionToken": "t1",
             "summary": {},
         }
-        if found := pages[first : first + size]:  # left out where there is nothing to list
+        if found := pages[first : first + size]:  # left out if the list is empty
             reply["results"] = [
                 {"id": str(n), "document": {"id": str(n), "derivedStructData": dict(page)}}
                 for n, page in enumerate(found, first)

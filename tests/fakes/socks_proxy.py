@@ -1,4 +1,4 @@
-"""A SOCKS5 proxy on loopback: it connects to whatever it is asked for, and carries the bytes."""
+"""A SOCKS5 proxy on loopback, which connects to any address and passes bytes on."""
 
 import socket
 import socketserver
@@ -12,7 +12,7 @@ _VERSION, _NO_PASSWORD, _CONNECT, _IPV4, _NAME = 5, 0, 1, 1, 3
 
 
 class SocksProxy(NamedTuple):
-    """Where the proxy listens, and the addresses that it was asked for."""
+    """Where the proxy listens, and the addresses requested from it."""
 
     address: str
     asked: list[tuple[str, int]]

@@ -1,4 +1,4 @@
-"""A loopback web server whose pages behave as well or as badly as a test wants."""
+"""A loopback web server whose pages behave as a test wants, well or badly."""
 
 import io
 import os
@@ -27,14 +27,14 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a reply is made on; ``closing`` is set when the server closes, ``sent`` counts bytes."""
+    """A reply's connection; ``closing`` is set when the server closes, ``sent`` counts bytes."""
 
     connection: socket.socket
     closing: threading.Event
     sent: Callable[[int], None]
 
     def send(self, data: bytes) -> None:
-        """Sends all of it, in pieces that are counted as they go."""
+        """Send all of it, in pieces that are counted as they go."""
         for start in range(0, len(data), 65536):
             self.sent(self.connection.send(data[start : start + 65536]))
 
@@ -52,7 +52,7 @@ def head(status: int = 200, **headers: str | None) -> bytes:
 def page(
     body: str | bytes, content_type: str | None = HTML, status: int = 200, **headers: str
 ) -> Reply:
-    """A page that is sent as it should be."""
+    """Send a page correctly."""
     data = body.encode() if isinstance(body, str) else body
     headers = {"content_length": str(len(data)), **headers}
     return raw(head(status, content_type=content_type, **headers) + data)
@@ -63,12 +63,12 @@ def redirect(location: str, status: int = 302, **headers: str) -> Reply:
 
 
 def raw(data: bytes) -> Reply:
-    """These bytes, and the end of the connection."""
+    """Send these bytes, then end the connection."""
     return lambda exchange: exchange.send(data)
 
 
 def hang(before: bytes = b"") -> Reply:
-    """These bytes, and nothing more while the server lives."""
+    """Send these bytes, then nothing more while the server lives."""
 
     def reply(exchange: Exchange) -> None:
         exchange.send(before)
@@ -78,7 +78,7 @@ def hang(before: bytes = b"") -> Reply:
 
 
 def drip(before: bytes = b"", drop: bytes = b"x", every: float = 0.02) -> Reply:
-    """These bytes, and then a drop at a time, without end."""
+    """Send these bytes, then single pieces slowly, without end."""
 
     def reply(exchange: Exchange) -> None:
         exchange.send(before)
@@ -89,12 +89,12 @@ def drip(before: bytes = b"", drop: bytes = b"x", every: float = 0.02) -> Reply:
 
 
 def endless(before: bytes, piece: bytes) -> Reply:
-    """These bytes, and then the same piece as fast as it is taken, without end."""
+    """Send these bytes, then the same piece as fast as it is read, without end."""
     return drip(before, piece, every=0)
 
 
 def reset(before: bytes = b"") -> Reply:
-    """These bytes, and then the connection is broken off, not closed."""
+    """Send these bytes, then reset the connection instead of closing it."""
 
     def reply(exchange: Exchange) -> None:
         exchange.send(before)
@@ -106,7 +106,7 @@ def reset(before: bytes = b"") -> Reply:
 
 
 class WebServer:
-    """Serves pages on a free port of 127.0.0.1, and counts what was asked and sent."""
+    """Serves pages on a free port of 127.0.0.1, and counts requests and bytes."""
 
     def __init__(self, pages: Mapping[str, Reply], *, tls: ssl.SSLContext | None = None) -> None:
         self.pages, self.tls = dict(pages), tls
@@ -154,7 +154,7 @@ class _Connection(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         web = self.server.web
-        if self.rfile.peek(1)[:1] == b"\x16":  # TLS is spoken to a server that does not
+        if self.rfile.peek(1)[:1] == b"\x16":  # the client speaks TLS to a server without it
             return self.connection.sendall(head(400))
         path = self.rfile.readline().decode("latin-1").split()[1]
         headers = {name.lower(): value for name, value in parse_headers(self.rfile).items()}

@@ -1,6 +1,6 @@
-"""What users see of whole runs stays as pinned in ``expected/``.
+"""Pins what users see of whole runs, in ``expected/``.
 
-Where it changes on purpose, write the files anew and say why in the commit:
+If a change is intended, rewrite the files and say why in the commit:
 
     UPDATE_GOLDEN=1 python -m pytest -n0 tests/golden
 """
@@ -33,7 +33,7 @@ Golden = dict[str, Any]
 QUESTION = "When was the lamp lit?"
 AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
 LAMPS = (10, 11, 12)
-"""The documents disagree about the first two."""
+"""Three lamps; the documents disagree about the first two."""
 SENT_WITH = ("x-conflictscore-status", "x-conflictscore-checked")
 _VERDICTS = ("supports", "contradicts", "irrelevant", "unlabelled")
 _COLUMNS = ("method", "answer", "flipped", "kind", "cs_c", "cs_r", "coverage", "claims")
@@ -50,17 +50,17 @@ def conflict_kept(folder: Path) -> Golden:
 
 
 def flip_in_the_papers_loop(folder: Path) -> Golden:
-    """The documents disagree, and the whole answer is written anew."""
+    """The documents disagree, and the whole answer is rewritten."""
     return _loop(World(), DISAGREEING, **PAPER)
 
 
 def flip_in_place(folder: Path) -> Golden:
-    """A long answer has a passage with most evidence against it; nothing else changes."""
+    """Most evidence contradicts one passage of a long answer; only this passage changes."""
     return _loop(RevisingWorld(), DOCUMENTS)
 
 
 def refused_flip(folder: Path) -> Golden:
-    """A reader gives a statement that brings in an address."""
+    """A reader gives a statement that adds an address."""
     said = "The lamp was lit in 1874 https://a.test/q?n=7."
     world = RevisingWorld(read=lambda topic, document: said)
     return _loop(world, DOCUMENTS)
@@ -80,7 +80,7 @@ def failed_judge(folder: Path) -> Golden:
 
 
 def spent_budget(folder: Path) -> Golden:
-    """``--max-calls`` stops a run; run again it goes on, and pays for nothing twice."""
+    """``--max-calls`` stops a run; the same command resumes it, and pays for nothing twice."""
     docs = folder / "docs"
     docs.mkdir()
     for document in DISAGREEING:
@@ -120,7 +120,7 @@ def chat_model(folder: Path) -> Golden:
 
 
 def decorator(folder: Path) -> Golden:
-    """A decorated function, which is asked again with the evidence in the question."""
+    """A decorated function is asked again with the evidence in the question."""
     questions = []
 
     def answer(question: str, documents: Any) -> str:
@@ -237,9 +237,9 @@ def _run(*args: str) -> Result:
     return CliRunner().invoke(main, args)
 
 
-# The form in which a run is pinned: what its user sees, under names of its own. Records change
-# their names and their fields; the pinned files should not. So these functions alone know where a
-# run keeps what. Times, ids, ports, paths and hashes are left out.
+# A run is pinned in the form that its user sees, under independent names. Records change their
+# names and fields; the pinned files should not. So only these functions know where a run stores
+# what. Times, ids, ports, paths and hashes are left out.
 
 
 def run_shape(run: Mapping[str, Any], calls: int) -> dict[str, Any]:
@@ -294,9 +294,9 @@ def _rounded(score: float | None) -> float | None:
 
 
 def _changes(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was to be changed, accepted or refused, in order.
+    """The proposed changes, accepted or refused, in order.
 
-    A passage that was looked at and kept changes nothing.
+    A passage that was reviewed and kept is not a change.
     """
     return [
         {

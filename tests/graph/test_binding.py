@@ -1,4 +1,4 @@
-"""A synchronous caller's thread: it waits for the loop, and does what must be done in it."""
+"""A synchronous caller's thread: it waits for the loop, and runs work that belongs in it."""
 
 import threading
 from contextvars import ContextVar

@@ -1,4 +1,4 @@
-"""Questions that go on from a conversation, and first answers that exist already."""
+"""Questions that continue a conversation, and first answers that already exist."""
 
 import re
 from typing import Any
@@ -166,9 +166,7 @@ def test_a_thread_is_a_conversation(model: ChatOpenAI, world: Talk, form: str) -
     second = ask("When was it lit?")
 
     assert first["answer"] == "It was 1874."
-    assert shelf.queries == [
-        STANDING_ALONE
-    ]  # the documents of the first question are not the second's
+    assert shelf.queries == [STANDING_ALONE]  # the first question's documents are not the second's
     assert second["options"] == []
     assert second["first_answer"] == "It was lit in 1871."
     assert second["run_id"] != first["run_id"]

@@ -1,4 +1,4 @@
-"""Answers of which the claims leave something out: it is asked for, and what stays out is told."""
+"""Claims that leave out part of an answer: the rest is requested, and gaps are reported."""
 
 import logging
 from collections.abc import Callable
@@ -22,12 +22,12 @@ DISPUTED = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
 @dataclass
 class ForgetfulWorld(World):
-    """The first reply has the claims that it is given; ``rest`` replies where the rest is asked."""
+    """The first reply has the given claims; ``rest`` replies when the rest is requested."""
 
     answer: str = ANSWER
     decomposition: str | None = f"Claims:\n- {LAMP} || The lamp was lit"
     placed: str | None = None
-    """The reply where the claims' places are asked for as well, if it is not ``decomposition``."""
+    """The reply if the claims' places are also requested, if it is not ``decomposition``."""
     rest: Callable[[str], str | Fault] = field(default=lambda asked: claims(TOWER, HORN))
     passed_over: list[str] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ def claimed(state: dict[str, Any]) -> list[str]:
 
 
 def placed(state: dict[str, Any]) -> list[str]:
-    """The passages of the answer that its claims were found in."""
+    """The passages of the answer in which its claims were found."""
     claims = [each["claim"] for each in state["attempts"][0]["report"]["claims"]]
     return [ANSWER[slice(*claim["passage"])] for claim in claims]
 
@@ -76,7 +76,7 @@ def test_what_the_claims_pass_over_is_asked_for_once_more(
     state = run(model, disputed=("conflict",))
 
     assert world.passed_over == [f"{TOWER}\n\n{HORN}"]
-    # in the answer's order, and each once
+    # in the answer's order, each once
     assert claimed(state) == placed(state) == [LAMP, TOWER, HORN]
     assert (state["checked"], state["notes"]) == ("fully", [])
 
@@ -123,7 +123,7 @@ def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
 def test_a_model_that_cannot_name_places_is_asked_for_the_claims_alone(
     model: ChatOpenAI, world: ForgetfulWorld
 ) -> None:
-    """Small models copy the form in which the places go, and take answers apart all the same."""
+    """Small models copy the form of the places, and still split answers correctly."""
     form = "- The claim as a full sentence. || first words of the passage"
     world.placed, world.decomposition = f"Claims:\n{form}", claims(LAMP, TOWER, HORN)
 

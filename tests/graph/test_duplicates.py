@@ -1,4 +1,4 @@
-"""Near-identical documents in a run: each labelled, and counted once where that is set."""
+"""Near-identical documents in a run: each is labelled, and counted once if set so."""
 
 from typing import Any
 

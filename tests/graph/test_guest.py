@@ -1,4 +1,4 @@
-"""The loop as a node of somebody else's graph: it works with its own collaborators alone."""
+"""The loop as a node of somebody else's graph: it uses only its own collaborators."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,7 +36,7 @@ class Person:
 
 
 def parent(inner: Any, schema: Any) -> Any:
-    """A graph that has a context of its own, and reads it after the loop."""
+    """A graph with its own context, which it reads after the loop."""
 
     def asked_by(state: Outer, runtime: Runtime[Any]) -> Outer:
         known = runtime.context
@@ -54,7 +54,7 @@ def parent(inner: Any, schema: Any) -> Any:
 
 
 class Asking(BaseRetriever):
-    """Has a loop answer the question, and finds what that answered from."""
+    """A retriever that asks a loop the question, and returns the loop's documents."""
 
     graph: Any
     methods: list[str] = Field(default_factory=list)
@@ -108,7 +108,7 @@ def test_a_context_that_is_given_to_the_graph_itself_is_left_alone(
 async def test_a_loop_inside_a_node_of_another_loop_keeps_its_own_settings(
     model: ChatOpenAI,
 ) -> None:
-    """A retriever may ask a loop of its own."""
+    """A retriever may run its own loop."""
     once = replace(run_context(model, cache=False), method=Method.RAG)
     search = Asking(graph=build_self_correction_graph(once))
     outer = create_self_correcting_rag(model, search, cache=False, **PAPER)

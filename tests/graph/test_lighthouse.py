@@ -1,4 +1,4 @@
-"""The README's demo: three later sources say 1871, and two records know better."""
+"""The README's demo: three later sources say 1871, and two records say 1874."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,14 @@ LATER = {"encyclopedia.md", "visitor-guide.html", "county-gazette.md"}
 
 
 def year_of(prompt: str) -> str | None:
-    """The year that the document in a prompt gives for the lamp; None where it gives none."""
+    """The year that the document in a prompt gives for the lamp; None if it gives none."""
     marks = {"Lamp lit this evening": "1874", "exhibited for the first time": "1874"}
     marks |= {"first shown in 1871": "1871", "shone out over": "1871", "lamp was lit for": "1871"}
     return next((year for mark, year in marks.items() if mark in " ".join(prompt.split())), None)
 
 
 class Capable(World):
-    """Reads and judges rightly, and sees which documents were written at the time."""
+    """Reads and judges correctly, and sees which documents were written at the time."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.prompt
@@ -51,7 +51,7 @@ class Capable(World):
 
 
 class Small(World):
-    """Replies of the embedded model (Qwen2.5-Coder-1.5B), as it gave them to these documents."""
+    """Recorded replies of the embedded model (Qwen2.5-Coder-1.5B) to these documents."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.messages[0]["content"]
@@ -67,7 +67,7 @@ class Small(World):
 
 
 def run(world: World, **settings: Any) -> Run:
-    """The demo with this model; a judge by years labels unless settings name another."""
+    """Run the demo with this model; by default a judge that compares years labels."""
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(
             scripted_model(server),

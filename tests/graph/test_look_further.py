@@ -1,4 +1,4 @@
-"""Looking further: the retriever is asked once more for what is in doubt, and what comes of it."""
+"""Looking further: the retriever is asked once more about claims in doubt."""
 
 import json
 import re
@@ -40,7 +40,7 @@ QUESTION = "When was the lamp lit?"
 
 
 class Searches(BaseRetriever):
-    """A corpus that remembers what it was asked, and may fail at one of the searches."""
+    """A corpus that remembers its queries, and can fail at one of the searches."""
 
     corpus: BaseRetriever
     queries: list[str] = Field(default_factory=list)
@@ -60,7 +60,7 @@ def world() -> RevisingWorld:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Searches:
-    """A question finds the gazette and the log, which tie; a query with other words more."""
+    """The question finds the gazette and the log, which tie; other queries find more."""
     for name, text in FILES.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     return Searches(corpus=CorpusRetriever.from_paths([tmp_path], k=2))
@@ -103,7 +103,7 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
     lamp = first["report"]["claims"][0]
     assert [label["document"] for label in lamp["labels"]] == [1, 2, 3, 4]
     assert [flip["balance_before"] for flip in applied(state)] == [[-0.5]]
-    # two claims and two documents, the same with two more, and the new claim with all four
+    # two claims with two documents, the same with two more, and the new claim with all four
     assert world.asked["label"] == 4 + 4 + 4
     assert world.asked["generate"] == 1
     [prompt] = world.prompts["look_further"]
@@ -166,7 +166,7 @@ def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_ou
 def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     world: RevisingWorld, corpus: Searches, calls: int, said: str
 ) -> None:
-    """Answer, claims and labels take seven calls, the queries one."""
+    """The answer, claims and labels take seven calls, and the queries one."""
     with OpenAIServer(world) as server:
         asked = attach(calling(server, limit=ConcurrencyLimit(1)), Ledger(max_calls=calls))
         state = ask(asked, corpus)

@@ -1,4 +1,4 @@
-"""What each step asks of the model: with which parameters, with how much room, and once more."""
+"""Each step's requests to the model: their parameters, their output limits, and repetitions."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ OPTIONS = ["It was 1871.", "It was 1874."]
 
 
 class Mumbling:
-    """A model whose first reply to each step says nothing."""
+    """A model whose first reply to each step is empty."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""Answers corrected in place: the documents vote, the rest is weighed, and the guard watches."""
+"""Answers corrected in place: the documents vote, ties are weighed, and the guard checks."""
 
 import asyncio
 import re
@@ -31,14 +31,14 @@ OURS: dict[str, Any] = {
 }
 UNDECIDED = "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
 TIED = [{**DOCUMENTS[0]}, DOCUMENTS[2]]
-"""One document against one."""
+"""One document on each side."""
 
 
 BOTH = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
 
 
 def tangle(world: RevisingWorld) -> None:
-    """Give an answer of which one passage makes both claims."""
+    """Give an answer in which one passage makes both claims."""
     world.answer = f"Vennick is in the west. {BOTH} It is bright."
     world.decomposition = (
         f"Claims:\n- The lamp was lit in 1871. || {BOTH[:12]}\n"
@@ -69,8 +69,8 @@ def test_only_the_disputed_passages_change_and_all_else_stays_byte_for_byte(
     assert state["first_answer"] == LONG
     assert world.asked["justify"] == world.asked["put_in"] == 0
     assert state["report"]["disputed"] == [1, 2]
-    assert state["final_report"]["disputed"] == [1]  # two to one, and now for it
-    assert state["checked"] == "partly"  # most of its passages stand in no claim
+    assert state["final_report"]["disputed"] == [1]  # two to one, now in favour
+    assert state["checked"] == "partly"  # most of its passages are in no claim
 
 
 def test_every_change_tells_its_story(model: ChatOpenAI) -> None:
@@ -156,7 +156,7 @@ def test_what_a_document_says_beside_its_answer_stands_in_no_answer(
 def test_what_a_statement_brings_along_is_refused(
     world: RevisingWorld, says: str, claims: str, why: str, settled: bool
 ) -> None:
-    """Two documents give the rider, so that the vote alone would let it in."""
+    """Two documents add the rider, so that the vote alone would let it in."""
     documents = [
         *({"text": f"{says} Page {n}.", "title": f"P{n}"} for n in (1, 2)),
         *({"text": f"The lamp was lit in 1871, says {n}."} for n in "AB"[: 1 if settled else 2]),
@@ -271,7 +271,7 @@ def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answe
 def test_a_budget_used_up_on_the_way_leaves_an_answer_and_loses_nothing(
     world: RevisingWorld, calls: int
 ) -> None:
-    """Answer, claims and labels take 11 calls, and what comes after them may end anywhere."""
+    """The answer, claims and labels take 11 calls; the steps after them may end anywhere."""
     with OpenAIServer(world) as server:
         ledger = Ledger(max_calls=calls)
         state = run(attach(calling(server, limit=ConcurrencyLimit(1)), ledger))

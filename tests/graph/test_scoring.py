@@ -1,4 +1,4 @@
-"""Scoring an answer that exists already, and the graph that a LangGraph host loads."""
+"""Scoring an existing answer, and the graph that a LangGraph host loads."""
 
 import json
 from importlib import import_module

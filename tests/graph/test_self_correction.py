@@ -164,7 +164,7 @@ async def test_the_sync_face_works_inside_a_running_loop(model: ChatOpenAI) -> N
 
 
 def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
-    """What a page shows of a run under way is made of these."""
+    """A page shows a run in progress from these events."""
     told = list(paper_loop(model).stream(QUESTION, stream_mode="custom"))
     first, second = "It was lit in 1871.", "It was lit in 1874."
     scores = {"cs_c": 1.0, "cs_r": 0.5, "coverage": 1.0, "conflicting": [1]}
@@ -264,7 +264,7 @@ def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> N
     assert "google-key" not in json.dumps(state, default=repr)
 
 
-# Runs that are stopped, and go on from a real SQLite checkpoint
+# Runs that are stopped, and resume from a real SQLite checkpoint
 
 
 async def test_a_run_that_failed_goes_on_where_it_was(
@@ -290,7 +290,7 @@ async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(
     model: ChatOpenAI, tmp_path: Path
 ) -> None:
     cache = ContentCache(tmp_path / "verdicts.sqlite")
-    # what is far from the claim's words is not shown where the window is small
+    # with a small window, text far from the claim's words is not shown
     long = {"text": "The lamp was lit again. " * 2000 + "In 1880 it all began."}
     question: RagInput = {"question": "When?", "documents": [long]}
     for window, label in ((4096, "IRRELEVANT"), (100_000, "CONTRADICTS")):

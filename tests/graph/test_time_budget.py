@@ -1,4 +1,4 @@
-"""A run with a time budget, or with a bound on claims: what tells most first, the rest visibly."""
+"""A run with a time budget, or a limit on claims: informative pairs first, and visible gaps."""
 
 import threading
 from contextlib import closing
@@ -25,9 +25,9 @@ CHOICE: RagInput = {**QUESTION, "options": [CHOSEN, "In 1874."], "draft_answer":
 
 @dataclass
 class Paced(World):
-    """A model each of whose calls takes ten seconds of a clock, and one of them for ever.
+    """A model whose calls take ten seconds of a clock each, except one that never ends.
 
-    The clock goes on over the hanging call once so many other pairs have labels.
+    Once a number of other pairs have labels, the clock moves past the hanging call.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -49,7 +49,7 @@ class Paced(World):
     def _hang(self) -> None:
         while self._labelled < self.others and not self._closing.wait(0.01):
             pass
-        pause = 2.0  # in which the others' labels are read
+        pause = 2.0  # time to read the others' labels
         while not self._closing.wait(pause):
             self.clock.skip(1)
             pause = 0.001
@@ -79,7 +79,7 @@ async def test_labelling_ends_in_time_and_says_what_was_left_out(clock: Clock, f
 def test_an_answer_is_checked_as_far_as_the_time_goes(
     clock: Clock, documents: list[dict[str, str]]
 ) -> None:
-    """Time for seven calls: too little for a correction, so that all of it is for labels."""
+    """Time for seven calls: too little for a correction, so labels get all of it."""
     with OpenAIServer(Paced(clock=clock)) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=70)
         state = graph.invoke({"question": "When was the lamp lit?", "documents": documents})

@@ -1,4 +1,4 @@
-"""Documents that are trusted to different degrees, in a whole run."""
+"""A whole run with documents that are trusted to different degrees."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LOG, ALMANAC, GAZETTE, DEEDS = (
     )
 )
 DOCUMENTS = [LOG, ALMANAC, GAZETTE, DEEDS]
-"""Two against one about the lamp, and one about the tower."""
+"""Two documents against one about the lamp, and one about the tower."""
 GAZETTE_KNOWS = {"domains": {"gazette.test": 3}}
 LAMP = "The lamp was lit in 1871."
 QUESTION = "When was the lamp lit?"

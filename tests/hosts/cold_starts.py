@@ -1,8 +1,8 @@
-"""Every entry point, made and called on an event loop, each first in a process of its own.
+"""Creates and calls every entry point on an event loop, each in a fresh process.
 
-``python -m tests.hosts.cold_starts`` forks one child an entry point, so that none finds a cache
-that another has filled, and prints its outcome as a line of JSON: its name, and what it raised, if
-anything. Every call of this package that blocks on an event loop raises BlockingError.
+``python -m tests.hosts.cold_starts`` forks one child per entry point, so that none benefits from a
+cache that another has filled. It prints each outcome as a JSON line: the name, and the error if
+there was one. Every call of this package that blocks on an event loop raises BlockingError.
 """
 
 import asyncio
@@ -45,24 +45,24 @@ _LIBRARIES = (
     *("conflictscore.labelers.json_judge", "conflictscore.labelers.nli.by_claim"),
     *("openai.resources.chat.completions", "trio", "httpcore2", "onnxruntime", "tokenizers"),
 )
-"""Imported once for all children, which takes each of them half a second otherwise."""
+"""Imported once for all children, since it takes half a second."""
 ENTRY_POINTS: dict[str, Callable[[Path], Awaitable[None]]] = {}
 
 
 def entry_point(function: Callable[[Path], Awaitable[None]]) -> Callable[[Path], Awaitable[None]]:
-    """An entry point to be tried."""
+    """An entry point to try."""
     ENTRY_POINTS[function.__name__] = function
     return function
 
 
 @entry_point
 async def a_file_opened_on_the_loop(folder: Path) -> None:
-    """No entry point: whether the watch sees one."""
+    """Not an entry point, but a check that blocking calls are detected."""
     sqlite_files.connect(folder / "blocking.sqlite")
 
 
 def files_of(folder: Path) -> dict[str, Any]:
-    """Settings that name files of a user, which exist."""
+    """Settings that name existing files of a user."""
     prompts = Path(conflictscore.__file__).parent / "prompts" / "default"
     (folder / "prompts").mkdir()
     (folder / "prompts" / "document.txt").write_text((prompts / "document.txt").read_text())
@@ -75,7 +75,7 @@ def files_of(folder: Path) -> dict[str, Any]:
 
 
 async def of_the_graph(folder: Path, **settings: Any) -> None:
-    """Ask the graph a follow-up question twice, with documents of a folder."""
+    """Ask the graph a follow-up question twice, with documents from a folder."""
     docs = folder / "docs"
     docs.mkdir()
     (docs / "log.md").write_text(DISAGREEING[0]["text"])
@@ -202,7 +202,7 @@ async def the_service(folder: Path) -> None:
 
 
 def tried(name: str, folder: Path) -> str | None:
-    """What an entry point raised; None where it did not."""
+    """The error that an entry point raised; None if it raised none."""
     os.environ["CONFLICTSCORE_CACHE_DIR"] = str(folder / "cache")
     with blockbuster_ctx(conflictscore) as watch:
         # held for the length of a dictionary's update, as asyncio and logging do themselves

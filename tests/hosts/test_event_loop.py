@@ -1,7 +1,7 @@
-"""No file, folder, tokenizer, model file or database is touched on the event loop, even at first.
+"""No file, folder, tokenizer or database is accessed on the event loop, even at the first call.
 
-The entry points are made and called in fresh processes, since a cache that another test has filled
-would hide the file that fills it.
+The entry points are created and called in fresh processes, since a cache filled by another test
+would hide a file access.
 """
 
 import json

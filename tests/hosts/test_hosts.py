@@ -1,4 +1,4 @@
-"""The graph and the agent under LangGraph's own server, and the graph inside another one."""
+"""The graph and the agent under LangGraph's own server, and the graph inside another graph."""
 
 import json
 import os
@@ -33,7 +33,7 @@ agent = create_agent(ChatOpenAI(model="scripted"), [search], middleware=[Conflic
 
 @contextmanager
 def developed(folder: Path, server: OpenAIServer) -> Iterator[httpx2.Client]:
-    """``langgraph dev`` as a user starts it, with the shipped settings and an agent beside."""
+    """``langgraph dev`` as a user starts it, with the shipped settings and an additional agent."""
     settings = json.loads((ROOT / "langgraph.json").read_text())
     settings["graphs"]["agent"] = "./agent.py:agent"
     (folder / "langgraph.json").write_text(json.dumps(settings))

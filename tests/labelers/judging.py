@@ -1,4 +1,4 @@
-"""Claims, documents and replies as judges get and give them."""
+"""Claims and documents for judges, and judges' replies."""
 
 import json
 
@@ -28,12 +28,12 @@ def verdict(
 
 
 def letter(chosen: str = "A", *, logprob: float = -0.1, others: float = -3.0) -> Reply:
-    """A reply of one letter, with the log-probabilities of all three."""
+    """A reply of one letter, with the log-probabilities of all three letters."""
     return Reply(chosen, logprobs=dict.fromkeys("ABC", others) | {chosen: logprob})
 
 
 class Cheap:
-    """Says of the documents in turn what it was told to, with this probability."""
+    """Gives the documents set labels in turn, with this probability."""
 
     def __init__(self, *said: tuple[Label, float | None]) -> None:
         self.name = "cheap"

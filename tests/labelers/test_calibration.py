@@ -52,5 +52,5 @@ def test_a_temperature_that_makes_no_sense_is_refused(temperature: float) -> Non
 
 
 def test_a_calibration_is_written_as_it_always_was() -> None:
-    """It is part of what verdicts are kept under."""
+    """The calibration is part of the key of stored verdicts."""
     assert fitted(2.0).model_dump(mode="json") == {"temperature": 2.0, "fitted_on": "these tests"}

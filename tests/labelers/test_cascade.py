@@ -1,4 +1,4 @@
-"""Which stage decides a pair, and that the judge is asked for the hard ones alone."""
+"""Which stage decides a pair; the judge is asked only about hard pairs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ async def decided(
     certain: Thresholds | None = None,
     world: World | None = None,
 ) -> tuple[list[tuple[str | None, Label]], World]:
-    """The stage and label of each pair, and the world of the judge."""
+    """The stage and label of each pair, and the judge's world."""
     world = world or World()
     with OpenAIServer(world) as server:
         cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS), certain)
@@ -163,7 +163,7 @@ async def test_a_cascade_without_a_judge_alone_says_where_to_get_one() -> None:
 
 
 TWO_TO_ONE = [*YEARS, document("It was lit in 1871, book 3.", 3)]
-"""The second one alone disagrees."""
+"""Labels of which only the second disagrees."""
 
 
 def sure_of(*labels: Label) -> Cheap:

@@ -1,4 +1,4 @@
-"""What every labeler of ``LABELERS`` does, whichever way it judges."""
+"""The contract that every labeler of ``LABELERS`` keeps."""
 
 import inspect
 import json
@@ -23,7 +23,7 @@ from tests.models.calling import calling
 from tests.world import World
 
 ASKING = [name for name, kind in LABELERS.items() if kind.needs != "nothing"]
-"""Those that ask a language model."""
+"""The labelers that ask a language model."""
 CLAIMS = [claim("The lamp was lit in 1871.", 3), claim("The lamp was lit in 1874.", 8)]
 DOCUMENTS = [
     document("The lamp was lit in 1871.", 5, title="Gazette"),
@@ -39,7 +39,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def opened(labeler: str, server: OpenAIServer, *, certain: float = 0.9, **fields: Any) -> Labeler:
-    """The labeler of a run; a cascade that leaves the model what is not very certain."""
+    """The labeler of a run; a cascade leaves all but the most certain pairs to the model."""
     kind = LABELERS["cascade"].open(certain=certain) if labeler == "cascade" else labeler
     return make_labeler(kind, calling(server, **fields), PROMPTS)
 
@@ -52,7 +52,7 @@ async def told(
     meter: UsageMeter | None = None,
     cache: ContentCache | None = None,
 ) -> dict[tuple[int, int], EvidenceLabel]:
-    """The labels of a table by their numbers; one that is told twice is an error."""
+    """The labels of a table by claim and document; a second label for a pair is an error."""
     labels: dict[tuple[int, int], EvidenceLabel] = {}
 
     def tell(label: EvidenceLabel) -> None:
@@ -138,7 +138,7 @@ class TestVerdicts:
         labels = await told(opened(name, server), CLAIMS, [long])
         assert labels[8, 5].label is Label.SUPPORTS
         assert labels[3, 5].label is Label.CONTRADICTS
-        assert labels[3, 5].document_cut == (name == "nli")  # which reads 128 windows
+        assert labels[3, 5].document_cut == (name == "nli")  # nli reads only 128 windows
 
     @pytest.mark.parametrize("last", ["", "The lamp was lit in 1871."])
     async def test_one_that_is_too_long_for_a_few_calls_is_cut_and_says_so(

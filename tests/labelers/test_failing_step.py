@@ -1,4 +1,4 @@
-"""A step all of whose calls fail for one reason stops asking, and every pair has that reason."""
+"""A step whose calls all fail for one reason stops asking, and every pair gets that reason."""
 
 import pytest
 

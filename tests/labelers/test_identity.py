@@ -1,4 +1,4 @@
-"""What a kept verdict depends on: another name for any of it, and all that was paid for is lost."""
+"""The key of stored verdicts: if any name in it changes, all that was paid for is lost."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from tests.models.calling import calling
 async def judged(
     *replies: str, of: Claim | None = None, text: Document | None = None
 ) -> tuple[EvidenceLabel, list[ChatRequest]]:
-    """The verdict, and what the model was asked for it."""
+    """The verdict, and the model's prompt for it."""
     with OpenAIServer(script(*replies)) as server:
         judge = JsonJudge(calling(server), PROMPTS)
         found = await judge.label(of or claim(), text or document(), UsageMeter())

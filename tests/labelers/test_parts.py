@@ -1,4 +1,4 @@
-"""A document that is too long for a judge's prompt is read to its end, part by part."""
+"""A document too long for a judge's prompt is read to its end, part by part."""
 
 import pytest
 
@@ -18,11 +18,11 @@ CLAIM = claim("The harbour bridge was opened in 1932.")
 FOG = "Fog lay on the sea. " * 2500
 NEAR = "The harbour bridge was opened in 1932. "
 FAR = "Queen Maud cut a ribbon on 3 May 1940, so that carriages could cross."
-"""It shares no word with the claim."""
+"""A sentence that shares no word with the claim."""
 
 
 class Reader:
-    """A judge that sees what a prompt shows: the year of NEAR supports, that of FAR contradicts.
+    """A judge that sees only the prompt: the year of NEAR supports, the year of FAR contradicts.
 
     If it sees both, FAR has the last word.
     """

@@ -36,7 +36,7 @@ def between(text: str, mark: str) -> str:
 
 
 def by_year(request: ChatRequest) -> Reply:
-    """Judges as a reader of years would."""
+    """Judges by comparing years."""
     said = re.search(r"\d{4}", between(request.prompt, "document"))
     claimed = re.search(r"\d{4}", between(request.prompt, "claim"))
     assert claimed is not None
@@ -183,7 +183,7 @@ class TestCache:
 
 
 class InOrder:
-    """Says IRRELEVANT, and remembers in which order it was asked."""
+    """Says IRRELEVANT, and remembers the order of the pairs."""
 
     name = "in order"
     identity = None
@@ -243,7 +243,7 @@ class TestLimits:
             await table(Broken(), seconds=seconds)
 
 
-# Pairs that are labelled first where not all can be
+# Pairs that are labelled first if not all can be
 
 
 def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
@@ -275,14 +275,14 @@ TWO = DOCUMENTS[:2]
 
 
 class Clerk:
-    """Compares years, last pair first, and stops where it is told to.
+    """Compares years, from the last pair to the first, and stops where told.
 
-    It says nothing of the pairs in ``silent``, that it cannot judge those in ``puzzled``, and ends
-    with ``error`` where there is one.
+    It gives no verdict on pairs in ``silent``, reports that it cannot judge pairs in ``puzzled``,
+    and ends with ``error`` if set.
     """
 
     name = "clerk"
-    identity = {"labeler": "clerk"}  # noqa: RUF012 - as the protocol has it
+    identity = {"labeler": "clerk"}  # noqa: RUF012 - as in the protocol
 
     def __init__(
         self,
@@ -345,7 +345,7 @@ async def test_where_it_fails_what_it_told_stands_and_the_rest_is_unlabelled(
 
 
 class Unsure(InOrder):
-    """A labeler of a user's own that fails on all but one pair, in words of its own."""
+    """A user's labeler that fails on all but one pair, with its own error messages."""
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         if (claim.number, document.number) != (1, 1):

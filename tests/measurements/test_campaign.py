@@ -1,4 +1,4 @@
-"""The short form of the campaign: every part, for a case."""
+"""The short form of the campaign: one case of every part."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def test_a_campaign_that_is_told_to_end_prints_its_table() -> None:
     command += ["--only", "tricks"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        head = running.stdout.readline()  # by now it listens to signals
+        head = running.stdout.readline()  # from here on it handles signals
         running.send_signal(signal.SIGTERM)
         rest = running.stdout.read()
     assert head.split()[:3] == ["cases", "broke", "seconds"]

@@ -1,4 +1,4 @@
-"""Stacks of local labelers, run by the package's own classes."""
+"""Stacks of local labelers, run with the package's classes."""
 
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def data(tmp_path: Path) -> Path:
 def test_the_command_resumes_and_marks_what_a_constant_beats(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))  # no nli-mpnet there
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))  # without nli-mpnet
     command = ["--data", str(data), "--cache", str(tmp_path / "kept")]
     tables = [CliRunner().invoke(embedded_stack.main, command) for _ in "12"]
     assert tables[0].exit_code == 0, tables[0].output

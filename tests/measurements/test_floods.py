@@ -1,4 +1,4 @@
-"""Floods: what a copy is, which questions are flooded, and what copies decide."""
+"""Floods: what counts as a copy, which questions are flooded, and what copies change."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The study of what a revision leaves alone, on a few claims and scripted models."""
+"""The study of preserved text, on a few claims and scripted models."""
 
 from itertools import cycle
 from pathlib import Path

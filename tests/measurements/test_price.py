@@ -1,4 +1,4 @@
-"""A check stays as cheap as it is: calls and tokens, counted without a clock."""
+"""A check does not become more expensive: calls and tokens, counted without a clock."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A second person recomputes a run's figures from its folder, with other code."""
+"""A run's figures are recomputed from its folder by independent code."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A whole study without a paid model: the report finds what was planted, and nothing else."""
+"""A whole study without a paid model: the report finds the planted effect, and nothing else."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from measurements.rehearsal_world import World
 from tests.benchmarks.truthfulqa.files import row, write_csv
 
 DISPUTED = World(questions=24, pages=4, true=0.5, misconception=0.5, seeds=2)
-"""Half of the pages of a question say so, and half the opposite."""
+"""Half of a question's pages state it, and half state the opposite."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_nothing_is_found_where_nothing_was_planted(form: Form, data: Path, tmp_
     pooled = {(pair.method, pair.against): pair for pair in study.pairs}
     assert all((pair.p_holm or 1) > 0.05 for pair in pooled.values())
     if form == "free-form":
-        # two judgements that err one time in ten differ in eighteen of a hundred
+        # two judgements with an error rate of one in ten differ in eighteen of a hundred cases
         noise = study.noise[0].answers
         assert noise.low is not None
         assert noise.high is not None

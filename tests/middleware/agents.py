@@ -1,4 +1,4 @@
-"""A scripted model that works as an agent: it searches once a question, then answers."""
+"""A scripted model that works as an agent: it searches once per question, then answers."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import DISAGREEING, PAPER, World, step_of
 
 Invoke = Callable[..., dict[str, Any]]
-"""Invokes an agent, synchronously or not: the agent, its input, and what ``invoke`` takes."""
+"""Invokes an agent, synchronously or not, with its input and the arguments of ``invoke``."""
 
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": "When was the lamp lit?"}]}
 
@@ -43,14 +43,14 @@ def agent_of(
     about: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """An agent in the paper's loop: ``about`` is more of it, ``settings`` are the middleware's."""
+    """An agent in the paper's loop: ``about`` are its arguments, ``settings`` the middleware's."""
     ours = ConflictScoreMiddleware(**{"cache": False, **PAPER, **settings})
     middleware = [*outside, ours, *inside]
     return create_agent(model, list(tools), middleware=middleware, **(about or {}))
 
 
 def texts(messages: list[BaseMessage]) -> list[str]:
-    """What each message says; a call of tools says the tools' names."""
+    """The text of each message; for a tool call, the names of the tools."""
     return [
         " ".join(call["name"] for call in m.tool_calls)
         if isinstance(m, AIMessage) and m.tool_calls
@@ -71,14 +71,14 @@ def call_tool(
 
 @dataclass
 class AgentWorld(World):
-    """It calls each of ``tools`` once a question; ``generate`` and ``regenerate`` are answers."""
+    """Calls each of ``tools`` once per question, then answers ``generate`` or ``regenerate``."""
 
     tools: tuple[str, ...] = ("search",)
     standing_alone: str = "When was the lamp of the lighthouse lit?"
     failing: Counter[str] = field(default_factory=Counter)
-    """How many of a step's first requests get HTTP 503."""
+    """For each step, how many of its first requests get HTTP 503."""
     instead: dict[str, Callable[[ChatRequest], Reply | str | Fault]] = field(default_factory=dict)
-    """What answers a step in the place of the world."""
+    """The replies of a step, in place of the world's."""
     requests: dict[str, list[ChatRequest]] = field(default_factory=dict)
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
@@ -104,7 +104,7 @@ class AgentWorld(World):
 
     def _step_of(self, request: ChatRequest) -> str:
         prompt = request.prompt
-        if prompt.startswith("That reply could not be used"):  # what it asks for stands before it
+        if prompt.startswith("That reply could not be used"):  # the actual request comes before it
             prompt = next(m["content"] for m in request.messages if m["role"] == "user")
         step = step_of(prompt)
         if step not in ("generate", "regenerate"):
@@ -118,7 +118,7 @@ class AgentWorld(World):
 
 
 def _tool_turns(request: ChatRequest) -> int:
-    """How often tools were called since the last question."""
+    """How often tools have been called since the last question."""
     roles = [message["role"] for message in request.messages]
     last = len(roles) - 1 - roles[::-1].index("user")
     return roles[last:].count("tool")

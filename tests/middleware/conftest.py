@@ -1,4 +1,4 @@
-"""An agent's world, its model, and the two faces that an agent is invoked by."""
+"""An agent's world, its model, and the two ways to invoke an agent."""
 
 import asyncio
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def agent_model(agent_world: AgentWorld) -> Iterator[ChatOpenAI]:
 
 @pytest.fixture(params=["invoke", "ainvoke"])
 def invoke(request: pytest.FixtureRequest) -> Iterator[Invoke]:
-    """Invokes an agent by one of its two faces."""
+    """Invokes an agent in one of the two ways."""
     runner = asyncio.Runner()
 
     def synchronously(agent: Any, *args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Every way into the loop, as the same small call: a question, documents to find, settings."""
+"""Every entry point of the loop behind one small call: a question, documents and settings."""
 
 import asyncio
 import json
@@ -24,15 +24,15 @@ QUESTION = "When was the lamp lit?"
 
 @dataclass(frozen=True)
 class Answered:
-    """What a caller gets of a run."""
+    """What a caller gets from a run."""
 
     said: str
-    """The answer, as it is read."""
+    """The answer, as a reader sees it."""
     run: Mapping[str, Any]
     calls: int
     """How many requests the models got."""
     asked: Mapping[str, int]
-    """How often each step of the scripted model was asked for."""
+    """How often each step of the scripted model was requested."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class Sources:
 
     shelf: Shelf
     brought: list[dict[str, str]] | None = None
-    """What a tool brought for the model's draft, or the caller in its place; None where the loop
-    searches."""
+    """Documents from a tool, or the caller, for the model's draft; None if the loop searches."""
 
 
 Ask = Callable[[AgentWorld, OpenAIServer, Sources, dict[str, Any]], tuple[str, Mapping[str, Any]]]
@@ -50,12 +49,12 @@ Ask = Callable[[AgentWorld, OpenAIServer, Sources, dict[str, Any]], tuple[str, M
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """A way into the loop."""
+    """An entry point of the loop."""
 
     name: str
     ask: Ask
     has_its_own_answer: bool = True
-    """Whether there is an answer to pass on where no documents are found."""
+    """Whether there is an answer to return if no documents are found."""
 
     def answered(
         self,
@@ -65,7 +64,7 @@ class EntryPoint:
         by_tools: bool = False,
         **settings: Any,
     ) -> Answered:
-        """Ask the one question; a tool or the search brings what is ``found``."""
+        """Ask the question; a tool or the search returns what is ``found``."""
         shelf = Shelf(found=[] if by_tools else found)
         sources = Sources(shelf, found if by_tools else None)
         with OpenAIServer(world) as server:
@@ -136,7 +135,7 @@ def _streamed(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
 
 
 def _function(asynchronous: bool) -> Ask:
-    """A decorated function that says what the scripted model would."""
+    """A decorated function that answers like the scripted model."""
 
     def ask(
         world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]

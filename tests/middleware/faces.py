@@ -1,4 +1,4 @@
-"""The faces of a chat model, as coroutines: invoked or streamed, synchronously or not."""
+"""The ways to call a chat model, as coroutines: invoked or streamed, synchronously or not."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""An agent that looks again, with the real create_agent and the real client."""
+"""An agent that takes a second look, with the real create_agent and the real client."""
 
 import json
 import logging
@@ -80,7 +80,7 @@ def test_words_beside_a_call_of_a_tool_are_no_answer(
     assert agent_world.asked["decompose"] == scored
 
 
-# What is not an answer in words
+# Output that is not an answer in words
 
 
 @pytest.mark.parametrize("asked", [[PICTURE], "  "], ids=["a picture", "blanks"])

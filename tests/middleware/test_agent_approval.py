@@ -1,4 +1,4 @@
-"""A person decides on a flip, and no model is paid for twice."""
+"""A person approves or rejects a flip, and no call is paid for twice."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The middleware among others, and what it does where something fails."""
+"""The middleware among others, and its behaviour on failures."""
 
 import importlib
 import re
@@ -40,11 +40,11 @@ from tests.world import scripted_model
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
 BOTH_ORDERS = pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
-"""Whether ours is the first in the list, and so the outermost."""
+"""Whether our middleware is first in the list, and so the outermost."""
 
 
 def stack(model: Any, first: bool, other: AgentMiddleware[Any, Any, Any], **settings: Any) -> Any:
-    """An agent with another middleware beside ours, whose threads are kept."""
+    """An agent with another middleware besides ours, and stored threads."""
     beside = {"inside" if first else "outside": [other]}
     return agent_of(model, **beside, about={"checkpointer": InMemorySaver()}, **settings)
 
@@ -140,7 +140,7 @@ def test_a_person_who_approves_tools_is_asked_as_ever(
 
 
 class AtSecondAnswers(AgentMiddleware[Any, Any, Any]):
-    """Does something before a second answer is asked for."""
+    """Does something before a second answer is requested."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         super().__init__()
@@ -291,7 +291,7 @@ def test_without_langchain_the_middleware_names_the_extra_and_the_rest_works(
     for name in ("agent", "agent_turn", "decorator"):
         monkeypatch.delitem(sys.modules, f"conflictscore.middleware.{name}", raising=False)
         monkeypatch.delattr(package, name, raising=False)  # else later tests would meet two of it
-    for name in ("ConflictScoreMiddleware", "self_correct"):  # what was used before is remembered
+    for name in ("ConflictScoreMiddleware", "self_correct"):  # names used before are cached
         monkeypatch.delattr(package, name, raising=False)
 
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("langchain"))):

@@ -1,4 +1,4 @@
-"""What somebody sees who streams an agent: the answer that stands, once, and no draft."""
+"""Streaming an agent shows the final answer, once, and no draft."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ Stream = Callable[..., list[Any]]
 
 @pytest.fixture(params=["stream", "astream"])
 def stream(request: pytest.FixtureRequest) -> Iterator[Stream]:
-    """Everything that an agent streams, by one of its two faces."""
+    """Everything that an agent streams, called in one of the two ways."""
 
     async def collected(agent: Any, options: dict[str, Any]) -> list[Any]:
         return [part async for part in agent.astream(QUESTION, **options)]

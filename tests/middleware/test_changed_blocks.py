@@ -1,4 +1,4 @@
-"""What a changed answer keeps of its message's blocks."""
+"""The blocks of its message that a changed answer keeps."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A chat model in the place of another one, driven through the real client."""
+"""A chat model that replaces another one, driven through the real client."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
 
 
 class Calls(BaseCallbackHandler):
-    """What a caller's callbacks are told of chat models."""
+    """The events of chat models that a caller's callbacks get."""
 
     def __init__(self) -> None:
         self.parents: dict[UUID, UUID | None] = {}
@@ -73,7 +73,7 @@ class Calls(BaseCallbackHandler):
         self.tokens.append(token)
 
     def root(self, run: UUID) -> UUID:
-        """The run that this one is a part of."""
+        """The run to which this one belongs."""
         parent = self.parents[run]
         return run if parent is None else self.root(parent)
 
@@ -240,7 +240,7 @@ async def test_callbacks_see_every_call_inside_as_a_part_of_this_one_and_no_toke
 async def test_a_graph_around_it_streams_the_reply_and_nothing_else(
     server: OpenAIServer, face: str, streaming: bool
 ) -> None:
-    """The draft is not among the messages; the steps of the run are events of the graph."""
+    """The draft is not among the messages, and the steps of the run are events of the graph."""
     inner = scripted_model(server).model_copy(update={"streaming": streaming})
     chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
 
@@ -400,7 +400,7 @@ def test_a_model_without_tools_or_forms_says_so_at_once() -> None:
         chat.with_structured_output({"title": "Year", "type": "object", "properties": {}})
 
 
-# What is no text, and what fails
+# Output that is not text, and failures
 
 
 @BOTH
@@ -451,7 +451,7 @@ async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
 def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -> None:
     with (
         OpenAIServer(world, api_key="right") as server,
-        pytest.raises(openai.AuthenticationError),  # the model's own, as without the wrapper
+        pytest.raises(openai.AuthenticationError),  # the model's own error, as without the wrapper
     ):
         wrapped(server, Shelf(), on_failure=on_failure).invoke(QUESTION)
     with (

@@ -1,4 +1,4 @@
-"""Corrected answers in a form that the caller asks for."""
+"""Corrected answers in a form that the caller requests."""
 
 import json
 from functools import reduce
@@ -39,10 +39,10 @@ class LitIn(TypedDict):
 
 
 class Clerk(Talk):
-    """Fills in forms, with the year that the last answer ends with."""
+    """Fills in forms with the year at the end of the last answer."""
 
     form: Fault | str | None = None
-    """What is given in the place of a form."""
+    """The reply in place of a form."""
 
     def __call__(self, request: ChatRequest) -> Any:
         if not request.prompt.startswith("Put your last answer into the form"):
@@ -71,7 +71,7 @@ async def test_the_answer_that_stands_is_what_is_put_into_a_form(
 
 
 class Calls(BaseCallbackHandler):
-    """What a caller's callbacks are told of chat models and of failures."""
+    """The events of chat models and failures that a caller's callbacks get."""
 
     def __init__(self) -> None:
         self.options, self.seen, self.failures = list[Any](), set[str](), list[Any]()

@@ -16,11 +16,11 @@ from tests.talking import Shelf, Talk
 from tests.world import scripted_model
 
 _TEXT = "你好, こんにちは"
-"""What a tool's parameter gets, where it is text."""
+"""The value for a tool's text parameter."""
 
 
 class Assistant(Talk):
-    """Calls a tool where one is offered, and fills in whatever form it is asked for."""
+    """Calls a tool if one is offered, and fills in any form that is requested."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         if request.body.get("tools") and request.messages[-1]["role"] != "tool":
@@ -58,7 +58,7 @@ def _server(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 class Suite:
-    """What both suites are told of the model."""
+    """The facts about the model that both suites need."""
 
     server: OpenAIServer
 

@@ -1,4 +1,4 @@
-"""An answer and its documents in, the corrected answer out: in Python, over HTTP, as a command."""
+"""From an answer and its documents to the corrected answer: in Python, over HTTP, as a command."""
 
 import asyncio
 import json

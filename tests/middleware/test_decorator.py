@@ -1,4 +1,4 @@
-"""A plain function that looks again where its documents disagree."""
+"""A plain function that takes a second look if its documents disagree."""
 
 import asyncio
 import inspect
@@ -30,7 +30,7 @@ def judge(server: OpenAIServer) -> ChatOpenAI:
 
 
 class Oracle:
-    """Functions that give these answers, or raise them, and remember what they were asked."""
+    """Functions that return or raise these answers, and remember their questions."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -52,7 +52,7 @@ class Oracle:
 
 
 def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
-    """The run of the decorated function, by one of its two faces."""
+    """The run of the decorated function, called in one of the two ways."""
     decorate = self_correct(cache=False, **{**PAPER, **settings})
     if face == "sync":
         return decorate(oracle.answer).run(*args)

@@ -1,4 +1,4 @@
-"""All entry points of the loop have this in common: the same world, the same run."""
+"""All entry points of the loop behave alike: the same world gives the same run."""
 
 from typing import cast
 

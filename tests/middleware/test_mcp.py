@@ -1,4 +1,4 @@
-"""The MCP server, as the protocol's own client meets it."""
+"""The MCP server, as the protocol's own client sees it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def server_of(open_context: Callable[[], RunContext], *, search: bool = True) ->
 
 
 def client_of(server: Any, **options: Any) -> Any:
-    """The protocol's own client, which takes its time to import."""
+    """The protocol's own client, which is slow to import."""
     from mcp import Client
 
     return Client(server, **options)

@@ -1,4 +1,4 @@
-"""Events of a run, wherever the loop stands: in a graph's custom stream, and for a callback."""
+"""Events of a run, in a graph's custom stream and for a callback, wherever the loop runs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is done about a disputed answer, at every way into the loop: one table of scenarios."""
+"""Corrections of a disputed answer at every entry point: one table of scenarios."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -28,18 +28,18 @@ def right(text: str) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """An answer, and what becomes of it."""
+    """An answer, and its corrected form."""
 
     answer: str
     becomes: str | None = None
-    """None where the answer stays as it is."""
+    """None if the answer stays unchanged."""
     decomposition: str | None = None
     broken: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     checked: str = "partly"
-    """Most passages stand in no claim: the model lists those with a year."""
+    """Most passages are in no claim, since the model lists only those with a year."""
     note: str = ""
-    """What a note says."""
+    """Text of a note."""
     by_tools: bool = False
     """Whether a tool brought the documents before the first answer."""
 
@@ -82,7 +82,8 @@ AT_EVERY_ENTRY_POINT = (
     *("long Markdown", "a failing judge", "a draft that tools back"),
     *("a further search that finds nothing new", "only some claims labelled"),
 )
-"""Scenarios that depend on the entry point's own code. The others go through one each, in turns."""
+"""Scenarios that depend on the entry point's own code. The others run through one entry point each,
+in turn."""
 
 
 def entry_point_and_scenario() -> Iterator[Any]:

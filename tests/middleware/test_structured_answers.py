@@ -1,4 +1,4 @@
-"""Answers that are JSON, at every entry point: corrected value by value, or named in a note."""
+"""JSON answers at every entry point: corrected value by value, or mentioned in a note."""
 
 import json
 import re
@@ -56,7 +56,7 @@ class Lamp(BaseModel):
 
 
 class EvenLamp(Lamp):
-    """One that takes no 1874."""
+    """A structured answer that does not allow 1874."""
 
     @field_validator("lit")
     @classmethod
@@ -73,7 +73,7 @@ def server() -> Any:
 
 
 def settings(server: OpenAIServer, role: str = "judge") -> dict[str, Any]:
-    """A model in its role, and its labeler, without a cache."""
+    """The model in its role, and its labeler, without a cache."""
     return {role: scripted_model(server), "cache": False, "labeler": "json"}
 
 
@@ -171,7 +171,7 @@ def test_a_chat_model_that_is_asked_for_json(server: OpenAIServer) -> None:
 
 
 def json_schema(**lit: Any) -> dict[str, Any]:
-    """A response format whose year is so."""
+    """A response format with this schema for the year."""
     schema = {"type": "object", "properties": {"lit": {"type": "integer", **lit}}}
     return {"type": "json_schema", "json_schema": {"name": "lamp", "schema": schema}}
 
@@ -213,7 +213,7 @@ def test_a_reply_that_is_not_the_json_asked_for_passes_through_unchecked() -> No
 
 
 class CallingWorld(JsonWorld):
-    """A model that gives its answer as the call of a tool that it has to call."""
+    """A model that answers by calling a required tool."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         if request.body.get("tools"):
@@ -224,8 +224,8 @@ class CallingWorld(JsonWorld):
 @pytest.mark.parametrize(
     ("name", "choice"),
     [
-        ("Lamp", {"type": "function", "function": {"name": "Lamp"}}),  # as instructor asks
-        ("final_result", "required"),  # as PydanticAI does
+        ("Lamp", {"type": "function", "function": {"name": "Lamp"}}),  # as instructor requests it
+        ("final_result", "required"),  # as PydanticAI requests it
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

@@ -1,4 +1,4 @@
-"""How far an answer was checked: it travels with the message, and may be required of it."""
+"""How far an answer was checked: the verdict travels with the message, and can be required."""
 
 import json
 from typing import Any
@@ -138,7 +138,7 @@ def test_what_was_redacted_is_neither_in_the_message_nor_in_the_run(
 
 
 class TestTurn:
-    """The question and the evidence of a turn, whatever others do to its messages."""
+    """The question and the evidence of a turn, whatever other middleware does to its messages."""
 
     @pytest.mark.parametrize("ours_first", [True, False])
     def test_a_summary_in_the_middle_changes_neither(

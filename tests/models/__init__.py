@@ -1,1 +1,1 @@
-"""The models room."""
+"""Tests of the package ``models``."""

@@ -28,15 +28,15 @@ SCHEMA = {
 }
 
 KEY = "zaphod-0042-beeblebrox"
-"""In no form that a pattern for keys would know."""
+"""A key that no pattern for keys recognises."""
 
 
 def calling(
     server: OpenAIServer, *, retries: int = 0, timeout: float = 30, key: str = KEY, **fields: Any
 ) -> LanguageModel:
-    """A deterministic model at this server, by the transport of :func:`open_model`.
+    """A deterministic model at this server, over the transport of :func:`open_model`.
 
-    With ``retries`` it is a user's own LangChain model, whose client tries again by itself.
+    With ``retries`` it is a user's own LangChain model, whose client itself retries.
     """
     settings: dict[str, Any] = {
         "model": "test-model",
@@ -83,7 +83,7 @@ async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> o
 
 @contextmanager
 def face(synchronous: bool) -> Iterator[None]:
-    """Calls within are made through the synchronous client, or the asynchronous one."""
+    """Make calls within through the synchronous client, or the asynchronous one."""
     token = SYNCHRONOUS.set(synchronous)
     try:
         yield

@@ -1,6 +1,6 @@
 """Good replies of each kind, and the ways in which models and servers are known to damage them.
 
-A reply that has lost nothing is to be read as the good one; one that was cut is to be refused.
+A damaged reply without loss must be read like the good one; a cut reply must be refused.
 """
 
 import json
@@ -52,14 +52,14 @@ GOOD: Mapping[Kind, str] = {
     "batch": json.dumps({VERDICTS: _VERDICTS}),
     "claims": "\n".join(["Claims:", *(claim.text for claim in _CLAIMS)]),
 }
-"""A reply of each kind as it is asked for."""
+"""A good reply of each kind."""
 
 
 def read(kind: Kind, message: AIMessage) -> Any:
     """Read a reply as a step does.
 
     Raises:
-        ValueError: It is refused.
+        ValueError: The reply is refused.
     """
     if ending := abnormal_ending(message):
         raise ValueError(ending)
@@ -73,13 +73,13 @@ def read(kind: Kind, message: AIMessage) -> Any:
 
 
 def outcome_of(kind: Kind, message: AIMessage) -> Outcome:
-    """Whether a reply is read as the good one of its kind; of a batch, every verdict it has."""
+    """Whether a reply is read like the good one of its kind; for a batch, each verdict it has."""
     try:
         found = read(kind, message)
     except ValueError:
         return "refused"
     good = read(kind, AIMessage(GOOD[kind]))
-    if kind == "batch" and found != good:  # what is left open is asked for again
+    if kind == "batch" and found != good:  # missing verdicts are requested again
         return "refused" if found.items() <= good.items() else "wrong"
     return "right" if found == good else "wrong"
 
@@ -89,7 +89,7 @@ def _text(change: Callable[[str], str]) -> Damage:
 
 
 def _object(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Damage:
-    """A change of the verdict, or of each in a batch; none where the text is no JSON any more."""
+    """A change of the verdict, or of each in a batch; no change if the text is no longer JSON."""
 
     def changed(text: str) -> str:
         if not isinstance(value := _loaded(text), dict):
@@ -121,7 +121,7 @@ def _as_tool_call(message: AIMessage) -> AIMessage:
 
 
 def _lines(mark: Callable[[int, str], str]) -> Callable[[str], str]:
-    """A change of each line of claims."""
+    """A change of each line with a claim."""
 
     def changed(text: str) -> str:
         head, *lines = text.split("\n")
@@ -131,7 +131,7 @@ def _lines(mark: Callable[[int, str], str]) -> Callable[[str], str]:
 
 
 def _listed(form: Callable[[list[str]], str]) -> Callable[[str], str]:
-    """The claims in another form; nothing where they are in one already."""
+    """The claims in another form; unchanged if they are in another form already."""
 
     def changed(text: str) -> str:
         lines = [line for line in text.removeprefix("Claims:\n").split("\n") if line]
@@ -247,7 +247,7 @@ DAMAGES: Mapping[Kind, Mapping[str, Damage]] = {
     "batch": _OF_JSON,
     "claims": _texts({**_LISTS, **_REASONED}),
 }
-"""Damages that lose nothing, in the order in which damages of one reply are applied."""
+"""Damages without loss, in the order in which they are applied to one reply."""
 FATAL: Mapping[str, Damage] = {
     "cut by length": lambda message: _ended("length")(
         _text(lambda text: text[: len(text) // 2])(message)
@@ -256,18 +256,18 @@ FATAL: Mapping[str, Damage] = {
     "unclosed think block": _text(lambda text: f"<think>\nIt says nine. {text}"),
     "empty": lambda message: AIMessage(""),
 }
-"""Damages that lose something: a reply that has it must never be read as a whole one."""
+"""Damages with loss: a reply that has one must never be read as complete."""
 
 
 def applied(message: AIMessage, *damages: Damage) -> AIMessage:
-    """A reply with damages, one after the other."""
+    """A reply after several damages in turn."""
     for damage in damages:
         message = damage(message)
     return message
 
 
 class Damaged(NamedTuple):
-    """Outcome of a damaged reply."""
+    """The outcome of a damaged reply."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -276,7 +276,7 @@ class Damaged(NamedTuple):
 
 
 def outcomes() -> Iterator[Damaged]:
-    """Every damage alone and every two together, in all kinds of replies."""
+    """Every damage alone and every pair of damages, in all kinds of replies."""
     for kind, harmless in DAMAGES.items():
         known = {**harmless, **FATAL}
         for names in [*((name,) for name in known), *combinations(known, 2)]:

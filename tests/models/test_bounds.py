@@ -1,4 +1,4 @@
-"""Replies that do not end: read up to a bound, refused in one line, and not asked for again."""
+"""Endless replies are read up to a limit, refused in one line, and not requested again."""
 
 import gzip
 import json

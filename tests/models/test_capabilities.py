@@ -1,4 +1,4 @@
-"""What an endpoint can do is found out by the first call, and remembered for all others."""
+"""The first call finds out what an endpoint can do, and all others use that."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Refuses = Callable[[dict[str, Any]], Fault | None]
 
 
 def endpoint(refuses: Refuses) -> OpenAIServer:
-    """An endpoint that refuses some requests, and answers all others as they are put."""
+    """An endpoint that refuses some requests, and answers all others in the requested form."""
 
     def answer(request: ChatRequest) -> Reply | Fault:
         return refuses(request.body) or Reply('{"year": 1871}')
@@ -41,7 +41,7 @@ async def text(model: LanguageModel) -> str:
 
 
 def only(*forms: str) -> Refuses:
-    """Takes JSON only in some forms; refuses as DeepSeek, vLLM and others do."""
+    """Accepts JSON only in some forms; refuses like DeepSeek, vLLM and others."""
 
     def refuses(body: dict[str, Any]) -> Fault | None:
         form = (body.get("response_format") or {}).get("type")

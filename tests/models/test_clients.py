@@ -1,4 +1,4 @@
-"""A reply that was cut off is seen as such, whoever's client says so."""
+"""A reply that was cut off is recognised, whichever client reports it."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ async def test_a_reply_that_its_client_calls_cut_off_is_not_read(said: dict[str,
 
 
 class Gemini(FakeListChatModel):
-    """Has the field by which LangChain's client of Gemini knows the limit."""
+    """Has the field from which LangChain's Gemini client reads the limit."""
 
     max_output_tokens: int | None = None
 

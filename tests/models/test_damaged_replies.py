@@ -1,4 +1,4 @@
-"""Damaged replies are read as the good one or refused, and never as something else."""
+"""Damaged replies are read like the good one or refused, and never read differently."""
 
 from typing import get_args
 

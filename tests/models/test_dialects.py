@@ -1,4 +1,4 @@
-"""Replies and errors of other providers, through the clients that LangChain has for them."""
+"""Replies and errors of other providers, through LangChain's clients for them."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ def endpoint(url: str) -> BaseChatModel:
 
 
 def vllm(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
-    """With its reasoning parser: what the grammar holds to JSON may be taken for reasoning."""
+    """vLLM with its reasoning parser, which may take grammar-constrained JSON for reasoning."""
     said = openai(body, text, stop)
     [choice] = said["choices"]
     choice |= {"stop_reason": None, "token_ids": None}
@@ -58,13 +58,13 @@ def vllm(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
 
 
 def lm_studio(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
-    """It leaves the reasoning in the text, and adds its own statistics."""
+    """LM Studio leaves the reasoning in the text, and adds its own statistics."""
     said = openai(body, f"<think>\nIt says so: {{x}}.\n</think>\n\n{text}", stop)
     return said | {"stats": {}, "system_fingerprint": "m"}
 
 
 def openrouter(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
-    """It names the provider's own reason beside its own."""
+    """OpenRouter gives the provider's reason besides its own."""
     said = openai(body, text, stop)
     said["choices"][0] |= {"native_finish_reason": stop, "logprobs": None}
     said["choices"][0]["message"] |= {"refusal": None, "reasoning": "It says so."}
@@ -76,7 +76,7 @@ def llama_cpp(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
     return said | {"timings": {"prompt_n": 10, "predicted_n": 3}, "system_fingerprint": "b1"}
 
 
-# Each of these packages takes up to a second and a half to import: only where it is tested.
+# Each of these packages takes up to 1.5 s to import, so it is imported only where it is tested.
 def claude(url: str) -> BaseChatModel:
     from langchain_anthropic import ChatAnthropic
 

@@ -1,4 +1,4 @@
-"""What a caller meets when a provider fails: one clear line, and never the key."""
+"""Errors for a caller when a provider fails: one clear line, and never the key."""
 
 import traceback
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The one JSON object of a reply, and what is not one."""
+"""Finding the single JSON object of a reply, and refusing everything else."""
 
 import pytest
 from langchain_core.messages import AIMessage

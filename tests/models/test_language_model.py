@@ -128,7 +128,7 @@ class TestReplyCache:
             assert await ask(calling(server, cache=cache), meter) == first == 1871
         assert len(server.requests) == 1
         assert meter.usage.cached_calls == meter.usage.counted_calls == 1
-        assert meter.usage.kept_output_tokens == 2  # its price is known all the same
+        assert meter.usage.kept_output_tokens == 2  # its price is still known
 
     @pytest.mark.parametrize(
         "change",
@@ -323,7 +323,7 @@ def steps(run: Callable[[], Awaitable[object]]) -> Any:
 
 
 class TestInsideAGraph:
-    """LangGraph's ``messages`` stream makes every model in a node stream, ours too."""
+    """LangGraph's ``messages`` stream makes every model in a node stream, including ours."""
 
     @pytest.mark.parametrize(
         ("question", "reply", "expected"),

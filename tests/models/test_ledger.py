@@ -142,7 +142,7 @@ class TestBudget:
         assert caught.value.exit_code == 3
         assert "22 of 20 tokens" in str(caught.value)
         assert "raise max_tokens" in str(caught.value)
-        # what asyncio may log is of clients that LangChain dropped after many servers, not of these
+        # asyncio may log clients that LangChain dropped after many servers, but not these
         assert not [record for record in caplog.records if record.name != "asyncio"]
 
     async def test_calls_in_flight_are_all_that_goes_beyond_it(self) -> None:

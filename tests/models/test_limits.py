@@ -1,4 +1,4 @@
-"""The bound on calls in flight: kept, shared by all, taken in turns, and adapting."""
+"""The limit on calls in flight is kept, shared by all, fair, and adaptive."""
 
 import asyncio
 import gc
@@ -105,10 +105,10 @@ class TestLoops:
             await asyncio.sleep(0)
 
         gone.run_until_complete(begin())
-        gone.close()  # with a task that still waits
+        gone.close()  # while a task still waits
         holder.run_until_complete(place.__aexit__(None, None, None))
         tasks.clear()
-        gc.collect()  # the task is destroyed, and must not give back a place that it never had
+        gc.collect()  # the task is destroyed, and must not release a place that it never had
         peaks = list[int]()
         holder.run_until_complete(asyncio.wait_for(crowd(limit, [], peaks), 30))
         holder.close()

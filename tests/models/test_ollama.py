@@ -1,4 +1,4 @@
-"""``ollama:NAME``, by LangChain's own client, against a loopback server that speaks Ollama."""
+"""``ollama:NAME`` through LangChain's own client, against a loopback server that speaks Ollama."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.fakes.dialects import Body, DialectServer
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[DialectServer]:
-    """What the server is asked; it writes as many words as a reply may have tokens."""
+    """The requests to the server, which writes as many words as a reply may have tokens."""
 
     def answer(body: Body) -> tuple[int, Any]:
         cut = body["options"]["num_predict"] < 2

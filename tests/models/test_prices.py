@@ -1,4 +1,4 @@
-"""What models cost, by published prices and by prices of one's own."""
+"""The cost of models, by published prices and by a user's own prices."""
 
 import re
 import sys
@@ -34,8 +34,8 @@ class TestPublished:
             ("gpt-4.1-mini", None),  # behind some --base-url or other
             ("gpt-4.1-mini", "http://127.0.0.1:8000/v1"),
             ("openai:no-such-model", OPENAI),
-            ("openai:text-embedding-3-small", OPENAI),  # priced, but not for what it writes
-            ("sonar", "https://api.perplexity.ai"),  # costs something a request too
+            ("openai:text-embedding-3-small", OPENAI),  # has a price, but not for output
+            ("sonar", "https://api.perplexity.ai"),  # also has a price per request
             ("any", "fake-list-chat-model"),
         ],
     )

@@ -1,4 +1,4 @@
-"""A server that reads only a part of a prompt is noticed by the tokens that it reports."""
+"""The tokens that a server reports reveal that it read only part of a prompt."""
 
 import pytest
 
@@ -50,7 +50,7 @@ async def test_a_server_that_has_read_more_did_not_cut_a_prompt() -> None:
             (CHINESE, 3000),
             ("Was it lit? " * 20, 3),
         ),
-        # tokenizers that know an emoji or a rare script need a tenth of the others' tokens
+        # tokenizers that know an emoji or a rare script need a tenth of the tokens of others
         *(("🏰🕯️" * 1000, 1000), ("ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ " * 400, 1500), ("ትግርኛ ቋንቋ " * 500, 1200)),
     ],
 )

@@ -1,4 +1,4 @@
-"""The provider's words reach the user, wherever a provider puts them and whoever's client reads."""
+"""The provider's words reach the user, wherever a provider puts them and whichever client reads."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Refusals for the way a request was put: made again in another way, once, and remembered."""
+"""Requests refused because of their form are repeated once in another form, which is remembered."""
 
 import json
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def roles(request: ChatRequest) -> list[str]:
 
 
 def by_turns(status: int, message: str) -> Callable[[ChatRequest], Reply | Fault]:
-    """An endpoint whose template takes user and assistant by turns, and no empty turn."""
+    """An endpoint whose template needs alternating user and assistant turns, none of them empty."""
 
     def answer(request: ChatRequest) -> Reply | Fault:
         sent = roles(request)

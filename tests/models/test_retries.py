@@ -1,4 +1,4 @@
-"""Calls that are made again: by whom, when, how often, and when not."""
+"""Retries: by whom, when, how often, and when not."""
 
 import asyncio
 import threading
@@ -92,7 +92,7 @@ class TestRefusals:
         with OpenAIServer(then(Fault(429, retry_after="3600"))) as server:
             model = trying(server, Retries())
             await failure(model)
-            await failure(model)  # and nobody else waits for it either
+            await failure(model)  # and no other call waits for it either
         assert len(server.requests) == 2
 
     @pytest.mark.parametrize("wait", ["0.3", "0", "0.001", None])
@@ -178,7 +178,7 @@ async def test_an_interrupted_table_leaves_no_task_and_no_connection_behind() ->
         return "too late"
 
     async def gone(connections: Callable[[], int]) -> None:
-        while connections():  # noqa: ASYNC110 - another thread's
+        while connections():  # noqa: ASYNC110 - connections belong to another thread
             await asyncio.sleep(0.01)
 
     with OpenAIServer(hold) as server:
@@ -191,7 +191,7 @@ async def test_an_interrupted_table_leaves_no_task_and_no_connection_behind() ->
             await calls
         await asyncio.sleep(0)
         assert asyncio.all_tasks() == {asyncio.current_task()}
-        over.set()  # a connection that was kept would now be read from, and stay
+        over.set()  # a kept connection would be read from now, and stay
         await asyncio.wait_for(gone(lambda: len(server._connections)), 30)
         assert len(server.requests) == 8
         async with asyncio.timeout(30), model.limit.place():

@@ -1,4 +1,4 @@
-"""From a spec string, or a chat model of one's own, to a language model."""
+"""From a spec string, or a user's own chat model, to a language model."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the errors of the real client say of an endpoint."""
+"""What the real client's errors say about an endpoint."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -14,7 +14,7 @@ FAILED, REFUSED = TransientError("failed", again=True), TransientError("refused"
 
 
 def transient(fault: Fault, *, timeout: float = 30) -> TransientError | None:
-    """What is made of the real client's error."""
+    """The classification of the real client's error."""
     with OpenAIServer(then(fault)) as server:
         client = openai.OpenAI(
             base_url=server.base_url, api_key="any", max_retries=0, timeout=timeout
@@ -66,7 +66,7 @@ def test_an_error_that_says_nothing_of_the_endpoint(error: Exception) -> None:
         ("0.25", 0.25),
         ("0.1", 0.1),
         (" 3 ", 3.0),
-        ("0", None),  # a refusal that lasts would be a loop without a wait
+        ("0", None),  # a lasting refusal would loop without a pause
         ("0.01", None),
         *((value, None) for value in ("later", "", "-1", "nan", "inf", "1e999", "sp\xe4ter")),
     ],

@@ -1,4 +1,4 @@
-"""How calls reach an endpoint: over aiohttp, in any event loop, by proxies and certificates."""
+"""How calls reach an endpoint: over aiohttp, on any event loop, with proxies and certificates."""
 
 import asyncio
 import socket
@@ -44,7 +44,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def opened(server: OpenAIServer) -> LanguageModel:
-    """The model, without another attempt at a call that fails."""
+    """The model, without retries of failed calls."""
     return replace(open_model("test-model", base_url=server.base_url), retries=None)
 
 
@@ -55,7 +55,7 @@ def _dead_port() -> int:
 
 
 class TestCallbacks:
-    """Listeners see each call, whichever way it goes."""
+    """Listeners see each call, whichever way it is made."""
 
     class Listener(BaseCallbackHandler):
         def __init__(self) -> None:
@@ -136,7 +136,7 @@ async def go():
 
 
 class TestLostConnections:
-    """The transport calls each of them a timeout."""
+    """The transport reports each of them as a timeout."""
 
     async def test_a_connection_that_is_closed_is_not_one_that_is_late(self) -> None:
         with OpenAIServer(then(Fault.drop())) as server:

@@ -85,7 +85,7 @@ def test_no_more_is_counted_as_cached_than_was_read(details: dict[str, int], cou
 async def test_what_is_no_count_of_tokens_fails_no_call_counts_as_unknown_and_is_logged_once(
     usage: Any, streamed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    name = quote(f"odd {usage} {streamed}")  # a question mark would begin the model's options
+    name = quote(f"odd {usage} {streamed}")  # a question mark would start the model's options
     ledger, meter = Ledger(max_tokens=9), UsageMeter()
     said = {"role": "assistant", "content": "1871"}
     choices = [{"index": 0, "delta" if streamed else "message": said, "finish_reason": "stop"}]

@@ -1,1 +1,1 @@
-"""The nodes room."""
+"""Tests of the package ``nodes``."""

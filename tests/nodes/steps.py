@@ -1,4 +1,4 @@
-"""What a step of the loop is given, made by hand: answers with their labels, settings, a state."""
+"""Input for a step of the loop, constructed by hand: labelled answers, settings, a state."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -47,7 +47,7 @@ _FAILURES = {"?": FailureKind.TIMED_OUT, "!": FailureKind.UNREADABLE, "x": Failu
 def claim_with(
     sides: str, text: str = "It was lit.", number: int = 1, at: tuple[int, int] | None = None
 ) -> ClaimEvidence:
-    """A claim with a label a document: ``+``, ``-``, ``0``, or none.
+    """A claim with a label per document: ``+``, ``-``, ``0``, or none.
 
     ``?`` got no answer in time, ``!`` an unreadable one, and ``x`` failed for an unknown reason.
     """
@@ -78,14 +78,14 @@ def attempt(report: ConflictReport | None, text: str = "In 1871.", **fields: Any
 
 
 def revision(before: str, after: str, start: int = 0, **fields: Any) -> Change:
-    """A passage, and the text for its place."""
+    """A passage, and the text to replace it."""
     known: dict[str, Any] = {"round": 1, "start": start, "end": start + len(before)}
     known |= {"before": before, "after": after, "action": RevisionAction.REPLACE}
     return Change(**{**known, **fields})
 
 
 def setting(**fields: Any) -> RunContext:
-    """A run of the paper's loop in which nobody is asked for anything, but for these fields."""
+    """A run of the paper's loop that asks no model, except for these fields."""
     chosen = {
         name: fields.pop(name) for name in Settings.names() if name in fields and name != "labeler"
     }
@@ -95,13 +95,13 @@ def setting(**fields: Any) -> RunContext:
 
 
 def running(context: RunContext, events: list[Any] | None = None) -> RunRuntime:
-    """A run with this setting, which tells its events to a list."""
+    """A run with this setting, which appends its events to a list."""
     told = [] if events is None else events
     return RunRuntime(context, told.append)
 
 
 class Says:
-    """A model that says one thing after the other, and the last one from then on."""
+    """A model that gives its replies in order, and repeats the last one."""
 
     name = "scripted"
     context_window = 8192
@@ -122,7 +122,7 @@ class Says:
 
 
 class Answers:
-    """Somebody who answers in the model's place, with what he was given or an error."""
+    """Answers in the model's place, with a given answer or an error."""
 
     def __init__(self, *given: GeneratedAnswer | Exception | str) -> None:
         self.given = list(given)
@@ -160,7 +160,7 @@ class Answers:
 
 
 class Judge:
-    """Knows the sides of each claim, by document, and what it was asked; others cost too much."""
+    """Knows each claim's sides by document, and records its pairs; other pairs end the budget."""
 
     name, identity, scripts = "judge", None, frozenset({"LATIN"})
 

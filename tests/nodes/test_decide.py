@@ -27,7 +27,7 @@ def state_of(*attempts: Attempt, **known: Any) -> RagState:
 
 
 async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
-    """What is decided and why; the run's events say the same."""
+    """The decision and its reason, which the run's events repeat."""
     events: list[Any] = []
     update = await decide(state, running(setting(**settings), events))
     assert events == [{"event": "decision", **update}]
@@ -70,7 +70,7 @@ async def test_why_an_answer_is_given_again_or_stands(
     ("shown", "goes_on"),
     [
         (claim_with("+-"), False),
-        (claim_with("-+"), False),  # documents that change sides are no new ones
+        (claim_with("-+"), False),  # documents that change sides are not new
         (claim_with("+0"), True),
         (None, True),
     ],
@@ -88,7 +88,7 @@ async def test_a_further_round_needs_a_document_that_was_not_shown(
 
 
 async def test_what_a_revision_showed_for_one_claim_is_not_new_for_another() -> None:
-    """All disputed claims are revised, so a document that is new to any of them is a reason."""
+    """All disputed claims are revised, so a document that is new for any of them is a reason."""
     shown = [revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)).to_json()]
     both = scored(claim_with("+-0"), claim_with("0--", number=2), policy=ALL)
     state = state_of(FIRST, attempt(both, round=1), changes=shown)
@@ -174,11 +174,11 @@ def test_a_claim_is_looked_for_once_a_run_and_a_round_once() -> None:
     ("settings", "known", "left"),
     [
         ({"budget_seconds": None}, {}, None),
-        # 34 of 120 seconds are gone, and a call took 4: seven of them follow one another
+        # 34 of 120 seconds have passed, and a call took 4: seven calls follow one another
         ({"regeneration": "revise"}, {}, 58),
         ({}, {}, 58),  # a whole new answer takes as long as the first, and two calls
         ({"regeneration": "revise"}, {"options": ["a", "b"]}, 58),
-        ({"max_rounds": 0}, {}, 86),  # no second answer is to come
+        ({"max_rounds": 0}, {}, 86),  # no second answer will come
         ({"method": Method.RAG}, {}, 86),
         ({"budget_seconds": 35}, {}, 0),
         ({"budget_seconds": 62.5}, {}, 0.5),

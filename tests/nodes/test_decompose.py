@@ -1,4 +1,4 @@
-"""Claims of an answer that was revised in place: which are kept, and where they stand now."""
+"""Claims of an answer that was revised in place: which are kept, and their new places."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.nodes.steps import PROMPTS, Says, attempt, claim_with, revision, runn
 
 LAMP, TOWER, DOOR = "The lamp is old.", "The tower is blue.", "The door is red."
 ANSWER = f"{LAMP}{TOWER}{DOOR}"
-"""The passages touch, so that a place is told to the letter."""
+"""The passages touch, so that each place is exact."""
 
 
 def at(text: str) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def test_a_claim_whose_place_nobody_knows_is_kept_and_goes_last() -> None:
 
 
 async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, Any], list[Any]]:
-    """What is told of an answer that is taken apart, and its events."""
+    """The update for an answer that is split into claims, and its events."""
     events: list[Any] = []
     settings = {"decomposer": model, "prompts": PROMPTS, **known.pop("settings", {})}
     state: Any = {"draft": answer.to_json(), **known}
@@ -105,7 +105,7 @@ async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecke
 
 
 class SaysAgain(Says):
-    """A model that is asked once more where its reply cannot be read."""
+    """A model that is asked once more if its reply cannot be read."""
 
     async def ask(self, prompt: str, read: Any, *, meter: Any, **how: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""The guard: which changes stand, and in what words the others are refused."""
+"""The guard: which changes are accepted, and with which words the others are refused."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ async def guarded(
 async def verdict(
     before: ConflictReport, after: ConflictReport, change: Change
 ) -> tuple[Change, dict[str, Any]]:
-    """What becomes of the only change of an answer."""
+    """The outcome of an answer's only change."""
     first = attempt(before, change.before)
     update, _ = await guarded(first, attempt(after, change.after, round=1), change)
     [judged] = [Change.model_validate(one) for one in update["changes"]]
@@ -38,13 +38,13 @@ def whole(**fields: Any) -> Change:
 
 
 def claims(*sides: str, said: str = "a claim", **settings: Any) -> ConflictReport:
-    """An answer's claims, by the sides that its documents take; the texts begin as is said."""
+    """An answer's claims, by the sides of its documents; the texts begin as given."""
     each = [claim_with(s, f"{said} {n}", number=n) for n, s in enumerate(sides, start=1)]
     return scored(*each, **settings)
 
 
 async def test_what_the_first_answer_said_too_is_not_held_against_the_second() -> None:
-    """Most deny it, but it is no claim that the second answer makes instead."""
+    """Most documents deny it, but the second answer does not make it instead of another claim."""
     before = scored(claim_with("---", "It is red."), claim_with("+--", "It is old.", number=2))
 
     judged, _ = await verdict(before, scored(claim_with("+--", "It is old.")), whole())

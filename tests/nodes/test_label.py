@@ -1,4 +1,4 @@
-"""Which pairs of an answer are labelled, and what becomes of those that cannot be."""
+"""Which pairs of an answer are labelled, and the treatment of those that cannot be."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ async def test_a_budget_that_ends_with_a_change_leaves_the_change_unlabelled() -
 async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_second_answer() -> (
     None
 ):
-    """Of four seconds the answer took two: nothing is left for labels beside another one."""
+    """The answer took two of four seconds, so a second answer leaves no time for labels."""
     known: dict[str, Any] = {"timings": {"generate": 2.0}}
     short = running(setting(labeler=Judge(a="+-"), budget_seconds=4))
 

@@ -1,4 +1,4 @@
-"""What is searched for once more, and what becomes of that which is found."""
+"""What is searched for once more, and how the new documents are used."""
 
 import time
 from typing import Any
@@ -19,7 +19,7 @@ KNOWN = [
 
 
 class Shelf(BaseRetriever):
-    """Finds these whatever it is asked, and remembers how long it had."""
+    """Finds these documents for any query, and remembers its time limit."""
 
     found: list[Retrieved] = Field(default_factory=list)
     left: list[float] = Field(default_factory=list)
@@ -31,7 +31,7 @@ class Shelf(BaseRetriever):
 
 
 async def looked(shelf: Shelf, timings: Any = None, **settings: Any) -> dict[str, Any]:
-    """What a further search adds to a run."""
+    """The update of a run after a further search."""
     known: dict[str, Any] = {"look_further": "disputed", "retriever": shelf, **settings}
     state: Any = {
         "question": "When was it lit?",

@@ -1,4 +1,4 @@
-"""What stands at the end of a run: its notes, its flip, and whether the answer was checked."""
+"""The result of a run: its notes, its flip, and how far the answer was checked."""
 
 import logging
 from typing import Any
@@ -16,7 +16,7 @@ GREETING = Gap(kind=GapKind.STATES_NOTHING, note="it states nothing")
 
 
 async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
-    """The end of a run with these answers, of which one note is known already."""
+    """The result of a run with these answers, which already has one note."""
     state: Any = {
         "changes": [],
         "attempts": [one.to_json() for one in attempts],
@@ -136,9 +136,9 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
     [
         ([None], AGREED, 0.5, "partly"),
         ([None, 1], AGREED, 0.5, "partly"),
-        ([None, 1], CONFLICT, 0.5, "fully"),  # a copy that was altered disagrees
+        ([None, 1], CONFLICT, 0.5, "fully"),  # an altered copy disagrees
         ([None, None], AGREED, 0.5, "fully"),
-        ([None], AGREED, None, "fully"),  # the paper's loop does not ask
+        ([None], AGREED, None, "fully"),  # the paper's loop asks no reader
     ],
 )
 async def test_an_answer_that_was_held_against_one_document_alone_says_so(

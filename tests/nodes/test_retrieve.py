@@ -1,4 +1,4 @@
-"""What a run finds or is given to answer from, and what it refuses before anything is paid for."""
+"""The documents that a run finds or gets, and input that it refuses before paying for anything."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ LAMP = "The lamp was lit in 1871, says the keeper's log of that year, and burned
 
 
 class Shelf(BaseRetriever):
-    """Finds the same each time, with a note of its own and one that it leaves on the way."""
+    """Finds the same each time, with a note of its own and one left during the search."""
 
     texts: list[str] = Field(default_factory=list)
     notes: tuple[str, ...] = ("the index is old",)

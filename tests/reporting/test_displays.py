@@ -56,7 +56,7 @@ def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> N
     assert "5/20" in text
     assert text.count("failed: Why not?: it [31mbroke\n") == 1
     assert "recording: " not in text
-    assert text.endswith("\x1b[2K")  # the bar's line is wiped
+    assert text.endswith("\x1b[2K")  # the bar's line is cleared
 
 
 def test_nothing_of_an_answer_is_hidden_or_steers_the_terminal() -> None:

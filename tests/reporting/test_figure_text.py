@@ -1,4 +1,4 @@
-"""Figures as words: what is not 0 never reads as 0."""
+"""Figures as words: a figure that is not 0 never reads as 0."""
 
 import pytest
 

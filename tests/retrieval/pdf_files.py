@@ -8,7 +8,7 @@ def pdf(
 ) -> bytes:
     """A PDF with a page for each text of operators; ``/F1`` is Helvetica.
 
-    ``layers`` goes into the catalog, ``resources`` and ``page`` into each page, and ``box`` is its
+    ``layers`` goes into the catalog, ``resources`` and ``page`` into each page; ``box`` is the page
     size.
     """
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
@@ -37,7 +37,7 @@ def pdf(
 
 
 def drawn(text: str, x: float = 72, y: float = 700, size: float = 12, before: str = "") -> str:
-    """The operators that draw a line of text at a place; ``before`` sets how."""
+    """The operators that draw a line of text at a place, after the operators ``before``."""
     return f"q {before} BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET Q\n"
 
 

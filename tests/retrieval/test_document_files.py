@@ -323,7 +323,7 @@ def test_a_file_name_that_is_no_text_is_shown_as_far_as_it_is() -> None:
 
 
 def pdf(*pages: str) -> bytes:
-    """A PDF with a line of text a page, or none."""
+    """A PDF with one line of text per page, or none."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",

@@ -87,7 +87,7 @@ def test_a_copy_with_words_changed_all_over_it_is_a_copy(every: int) -> None:
 
 @pytest.mark.parametrize(("count", "is_copy"), [(20, False), (21, True)])
 def test_short_texts_that_differ_in_a_word_are_no_copies(count: int, is_copy: bool) -> None:
-    """A text of 22 words has the 20 shingles that it takes."""
+    """A text of 22 words has the minimum of 20 shingles."""
     assert marks(words(count, "1871"), words(count, "1874")) == [None, 1 if is_copy else None]
 
 

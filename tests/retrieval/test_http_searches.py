@@ -1,4 +1,4 @@
-"""Serper: what goes over the wire, and what is its own."""
+"""Serper: its requests, and its peculiarities."""
 
 import pytest
 from pydantic import SecretStr

@@ -1,4 +1,4 @@
-"""Results that a search tool wrote as objects, rows, lines or under headings, and none at all."""
+"""Results that a search tool wrote as objects, rows, lines or under headings, or none."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The parts of a long text that are shown to whoever cannot read all of it."""
+"""The parts of a long text that are shown to a reader who cannot read all of it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a person sees on the pages of a PDF, and nothing else, is read from it."""
+"""A PDF is read as a person sees its pages, and nothing else is read."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What every search does, whoever provides it; each provider's own ways are in its own tests."""
+"""The contract that every search keeps; each provider's peculiarities are in its own tests."""
 
 import asyncio
 import base64
@@ -138,13 +138,13 @@ class TestEachIsALangChainRetriever(RetrieversIntegrationTests):
 
 
 def those(holds: Callable[[Case], object]) -> pytest.MarkDecorator:
-    """A parameter ``case``: the web searches of which this holds."""
+    """A parameter ``case``: the web searches for which this holds."""
     names = [name for name in CASES if holds(CASES[name])]
     return pytest.mark.parametrize("case", [CASES[name] for name in names], ids=names)
 
 
 every_web_search = those(lambda case: True)
-# One code reads the replies of all searches but those of Google's own client: two show it.
+# The same code reads the replies of all searches except Google's client, so two are enough.
 by_each_reader_of_statuses = those(lambda case: case.search.provider in ("google", "serper"))
 by_the_reader_that_they_share = those(lambda case: case.search.provider == "serper")
 where_a_key_is_needed = those(lambda case: case.search.key_variables)
@@ -284,7 +284,7 @@ def passing(case: Case) -> dict[str, Reply]:
         "busy for a second": case.error(429, "Quota per second exceeded."),
         "down": html_reply("<h1>Bad gateway {quoted}</h1>", 502),
         "broken": case.error(500, "{quoted}"),
-        # Of two lengths the first counts here, or none does: either way the reply cannot be read.
+        # With two lengths the first counts, or neither; either way the reply cannot be read.
         "cut short": Reply(200, b"{", {**JSON, "Content-Length": "9999"}),
     }
 
@@ -456,7 +456,7 @@ FAULTS: dict[str, Callable[[Case], Reply]] = {
 def test_no_fault_shows_the_key(case: Case, name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(case, always=FAULTS[name](case)) as server:
-        # a machine that is busy may take longer than that to send the request at all
+        # a busy machine may take longer than that to send the request
         timeout = 0.3 if name == "hang" else 5.0
         search = case.searching(server, timeout=timeout, retries=1)
         with pytest.raises(ConflictScoreError) as caught:
@@ -543,7 +543,7 @@ def test_a_reply_of_another_form_is_told_why(case: Case, reply: Reply, detail: s
 def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
     drip = Reply(200, b" " * 1000, JSON, drip=0.02)
     _, requests = failing(case, ProviderError, "did not answer within 1 s", drip, timeout=1)
-    # a client that reads on to the end of it meets a reply of another form
+    # a client that reads on finds a reply of another form
     assert len(requests) == 1
 
 

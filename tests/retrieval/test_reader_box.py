@@ -1,4 +1,4 @@
-"""Pages are taken apart in processes that a page can keep busy or break, and nothing else."""
+"""Pages are parsed in separate processes, and a page can keep busy or break nothing else."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 
 @pytest.fixture
 def extractor(started: list[subprocess.Popen[bytes]]) -> Iterator[ReaderBox]:
-    """One whose processes are ended, which is seen at the end."""
+    """An extractor whose processes are ended; the test checks that at its end."""
     with closing(ReaderBox()) as extractor:
         yield extractor
     assert all(process.poll() is not None for process in started)
@@ -82,7 +82,7 @@ async def test_a_page_without_text_is_a_reason_and_not_a_broken_process(
 async def test_a_page_that_takes_for_ever_costs_its_process_and_no_other_page(
     started: list[subprocess.Popen[bytes]],
 ) -> None:
-    """The event loop runs on meanwhile, which it would not if a thread did the work."""
+    """The event loop runs on meanwhile; it would not if a thread did the work."""
     turns = 0
 
     async def count() -> None:
@@ -160,7 +160,7 @@ def test_there_is_one_for_this_process_and_another_one_for_a_forked_child(
 def test_a_process_ends_when_the_one_that_started_it_does(
     tmp_path: Path, end: str, code: int
 ) -> None:
-    """However that one ends: who is killed can tidy nothing up."""
+    """However the parent ends, since a killed process cannot clean up."""
     script = tmp_path / "script.py"
     script.write_text(
         "import asyncio, os\n"
@@ -168,7 +168,7 @@ def test_a_process_ends_when_the_one_that_started_it_does(
         "from conflictscore.retrieval.pages.page import FetchedPage\n"
         "page = FetchedPage('u', 'u', 'text/plain', None, b'It is blue.')\n"
         "print(asyncio.run(shared_box().extract(page)).text, flush=True)\n"
-        f"{end}\n"  # and without a main guard, as scripts are
+        f"{end}\n"  # and without a main guard, like many scripts
     )
     # The grandchild shares this pipe: its end is seen only when both are gone.
     done = subprocess.run(

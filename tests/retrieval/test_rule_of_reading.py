@@ -1,4 +1,4 @@
-"""One rule for every format, as the guide's table has it: what is seen is read, and nothing else."""
+"""One rule for every format, as in the guide's table: visible text is read, and nothing else."""
 
 import json
 import re
@@ -22,7 +22,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "documents.md"
 
 
 class Cell(NamedTuple):
-    """A file, what is read of it, what is not, and the kind of the note; no text if it is refused."""
+    """A file, the text that is read and the text that is not, and the kind of the note."""
 
     data: bytes
     text: str

@@ -13,7 +13,7 @@ from conflictscore.retrieval.search_notes import collecting, note
 
 
 class NotingRetriever(BaseRetriever):
-    """Synchronous alone: awaited, LangChain runs it in its own executor."""
+    """A retriever with only a synchronous method, which LangChain awaits in its own executor."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun

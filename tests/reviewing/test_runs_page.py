@@ -55,7 +55,7 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         shows("#count", "3 runs")
         severe(driver)  # the browser notes that the key was missing
         choose("changed", "changed")
-        shows("#count", "2 runs of these")
+        shows("#count", "2 matching runs")
         reader.all(".run a")[0].click()
         review("better", "Ann")
         shows("#one .question", QUESTION)  # the next one that is open to her
@@ -74,9 +74,9 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         reader.all("#totals summary")[0].click()
         shows("#totals", "1 better, 2 worse")
         choose("review", "open")
-        shows("#count", "No run is like that.")
+        shows("#count", "No run matches.")
         choose("review", "any")
-        shows("#count", "2 runs of these")
+        shows("#count", "2 matching runs")
         choose("to", "CSV")
         reader.all("#export button")[0].click()
         saved = until(lambda: list(tmp_path.glob("runs.csv")))

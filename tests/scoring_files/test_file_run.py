@@ -154,17 +154,19 @@ def test_a_run_is_not_resumed_with_other_settings_or_another_input(
     with source.open("a") as file:
         file.write("{}\n")
 
-    assert "out.jsonl.run: the run was started with something else: configuration." in message
-    assert 'configuration.duplicates "vote" there and "once" now' in message
-    assert "configuration.max_claims null there and 3 now" in message
-    assert "input.rows 12 there and 13 now; input.sha256" in one_line(score, source, out)
+    assert (
+        "out.jsonl.run: the run was started with other input or settings: configuration." in message
+    )
+    assert 'configuration.duplicates was "vote" and is now "once"' in message
+    assert "configuration.max_claims was null and is now 3" in message
+    assert "input.rows was 12 and is now 13; input.sha256" in one_line(score, source, out)
     assert out.read_bytes() == before
 
 
 def test_one_command_at_a_time_works_on_a_run(source: Path, out: Path) -> None:
     score(source, out)
     with lock_beside(out.with_name("out.jsonl.run")):
-        assert "another command writes to it" in one_line(score, source, out)
+        assert "another command is writing to it" in one_line(score, source, out)
 
 
 def test_a_file_of_ones_own_is_never_written_to(source: Path, out: Path) -> None:

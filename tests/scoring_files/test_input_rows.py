@@ -45,8 +45,8 @@ def test_rows_are_counted_and_numbered_without_empty_lines(tmp_path: Path) -> No
     [
         (b"null\n", "is not an object"),
         (b'{"a": \n', "is not JSON (Expecting value)"),
-        (b'{"a": NaN}\n', "is not JSON (NaN is no JSON number)"),
-        (b'{"a": 1e999}\n', "is not JSON (1e999 is no JSON number)"),
+        (b'{"a": NaN}\n', "is not JSON (NaN is not a JSON number)"),
+        (b'{"a": 1e999}\n', "is not JSON (1e999 is not a JSON number)"),
         (b'{"a": "\xff"}\n', "is not UTF-8"),
         (b"[" * 100_000 + b"\n", "is not JSON"),
     ],
@@ -199,7 +199,7 @@ def test_a_file_is_scored_by_the_columns_that_are_named(tmp_path: Path) -> None:
     assert (summary.rows, summary.failed) == (1, 0)
     assert lines(out)[0]["found"] == ["One."]
     assert outcomes(out)[0]["report"]["claims"][0]["text"] == "Lit."
-    with pytest.raises(InputError, match="started with something else"):
+    with pytest.raises(InputError, match="started with other input or settings"):
         score(source, out, columns=Columns("answer", "found"))
 
 

@@ -87,11 +87,13 @@ class TestCluster:
 
         lines = stdout.splitlines()
         assert lines[0] == "refused: on a Ray worker: no such model"
-        assert lines[1].startswith("another: on a Ray worker: it would score with something else:")
+        assert lines[1].startswith("another: on a Ray worker: its settings differ:")
         assert lines[2:] == ["deadly: 12 scored now, 1 failed", "running: True"]
         errors = [row["error"] for row in outcomes(tmp_path / "deadly.jsonl")]
         assert [error is None for error in errors] == [number != 4 for number in range(12)]
-        assert errors[4] == "no worker returned its scores: each died, or failed in a way unknown"
+        assert (
+            errors[4] == "no worker returned its scores: each died, or failed for an unknown reason"
+        )
 
 
 def block(*items: dict[str, Any]) -> Any:

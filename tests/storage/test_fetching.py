@@ -141,7 +141,7 @@ def test_a_wrong_file_in_the_cache_is_named_with_why_it_is_not_replaced(
         fetch_weights(weights)
     said, path = str(refused.value), cache / "toy.gguf"
     assert said.startswith(
-        f"cannot fetch Toy model, Q0: the file {path} is there but is not the model; "
+        f"cannot fetch Toy model, Q0: the file {path} exists but is not the model; "
         "toy-piece1==1.0: "
     )
     assert "No matching distribution found for toy-piece1==1.0" in said

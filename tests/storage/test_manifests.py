@@ -15,18 +15,26 @@ LONG = "a" * 60
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [
-        ({"a": 1, "b": "x"}, {"b": "x", "a": 2}, ["a 1 there and 2 now"]),
-        ({"a": {"b": {"c": 1.5}}}, {"a": {"b": {"c": None}}}, ["a.b.c 1.5 there and null now"]),
-        ({"a": 1}, {"b": "é"}, ["a 1 there and missing now", 'b missing there and "é" now']),
-        ({"a": {}}, {"a": {"b": 1}}, ["a {} there and missing now", "a.b missing there and 1 now"]),
-        ({"a": [1, 2]}, {"a": [1, 3]}, ["a [1, 2] there and [1, 3] now"]),
-        ({"a": LONG + "1"}, {"a": LONG + "2"}, ['a ...aaaaaaaaaa1" there and ...aaaaaaaaaa2" now']),
+        ({"a": 1, "b": "x"}, {"b": "x", "a": 2}, ["a was 1 and is now 2"]),
+        ({"a": {"b": {"c": 1.5}}}, {"a": {"b": {"c": None}}}, ["a.b.c was 1.5 and is now null"]),
+        ({"a": 1}, {"b": "é"}, ["a was 1 and is now missing", 'b was missing and is now "é"']),
+        (
+            {"a": {}},
+            {"a": {"b": 1}},
+            ["a was {} and is now missing", "a.b was missing and is now 1"],
+        ),
+        ({"a": [1, 2]}, {"a": [1, 3]}, ["a was [1, 2] and is now [1, 3]"]),
+        (
+            {"a": LONG + "1"},
+            {"a": LONG + "2"},
+            ['a was ...aaaaaaaaaa1" and is now ...aaaaaaaaaa2"'],
+        ),
         (
             {"a": "1" + LONG},
             {"a": "2" + LONG},
-            [f'a "1{"a" * 38}... there and "2{"a" * 38}... now'],
+            [f'a was "1{"a" * 38}... and is now "2{"a" * 38}...'],
         ),
-        ({"a": "b" * 39}, {"a": "a" * 38}, [f'a "{"b" * 39}... there and "{"a" * 38}" now']),
+        ({"a": "b" * 39}, {"a": "a" * 38}, [f'a was "{"b" * 39}... and is now "{"a" * 38}"']),
     ],
 )
 def test_a_difference_is_one_line_that_shows_both_sides(

@@ -99,7 +99,7 @@ def test_two_commands_do_not_write_at_once(path: Path) -> None:
     with RecordFile(path), pytest.raises(InputError) as refused:
         RecordFile(path)
     assert str(refused.value) == (
-        f"{path}: another command writes to it; wait for it to end, or give another file"
+        f"{path}: another command is writing to it; wait for it to end, or give another file"
     )
     RecordFile(path).close()
 

@@ -216,7 +216,7 @@ def test_a_source_that_cannot_be_used_is_refused_with_its_place(
     tmp_path: Path, kind: str, questions: Any, complaint: str
 ) -> None:
     path = saved(tmp_path / "bad.json", questions)
-    seed = 5  # of the one good question it makes a claim without conflict
+    seed = 5  # with this seed, the one good question gives a claim without conflict
     with pytest.raises(InputError) as refused:
         read_data([f"{kind}:{path}"], seed=seed)
     assert "bad.json" in str(refused.value)

@@ -11,7 +11,7 @@ from tests.benchmarks.conflict_detection.claims import C, N, S, claim_group, rec
 from tests.benchmarks.truthfulqa.files import write_jsonl
 
 LABELS = Path(__file__).parents[4] / "shared" / "data" / "labels"
-REAL = {  # claims, with conflict, pairs, pairs without one of the three labels
+REAL = {  # claims, claims with conflict, pairs, pairs without one of the three labels
     "climatefever": (742, 69, 3710, 0),
     "factcheckgpt": (332, 5, 1660, 0),
     "healthver": (1574, 223, 6080, 0),

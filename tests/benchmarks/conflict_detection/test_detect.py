@@ -1,4 +1,4 @@
-"""Claims are judged by any labeler; verdicts are kept in the cache as they come."""
+"""Any labeler can judge claims; verdicts are cached as they arrive."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.world import World, scripted_model
 
 
 def lamp(name: str, *years: str, conflict: bool) -> ClaimGroup:
-    """A claim for 1871, and documents with these years or without any."""
+    """A claim of 1871, and documents with these years or without a year."""
     gold = [S if year == "1871" else C if year else N for year in years]
     return ClaimGroup(
         set="lamps",

@@ -1,4 +1,4 @@
-"""The figures: they count what there is, depend on no order, and stand in tables."""
+"""The figures: their counts, their independence of order, and their tables."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""A question about lamps, and a judge on a loopback server that reads what it is asked."""
+"""A question about lamps, and a judge on a loopback server that reads its prompts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -39,7 +39,7 @@ def first_prompt(request: ChatRequest) -> str:
 
 
 def word_asked(prompt: str) -> str:
-    """The word that the first line of the reply begins with."""
+    """The first word of the reply's first line."""
     return next(word for word in _WORDS if f"\n{word}: [" in prompt)
 
 
@@ -50,7 +50,7 @@ def between(prompt: str, mark: str) -> str:
 def scripted(
     said: Mapping[str, Said] = {}, *, of_sentence: Callable[[str], Said] | None = None
 ) -> Callable[[ChatRequest], Said]:
-    """A judge that says this by word, and of sentences what a function says."""
+    """A judge with fixed verdicts by word, and with a function's verdicts on sentences."""
 
     def reply(request: ChatRequest) -> Said:
         prompt = first_prompt(request)

@@ -1,4 +1,4 @@
-"""Lines of CONFLICTS in both formats, as small as they can be."""
+"""Minimal lines of CONFLICTS in both formats."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ TYPES = {
     "outdated": "Conflict due to outdated information",
     "misinformation": "Conflict due to misinformation",
 }
-"""By type, what the official file calls it."""
+"""The official file's name for each type."""
 
 
 def result(**fields: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ METHODS = ("rag", "regenerated-rag", "pipeline", "taxonomy-aware", "oracle")
 
 @dataclass
 class Reader(TypedWorld):
-    """Answers by the older page, and by the newer one when told how they relate; judges so."""
+    """Answers from the older page, and from the newer if told how they relate; judges likewise."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = first_prompt(request)
@@ -49,7 +49,7 @@ class Reader(TypedWorld):
 
 
 class Ran(NamedTuple):
-    """A run of all methods, and what its models were asked."""
+    """A run of all methods, and the prompts of its models."""
 
     figures: Figures
     world: Reader

@@ -1,4 +1,4 @@
-"""Models that are known by name only, and the prompts that a judge asks a counting model with."""
+"""Models known only by name, and the prompts that a judge sends to a counting model."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from conflictscore.prompts import PromptSet
 
 
 def named(name: str = "test-model", **fields: Any) -> LanguageModel:
-    """A model that nobody is to call."""
+    """A model that must not be called."""
     known: dict[str, Any] = {
         "chat": FakeListChatModel(responses=["I was called."]),
         "name": name,
@@ -27,7 +27,7 @@ def named(name: str = "test-model", **fields: Any) -> LanguageModel:
 
 
 async def judge_prompts(benchmark: Benchmark, question: Question, answer: str) -> list[str]:
-    """The prompts of a benchmark's judge about an answer, in a dry run."""
+    """The prompts that a benchmark's judge would send about an answer in a dry run."""
     prompts: list[str] = []
 
     class Listening(CountingModel):

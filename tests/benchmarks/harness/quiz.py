@@ -1,4 +1,4 @@
-"""A quiz about lamps, with a scripted model over a real endpoint that answers it."""
+"""A quiz about lamps, and a scripted model behind a real endpoint that answers it."""
 
 import re
 import threading
@@ -33,7 +33,7 @@ def told(lamp: int, year: int) -> str:
 
 
 def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> Benchmark:
-    """So many questions with documents of their own (outdated, say people); option 0 is wrong."""
+    """Questions with their own documents (people say "outdated"); option 0 is wrong."""
     return Benchmark(
         name="lamps",
         form="free-form" if free_form else "multiple-choice",
@@ -62,7 +62,7 @@ def _question(lamp: int, free_form: bool, disagreeing: bool) -> Question:
 
 
 def changed(benchmark: Benchmark, documents: Callable[[Any], Any]) -> Benchmark:
-    """The benchmark with what this function makes of the documents of each question."""
+    """The benchmark, with each question's documents changed by this function."""
     every = [
         q.model_copy(update={"documents": documents(q.documents)}) for q in benchmark.questions
     ]
@@ -71,16 +71,16 @@ def changed(benchmark: Benchmark, documents: Callable[[Any], Any]) -> Benchmark:
 
 @dataclass
 class Quiz(TypedWorld):
-    """Wrong at first and right when it looks again, by type too, except where told otherwise."""
+    """Wrong at first and right at the second look, also by type, unless stated otherwise."""
 
     first: dict[int, int] = field(default_factory=dict)
-    """By lamp, the year of the first answer."""
+    """The year of the first answer, by lamp."""
     second: dict[int, int] = field(default_factory=dict)
-    """By lamp, the year of the regenerated answer."""
+    """The year of the regenerated answer, by lamp."""
     kinds: dict[int, str] = field(default_factory=dict)
-    """By lamp, the type of the conflict that it tells; otherwise ``outdated``."""
+    """The type of conflict that it names, by lamp; otherwise ``outdated``."""
     failing: dict[tuple[str, int], Fault | str] = field(default_factory=dict)
-    """By step and lamp, what is sent instead."""
+    """The reply to send instead, by step and lamp."""
     by_lamp: Counter[tuple[str, int]] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -141,7 +141,7 @@ class Quiz(TypedWorld):
 
 
 def _named(step: str, prompt: str) -> str:
-    """The step, told apart further than its world does."""
+    """The step, distinguished more finely than by its world."""
     marks = {
         "TRUTHFUL:": "truthful",
         "HELPFUL:": "helpful",
@@ -174,7 +174,7 @@ async def run_quiz(
     limits: Limits = _THREE,
     **more: Any,
 ) -> BenchmarkRun:
-    """Run a quiz, its replies kept in the run's folder alone; a handler gets its own server."""
+    """Run a quiz, with replies cached only in the run's folder; a handler gets its own server."""
     if not isinstance(model, OpenAIServer | BaseChatModel):
         with OpenAIServer(model) as server:
             model = scripted_model(server)

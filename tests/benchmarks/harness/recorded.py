@@ -1,4 +1,4 @@
-"""Records of a benchmark run as tests write them, in a few letters."""
+"""Records of a benchmark run, written in a few letters."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -46,14 +46,14 @@ def text(content: str) -> Answer:
 
 
 def report(*rows: str) -> ConflictReport:
-    """One claim a row, with one letter a document: ``+`` supports, ``-`` contradicts and so on."""
+    """One claim per row, with one letter per document, such as ``+`` (supports) or ``-``."""
     return scored(*(claim_with(row, f"claim {n}", n) for n, row in enumerate(rows, start=1)))
 
 
 def attempt(
     answer: Answer, scores: ConflictReport | None, *, after: ConflictReport | None = None
 ) -> Attempt:
-    """The first answer; with ``after`` the one that this report's conflict led to."""
+    """The first answer; with ``after``, the answer that followed this report's conflict."""
     if after is None:
         return Attempt(round=0, answer=answer, report=scores)
     if after.reconsider is None:
@@ -89,7 +89,7 @@ def loop(
 
 
 def _change(before: Attempt, after: Attempt) -> dict[str, Any]:
-    """The second look that led from an answer to the next, at the claim to reconsider."""
+    """The second look that led from one answer to the next, with the claim to reconsider."""
     one, other = before.answer.text, after.answer.text
     number = before.report.reconsider if before.report else None
     claims = (before.report.evidence(number),) if before.report and number else ()
@@ -107,14 +107,14 @@ def _change(before: Attempt, after: Attempt) -> dict[str, Any]:
 
 
 def answered(question: Question, step: str, answer: Answer, **rest: Any) -> StepRecord:
-    """What a step with one answer came to, some with a ``conflict_type``."""
+    """The outcome of a step with one answer, in some cases with a ``conflict_type``."""
     value: dict[str, Any] = {"answer": answer.to_json(), "notes": []}
     value |= {name: rest.pop(name) for name in ("conflict_type",) if name in rest}
     return record(question, step, value, **rest)
 
 
 def graded(question: Question, answer: str, **values: float | bool | None) -> StepRecord:
-    """A grade by measures of one's own; None is a verdict that could not be had."""
+    """A grade by custom measures; None is a missing verdict."""
     verdicts = {
         name: Verdict(value=value, error="no reply" if value is None else None).to_json()
         for name, value in values.items()
@@ -144,5 +144,5 @@ def figures_of(
 
 
 def unpriced(usage: Mapping[str, Usage]) -> tuple[None, tuple[str, ...]]:
-    """No price is known."""
+    """Prices of an unknown model."""
     return None, tuple(model for model, used in usage.items() if used.calls)

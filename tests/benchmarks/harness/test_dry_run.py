@@ -1,4 +1,4 @@
-"""The estimate of a dry run, held against the calls that runs then make."""
+"""The estimate of a dry run, compared with the calls of real runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,12 +41,12 @@ def planned(
 
 
 def calls(amounts: Sequence[Amounts]) -> dict[str, float]:
-    """Calls by step, and in all."""
+    """Calls by step and in total."""
     return {amount.step: amount.calls for amount in amounts}
 
 
 def two_documents(benchmark: Benchmark) -> Benchmark:
-    """The third document of the quiz is a copy, and labelled once."""
+    """The quiz with its first two documents; the third is a copy, which is labelled once."""
     return changed(benchmark, lambda documents: documents[:2])
 
 
@@ -64,11 +64,11 @@ async def test_the_bounds_are_what_runs_without_conflict_and_with_it_take(
     asked = {step: u.calls + u.cached_calls for step, u in taken.items() if u != Usage()}
     made = planned(benchmark, *methods)
     bound = calls(made.high if disagreeing else made.low)
-    if free_form:  # the quiz makes one claim of an answer and the estimate three
-        labels = 2 if disagreeing else 1  # of the first answer alone; equal documents are one
+    if free_form:  # an answer of the quiz has one claim; the estimate assumes three
+        labels = 2 if disagreeing else 1  # of the first answer only; equal documents count as one
         bound[LOOP] -= len(benchmark.questions) * 2 * labels
-        bound[GRADE] = asked[GRADE]  # many a scripted answer is the same, and judged once
-        assert asked.pop(MEANING, 0) <= bound.pop(MEANING, 0)  # or makes other claims at once
+        bound[GRADE] = asked[GRADE]  # many scripted answers are equal, and judged once
+        assert asked.pop(MEANING, 0) <= bound.pop(MEANING, 0)  # unless the claims differ anyway
     del bound["total"]
     assert bound == asked
     if not free_form:

@@ -1,4 +1,4 @@
-"""Figures of measures whose values are numbers from 0 to 1, and of types of conflict."""
+"""Figures for measures with values from 0 to 1, and for types of conflict."""
 
 from collections.abc import Sequence
 from dataclasses import replace

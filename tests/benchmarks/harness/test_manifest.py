@@ -1,4 +1,4 @@
-"""What a run was made with, and what differs from it."""
+"""Manifests of runs, and differences from them."""
 
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,15 @@ def test_what_decides_the_figures_is_compared_field_by_field_but_not_time_and_ve
     ).model_copy(update={"benchmark": "beacons", "hashes": {"documents": "ab"}})
 
     assert differences(old, new) == [
-        'benchmark "lighthouses" there and "beacons" now',
-        "configuration.model.parameters.temperature 0.0 there and 0.7 now",
-        "configuration.limit 30 there and missing now",
-        'configuration.judge.name "fake" there and missing now',
-        "configuration.judge.options {} there and missing now",
-        f'hashes.data "{"0" * 39}... there and missing now',
-        "configuration.model.parameters.top_p missing there and 1 now",
-        "configuration.judge missing there and null now",
-        'hashes.documents missing there and "ab" now',
+        'benchmark was "lighthouses" and is now "beacons"',
+        "configuration.model.parameters.temperature was 0.0 and is now 0.7",
+        "configuration.limit was 30 and is now missing",
+        'configuration.judge.name was "fake" and is now missing',
+        "configuration.judge.options was {} and is now missing",
+        f'hashes.data was "{"0" * 39}... and is now missing',
+        "configuration.model.parameters.top_p was missing and is now 1",
+        "configuration.judge was missing and is now null",
+        'hashes.documents was missing and is now "ab"',
     ]
     later = {"created": "later", "versions": {"python": "3.11.2", "conflictscore": "0.2.0"}}
     assert differences(old, old.model_copy(update=later)) == []

@@ -1,4 +1,4 @@
-"""Answers of other words that make the same claims."""
+"""Answers that make the same claims in other words."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,7 +17,7 @@ METHODS = ("rag", "control-rag", "regenerated-rag")
 
 
 class Reworded(Quiz):
-    """Says the same in other words when it is told to watch for conflicts."""
+    """Says the same in other words if told to watch for conflicts."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         said = super().__call__(request)

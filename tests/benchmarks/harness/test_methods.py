@@ -1,4 +1,4 @@
-"""Runs with the methods beside the paper's: by strategy, from fewer documents, in place."""
+"""Runs with methods other than the paper's: by strategy, from fewer documents, in place."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -111,7 +111,7 @@ class TestDebate:
         [
             (None, 2, 1, 3),
             ("**Keep**\nIt stands.", 2, 1, 3),
-            (told(0, RIGHT), 3, 2, 3 + 1),  # two readers had said so and are asked the same again
+            (told(0, RIGHT), 3, 2, 3 + 1),  # two readers gave it, and are asked again
         ],
     )
     async def test_readers_of_a_document_each_are_summed_up_until_none_changes_its_mind(
@@ -162,7 +162,7 @@ class TestRefused:
 
 
 class TestControls:
-    """What asking twice does without the evidence of a conflict."""
+    """Controls: asking twice without the evidence of a conflict."""
 
     METHODS = ("rag", "control-rag", "regenerated-rag", "resample", "placebo")
 
@@ -175,7 +175,7 @@ class TestControls:
         assert set(pairs) == {
             ("regenerated-rag", other) for other in ("control-rag", "resample", "placebo")
         }
-        # the quiz's model says the same to the same prompt, and looks again by the prompt alone
+        # the quiz's model replies alike to equal prompts, so only the prompt makes it look again
         assert pairs["regenerated-rag", "resample"].corrected == 2
         assert pairs["regenerated-rag", "placebo"].corrected == 0
         assert quiz.by_lamp["generate", 0] == 3, "first, control and once more"

@@ -1,4 +1,4 @@
-"""How many questions a comparison needs: by the very tests that reports use."""
+"""How many questions a comparison needs, by the tests that reports use."""
 
 from itertools import product
 from math import comb
@@ -46,7 +46,7 @@ def test_so_many_questions_reach_the_power_and_one_fewer_does_not(
     assert n is not None
     powers = [mcnemar_power(many, discordant, abs(gain)) for many in (n - 1, n)]
     assert powers[0] < 0.8 <= powers[1]
-    # Connor (1987), of the test without its exactness
+    # Connor (1987), for the test that is not exact
     from scipy.stats import norm
 
     spread = norm.isf(0.025) * discordant**0.5 + norm.isf(0.2) * (discordant - gain**2) ** 0.5

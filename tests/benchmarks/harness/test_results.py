@@ -1,4 +1,4 @@
-"""From step records to what each method answered, and how that was judged."""
+"""From step records to each method's answers and their judgements."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def joined(question: Question, *records: StepRecord) -> QuestionResult:
 
 
 def flipped(after: ConflictReport | None) -> QuestionResult:
-    """A choice that changed its wrong answer, whose evidence was split, to the right one."""
+    """A choice whose wrong answer, with split evidence, became the right one."""
     new = Answer(text=MOON.options[0], option=0, justification="Doc 1 says so.", cited=(1,))
     first = attempt(option(MOON, 1), SPLIT)
     return joined(MOON, loop(MOON, first, attempt(new, after, after=SPLIT)))

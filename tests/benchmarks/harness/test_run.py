@@ -120,7 +120,7 @@ async def test_the_papers_method_is_asked_and_charged_for_the_papers_steps_alone
         guarded = await run_quiz(
             tmp_path / "guarded", server, benchmark, methods=(*paper, "guarded-rag")
         )
-    # claims and labels of the second answers, and the reason for each, are the guard's alone
+    # only the guard needs the second answers' claims and labels, and the reason for each
     assert (alone.asked["decompose"], guarding.asked["decompose"]) == (3, 6)
     assert (alone.asked["justify"], guarding.asked["justify"]) == (0, 3)
     spent, other = (r.figures.cost.tokens_per_net_correction for r in (run, guarded))

@@ -1,4 +1,4 @@
-"""A run that is killed again and again comes to the same figures, and pays for nothing twice."""
+"""A run that is killed repeatedly ends with the same figures, and pays for nothing twice."""
 
 import asyncio
 import random
@@ -70,7 +70,7 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: An
         assert len(sent) == needed
         assert repeated <= KILLS * server.in_flight_peak
     killed = read_run(tmp_path / "run", PriceTable.load())
-    # the cost tells what each session paid
+    # the cost includes what each session paid
     figures, unbroken = (run.figures.model_dump(exclude={"cost"}) for run in (killed, whole))
     assert figures == unbroken
     paid, without_kills = (run.figures.cost.usage["scripted"] for run in (killed, whole))

@@ -1,4 +1,4 @@
-"""Settings and plugged-in parts that are odd: nothing of them is passed over in silence."""
+"""Odd settings and plugged-in parts: nothing about them is ignored silently."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.world import scripted_model
 
 
 class Cancelling(BaseRetriever):
-    """Gives up as a library does whose own deadline is over."""
+    """Gives up like a library whose own deadline has passed."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -42,7 +42,7 @@ async def test_half_a_character_in_a_reply_ends_no_run_and_no_resumption(tmp_pat
     records, benchmark = tmp_path / "run/records.jsonl", lamps(2, free_form=True)
     with OpenAIServer(quiz) as server:
         run = await run_quiz(tmp_path / "run", server, benchmark)
-        # as versions that kept the half character left it, killed before the last grade
+        # as left by a version that kept the lone surrogate, killed before the last grade
         kept = records.read_text().replace("\\ufffd", "\\ud83d").splitlines(keepends=True)
         records.write_text("".join(kept[:-1]))
         resumed = await run_quiz(tmp_path / "run", server, benchmark)
@@ -84,7 +84,7 @@ def recording(folder: Path, name: str, *texts: str) -> Path:
     ("other", "difference"),
     [
         (("b.jsonl", 3), "hashes.recording"),
-        (("a.jsonl", 2), r"configuration.retrieval.retriever.settings.k 3 there and 2 now"),
+        (("a.jsonl", 2), r"configuration.retrieval.retriever.settings.k was 3 and is now 2"),
     ],
 )
 def test_a_run_is_not_resumed_with_another_recording_or_number_of_documents(

@@ -1,4 +1,4 @@
-"""Which questions a run is made with."""
+"""The choice of questions for a run."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Documents that questions bring can be cut to short passages."""
+"""Documents that come with questions can be cut to short passages."""
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.records import Question

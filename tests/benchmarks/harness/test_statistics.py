@@ -1,4 +1,4 @@
-"""Intervals, tests and agreement: what they give, and what they give of next to nothing."""
+"""Intervals, tests and agreement, including on almost no data."""
 
 import re
 import sys
@@ -82,7 +82,7 @@ def test_without_the_extra_the_error_says_how_to_get_it(
 
 
 def test_krippendorffs_alpha_is_that_of_his_own_example() -> None:
-    # four people on twelve units; the values that people gave, without those that are missing
+    # four people's values for twelve units, without missing ones
     units = [
         "111",
         "2232",

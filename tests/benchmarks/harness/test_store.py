@@ -1,4 +1,4 @@
-"""A run's folder: started, resumed, refused, and read."""
+"""A run's folder is started, resumed, refused, and read."""
 
 import json
 from pathlib import Path
@@ -130,11 +130,11 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
     [
         (
             manifest(seed=8),
-            r"other settings, by conflictscore 0\.1\.0: configuration\.seed 7 there and 8 now; res",
+            r"other settings, by conflictscore 0\.1\.0: configuration\.seed was 7 and is now 8; ",
         ),
         (
             manifest(options={str(number): number for number in range(10)}),
-            r"configuration\.options\.7 missing there and 7 now; and 2 more; resume it with",
+            r"configuration\.options\.7 was missing and is now 7; and 2 more; resume it with",
         ),
         (manifest("beacons"), "is a run of lighthouses, not of beacons; give another folder"),
     ],

@@ -1,4 +1,4 @@
-"""A run that is killed, by the signal that nothing can catch, while it is made and written."""
+"""A run that is killed, by a signal that cannot be caught, while it is created and written."""
 
 import os
 import signal

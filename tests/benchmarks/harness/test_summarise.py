@@ -53,7 +53,7 @@ def summed(
 
 
 def chosen(question: Question, *options: int, conflict: bool | None = None) -> StepRecord:
-    """The loop of a choice: its first answer and, after a conflict, the second."""
+    """The loop on a multiple choice: the first answer and, after a conflict, the second."""
     first, *second = (option(question, number) for number in options)
     split = bool(second) if conflict is None else conflict
     attempts = [attempt(first, SPLIT if split else SUPPORTED)]
@@ -61,7 +61,7 @@ def chosen(question: Question, *options: int, conflict: bool | None = None) -> S
 
 
 def corrected(question: Question, **rest: Any) -> StepRecord:
-    """The loop of a choice whose wrong answer had evidence on both sides, and was corrected."""
+    """The loop on a multiple choice: a wrong answer with evidence on both sides, corrected."""
     first = attempt(option(question, 1), SPLIT)
     return loop(question, first, attempt(option(question, 0), SUPPORTED, after=SPLIT), **rest)
 
@@ -166,7 +166,7 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
 
 class TestCost:
     def run(self, *, said: bool = True) -> tuple[list[Question], list[StepRecord]]:
-        """Two wrong answers with conflict, of which the loop corrects both and a debate one."""
+        """Two wrong answers with conflict: the loop corrects both, and a debate corrects one."""
         questions = [choice("one"), choice("two")]
         records = []
         for number, q in enumerate(questions):

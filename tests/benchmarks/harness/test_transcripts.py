@@ -1,4 +1,4 @@
-"""A run's folder stands alone: calls, templates and how documents were found are in it."""
+"""A run's folder is self-contained: it has calls, templates and how documents were found."""
 
 import json
 import shutil

@@ -37,7 +37,7 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def people_row(**fields: Any) -> dict[str, Any]:
-    """A line of people's judgements of an answer to that question."""
+    """A line with people's judgements of an answer to that question."""
     return {
         "question_id": "lamp.1",
         "Model Answers Decomposed": "0: in 1871\n1: in 1874",
@@ -80,7 +80,7 @@ def opened(server: OpenAIServer, context_window: int = 8192) -> LanguageModel:
 
 @dataclass
 class Lamp(World):
-    """Answers as it is told, ``careful`` where it is to watch; judges answers by their years."""
+    """Gives set answers, ``careful`` if told to watch; judges answers by their years."""
 
     careful: str = ""
 
@@ -100,7 +100,7 @@ class Lamp(World):
 
 
 class Judge:
-    """A judge that takes every answer apart in one way, and says yes to what it is told to."""
+    """A judge that splits every answer the same way, and says yes to set parts."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How an answer that does not tell of every conflict is wrong: by rule where that is enough."""
+"""How an answer that omits a conflict is wrong: by rule if that is enough."""
 
 from pathlib import Path
 from typing import Any

@@ -102,7 +102,7 @@ def test_the_published_judgements_are_read() -> None:
 
 
 def judgement(references: list[bool | None], conflicts: list[bool | None]) -> Judgement:
-    """One that takes the answer apart into a true and an untrue part, without conflicts."""
+    """A judgement that splits the answer into a true and an untrue part, without conflicts."""
     return Judgement(
         decomposition=Decomposition(answers=("1871", "1880"), conflicts=()),
         references=decided(references),

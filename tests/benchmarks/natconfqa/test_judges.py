@@ -42,7 +42,7 @@ async def judged(
 
 
 def told(judgement: Judgement, question: NatConfQuestion = WH) -> dict[str, str]:
-    """The counts of each precision and recall, and why there are none."""
+    """The counts of each precision and recall, or why they are missing."""
     found = verdicts_of(question, judgement).items()
     counts = {name: (one.explanation or one.error or "").split(";")[0] for name, one in found}
     return {name: count for name, count in counts.items() if " f1" not in name}

@@ -19,7 +19,7 @@ _LAMP = re.compile(r"report (?:of three paragraphs )?on Lamp (\d)")
 
 
 class Writers(World):
-    """Writes plainly, and says nothing that is disputed where it is asked to take care."""
+    """Writes plainly, and omits disputed facts if asked to take care."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.prompt
@@ -71,12 +71,12 @@ def test_each_topic_with_conflict_is_written_on_by_each_prompt_and_scored() -> N
     assert [one["method"] for one in shown["methods"]] == STYLES
     assert (shown["questions"], shown["ended"], shown["failed"]) == (2, 2, 0)
     rag, *careful = (one["measures"] for one in shown["methods"])
-    # one of two claims has documents on both sides: two say 1871, one says 1874
+    # one of two claims has documents on both sides: two say 1871, and one says 1874
     assert rag["cs-c"]["value"] == pytest.approx(1 / 2)
     assert rag["cs-r"]["value"] == pytest.approx((1 / 3 + 0) / 2)
     assert [one["cs-c"]["value"] for one in careful] == [0, 0]
     assert shown["cost"]["usage"]["scripted"]["calls"] == sum(world.asked.values())
-    # the loop's score of the plain report is not had a second time
+    # the loop's score of the plain report is not computed again
     assert (world.asked["generate"], world.asked["decompose"]) == (6, 6)
     lines = Path("runs/reports-free-form/records.jsonl").read_text().splitlines()
     graded = [one for one in map(json.loads, lines) if one["step"] == "grade"]
@@ -175,7 +175,8 @@ def test_a_dry_run_counts_the_reports_and_their_scores() -> None:
         left = json.loads(bench(server, "--dry-run", "--json").stdout)
         assert not server.requests
         calls = {row["step"]: row["calls"] for row in left["low"] if row["model"]}
-        # by report: one call to decompose it, and of 14 claims a call for each of four documents
+        # for each report: one call to decompose it, and for 14 claims, a call for each of four
+        # documents
         assert calls == {
             "loop": 2 * (1 + 1 + 14 * 4),
             "balanced": 2,

@@ -1,4 +1,4 @@
-"""Small files in the published formats, and where the real ones are."""
+"""Small files in the published formats, and the places of the real ones."""
 
 import csv
 import json
@@ -31,7 +31,7 @@ def row(question: str = "Is the lamp lit?", **cells: str) -> dict[str, str]:
 
 
 def lamps_csv(path: Path, count: int) -> Path:
-    """So many questions about the lamps of the quiz."""
+    """Questions about the lamps of the quiz."""
     rows = []
     for n in range(count):
         right, wrong = told(n, RIGHT), told(n, WRONG)

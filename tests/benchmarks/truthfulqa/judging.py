@@ -1,4 +1,4 @@
-"""A judge on a loopback server: the verdicts of its two measures, as a test scripts them."""
+"""A judge on a loopback server, whose verdicts by two measures are scripted by a test."""
 
 from tests.benchmarks.conflicts.judging import between, first_prompt
 from tests.fakes.openai_server import ChatRequest

@@ -152,7 +152,7 @@ def test_the_version_of_january_2025_has_790_binary_choices() -> None:
         for item in json.loads((folder / "mc_task.json").read_text("utf-8"))
     }
     assert len(questions) == 790
-    # the owners' own binary choice is the same, letter by letter
+    # the owners' own binary choice is identical
     for question in questions:
         scores = targets[question.question]
         assert sorted(question.options) == sorted(scores)

@@ -51,7 +51,7 @@ class Pages(BaseRetriever):
 
 
 class Chooser(TypedWorld):
-    """Chooses 1871 first and 1874 when it looks again, but for lamp 1, where it stays."""
+    """Chooses 1871 first and 1874 when it looks again, except for lamp 1, where it keeps 1871."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.prompt

@@ -43,7 +43,7 @@ TEMPLATES = {
 
 
 class Lamp(World):
-    """Says what its prompt gives away, and rates answers by the years in them."""
+    """Answers by what its prompt shows, and rates answers by the years in them."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = first_prompt(request)
@@ -124,7 +124,7 @@ async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_
         "first-document": False,
         "swapped-order": True,
         "asked-conflict": True,
-        "agreeing-pair": True,  # the answer of first-document, which is half right there
+        "agreeing-pair": True,  # the answer of first-document, which is half right here
         "asked-agreeing": True,
     }
     [swapped] = [p for p in asked if "Lit: 1874" in p.partition("lamp was lit in 1871")[0]]

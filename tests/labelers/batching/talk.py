@@ -1,4 +1,4 @@
-"""Judging over a loopback server, with a model that compares years and can be made to err."""
+"""Judging over a loopback server, by a model that compares years and can be made to err."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ Err = Callable[[Verdicts, AskedBatch], Sequence[Any]]
 
 
 def world(claims: int, documents: int) -> list[Pair]:
-    """Pairs, document by document, of claims and documents that say a year each."""
+    """Pairs, document by document, of claims and documents that state one year each."""
     said = [claim(f"It was lit in {1870 + n % 3}, says page {n}.", n + 1) for n in range(claims)]
     texts = [f"Sheet {n}.\nThe lamp {n} was lit in {1870 + n % 4}." for n in range(documents)]
     return pairs_of(said, [document(text, n) for n, text in enumerate(texts, start=1)])
@@ -33,7 +33,7 @@ def asked(request: ChatRequest) -> AskedBatch:
 
 
 def truthful(err: Err = lambda verdicts, batch: verdicts) -> Callable[[ChatRequest], str]:
-    """Gives the right verdicts, changed in this way."""
+    """A model that gives the right verdicts, changed in this way."""
 
     def answer(request: ChatRequest) -> str:
         batch = asked(request)
@@ -49,7 +49,7 @@ def right(pair: Pair) -> str:
 async def judged(
     server: OpenAIServer, pairs: Sequence[Pair], **fields: Any
 ) -> dict[tuple[int, int], EvidenceLabel]:
-    """What the judge tells, by claim and document; a pair that is told twice is an error."""
+    """The judge's verdicts by claim and document; a second verdict on a pair is an error."""
     judge = BatchJudge(calling(server, **fields), PROMPTS)
     told: dict[tuple[int, int], EvidenceLabel] = {}
 

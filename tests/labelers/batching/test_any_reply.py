@@ -1,4 +1,4 @@
-"""Whatever a model replies, every pair ends with one verdict, its own or none."""
+"""Whatever a model replies, every pair ends with its own verdict or with none."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def changing(change: Callable[[dict[str, Any], AskedBatch], dict[str, Any]]) -> 
 
 
 def counting(start: int) -> Fault:
-    """The ids are counted through."""
+    """The ids are numbered consecutively."""
     return lambda verdicts, place, batch: [
         {**verdict, "claim": number} for number, verdict in enumerate(verdicts, start)
     ]
@@ -62,7 +62,7 @@ _NAMES = [*FAULTS, *BROKEN]
 
 
 class Fickle:
-    """Gives the right verdicts with the faults that a test has drawn, one set of them a reply."""
+    """Gives the right verdicts with randomly drawn faults, one set of them per reply."""
 
     def __init__(self) -> None:
         self.faults: Iterator[list[tuple[str, int]]] = iter(())
@@ -91,7 +91,7 @@ def fickle() -> Iterator[tuple[Fickle, OpenAIServer]]:
 
 
 _LIE = "say twice, differently"
-"""With a second fault, such as one that leaves out the true half, no one could tell."""
+"""Combined with a second fault, such as omitting the true half, it could not be detected."""
 _PLACES = st.integers(0, 11)
 _REPLIES = st.lists(
     st.lists(st.tuples(st.sampled_from([n for n in _NAMES if n != _LIE]), _PLACES), max_size=3)
@@ -144,7 +144,7 @@ def test_whatever_comes_back_every_pair_is_told_once(
 
 
 async def test_the_faults_are_made_as_they_are_named(fickle: tuple[Fickle, OpenAIServer]) -> None:
-    """Each fault of the model leaves something open, or what is drawn above proves nothing."""
+    """Each fault must leave a pair open, or the drawn faults above prove nothing."""
     model, server = fickle
     harmless = {"turn around", "one field more"}
     for fault in _NAMES:

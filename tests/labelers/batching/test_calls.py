@@ -42,7 +42,7 @@ async def test_of_a_document_that_does_not_fit_the_parts_near_the_claims_are_sho
     assert len(shown) == 1
     assert "It was lit in 1871." in shown[0]
     assert told[1, 1].label is Label.SUPPORTS
-    # nothing in the first document leads to what the second claim says
+    # nothing in the first document leads to the second claim
     assert [told[2, number].document_cut for number in (1, 2)] == [True, False]
 
 
@@ -140,7 +140,7 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves() -> None:
     assert not any(verdict.error for verdict in told.values())
 
 
-# What a server can find in its cache: the same beginning for all claims on the same documents.
+# The prefix that a server can cache: the same start for all claims on the same documents.
 
 DOCUMENTS = [
     document("The lamp was lit in 1871.\nIt shone far.", 1, title="Gazette"),
@@ -152,7 +152,7 @@ MORE = ["The tower is white.", "The lamp may have been lit in 1871 or in 1874.",
 
 
 def prefix(request: ChatRequest) -> str:
-    """All that goes over the wire before the first claim, and the form of the reply."""
+    """Everything sent before the first claim, and the form of the reply."""
     [message] = request.messages
     before, mark, _ = message["content"].partition("<claim")
     assert mark
@@ -170,7 +170,7 @@ async def prefixes(claims: list[str], *, fog: int = 0, backwards: bool = False) 
 
 
 async def test_the_prefix_of_a_recorded_conversation_does_not_move() -> None:
-    """A change on purpose makes every provider's cache of these prompts start anew."""
+    """A deliberate change invalidates every provider's cache of these prompts."""
     digest = hashlib.sha256("\n\n".join(sorted(await prefixes(ONE))).encode()).hexdigest()
     assert digest[:16] == "05f99f5cda745b95"
 

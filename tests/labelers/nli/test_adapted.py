@@ -1,4 +1,4 @@
-"""What was learned of MPNet becomes a graph beside MPNet's own file, which is fetched."""
+"""The trained part of MPNet becomes a graph beside MPNet's own file, which is fetched."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ HEAD = np.random.default_rng(6).normal(0, 1, (SIZE, 3)).astype("f4")
 
 
 def learned() -> dict[str, Floats]:
-    """Two narrow matrices for the layer's, and the scale between them."""
+    """Two narrow matrices for the layer's matrix, and the scale between them."""
     rng = np.random.default_rng(7)
     found: dict[str, Floats] = {}
     for name, rows in (("layer.0.attention", 2 * SIZE), ("layer.0.inner", SIZE)):
@@ -81,13 +81,13 @@ def learned() -> dict[str, Floats]:
 
 
 def sums() -> dict[str, Floats]:
-    """What the checkpoint's matrices and what was learned of them add up to."""
+    """The sums of the checkpoint's matrices and their trained changes."""
     tensors, said = checkpoint(), learned()
     return {name: summed(name, [tensors[p] for p in parts], said) for name, parts in ORDER.items()}
 
 
 def write_shipped(folder: Path) -> None:
-    """Write what comes with the package: what was learned, and a graph of one matrix of a layer."""
+    """Write the package's files: the trained matrices, and a graph with one matrix of a layer."""
     folder.mkdir()
     arrays: dict[str, Any] = {"order": np.array(json.dumps(ORDER)), **learned()}
     np.savez_compressed(folder / LEARNED, **arrays)
@@ -149,7 +149,7 @@ def node(kind: str, inputs: list[str], name: str, **settings: Any) -> onnx.NodeP
 
 
 def write_archive(folder: Path) -> Path:
-    """A zip as the packages of MPNet carry it: the checkpoint and its tokenizer."""
+    """A zip as in the packages of MPNet: the checkpoint and its tokenizer."""
     header: dict[str, Any] = {}
     data = b""
     for name, value in checkpoint().items():
@@ -167,7 +167,7 @@ def write_archive(folder: Path) -> Path:
 
 @pytest.fixture
 def adapted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
-    """The toy as a model of which the checkpoint is in the cache, as if it had been fetched."""
+    """The toy as a model whose checkpoint is in the cache, as if it had been fetched."""
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     weights_dir().mkdir(parents=True)
     archive = write_archive(weights_dir())
@@ -191,7 +191,7 @@ def adapted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
 
 
 def _end_of_data(shipped: Path) -> int:
-    """Where the last tensor that the graph reads of the data ends, with what fills it up."""
+    """The end of the last tensor that the graph reads from the data, including padding."""
     return max(aligned(offset + length) for _, offset, length in _outside(shipped))
 
 
@@ -230,7 +230,7 @@ def test_it_can_be_trained_further(adapted: AdaptedModel, tmp_path: Path) -> Non
     assert (tmp_path / "start" / "tokenizer.json").is_file()
     found = load(tmp_path / "start" / "start.npz")
     expected = {f"{n}.weight" if n.startswith("layer.") else n: m for n, m in sums().items()}
-    expected["positions"] = expected["positions"][2:]  # no text is at the first two
+    expected["positions"] = expected["positions"][2:]  # no text uses the first two positions
     for name, value in (expected | {"head.weight": HEAD.T}).items():
         np.testing.assert_allclose(found[name], value, atol=0.02, err_msg=name)
 

@@ -1,4 +1,4 @@
-"""From what a model says of windows to a document's label, and from those to a claim's conflict."""
+"""From verdicts on windows to a document's label, and from labels to a claim's conflict."""
 
 from itertools import permutations
 from pathlib import Path

@@ -116,7 +116,7 @@ class TestOnePair:
 
 
 class Saying(NliModel):
-    """Of the windows in turn it says what it is told to, of all further ones what it said last."""
+    """Gives the windows set verdicts in turn, and all further windows the last one."""
 
     def __init__(self, path: Path, said: Sequence[dict[Label, float]]) -> None:
         self._said = said
@@ -239,7 +239,7 @@ _HALT = MARKS.index("[SEP]") + 1 + WORDS.index("1902")
 
 
 class Halting(NliModel):
-    """At the first window that says 1902 it waits to be let go."""
+    """Waits at the first window with 1902 until it is released."""
 
     def __init__(self, path: Path) -> None:
         self.halted, self.go_on = threading.Event(), threading.Event()
@@ -253,9 +253,9 @@ class Halting(NliModel):
 
 
 def wide() -> list[Document]:
-    """Documents with so many windows each that none is read together with the next one.
+    """Documents with so many windows each that no two are read together.
 
-    A model reads 4 windows a thread at a time, on 16 threads at most.
+    A model reads 4 windows per thread at a time, on at most 16 threads.
     """
     text = f"{_DENIAL} {_FILLER * 330}"
     return [document(text, 1), document(f"{text} 1902", 2), document(f"{text} 1900", 3)]
@@ -295,7 +295,7 @@ def test_the_windows_hold_the_whole_document_and_none_is_too_long(
     assert not found.cut
     assert all(model.tokenizer.count(premise) <= size for premise in found.texts)
     place = 0
-    for window in found.windows:  # each begins within or right after the one before it
+    for window in found.windows:  # each begins within or directly after the previous one
         start = read.text.find(window, max(0, place - len(window)))
         assert 0 <= start <= place
         place = max(place, start + len(window))
@@ -324,8 +324,8 @@ def test_the_title_stands_before_each_window_and_is_no_part_of_it(model: NliMode
     ("text", "title", "size", "read"),
     [
         ("The lamp was lit.", "", 60, "The lamp was lit."),
-        ("Yes.", "Is it lit?", 60, "Is it lit? Yes."),  # no second point
-        ("\nLog\nIt is lit.", "Log", 60, "\nLog\nIt is lit."),  # and not twice
+        ("Yes.", "Is it lit?", 60, "Is it lit? Yes."),  # no second full stop
+        ("\nLog\nIt is lit.", "Log", 60, "\nLog\nIt is lit."),  # not twice
         ("It is lit.", "lamp " * 300, 48, " ".join(["lamp"] * 24) + ". It is lit."),
     ],
 )

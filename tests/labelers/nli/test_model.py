@@ -85,7 +85,7 @@ class TestFits:
         self, model_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert NliModel(model_folder).threads == min(usable_cores(), 16)
-        monkeypatch.setenv("OMP_NUM_THREADS", "3")  # as a batch system may say
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")  # as a batch system may set it
         assert NliModel(model_folder).threads == 3
 
     def test_what_looks_like_a_mark_in_a_document_is_plain_text(self, model: NliModel) -> None:

@@ -1,4 +1,4 @@
-"""Pairs on which an NLI model is wrong however sure it is: found, doubted and sent to the judge."""
+"""Pairs on which an NLI model is confidently wrong are found, doubted and sent to the judge."""
 
 import pytest
 

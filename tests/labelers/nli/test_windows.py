@@ -1,4 +1,4 @@
-"""A window can be read alone: what it takes to do so stands before it."""
+"""A window can be read alone: the context that it needs is put before it."""
 
 from collections.abc import Iterator
 from itertools import count, pairwise
@@ -13,7 +13,7 @@ _SIZE = 100
 
 
 def read(model: NliModel, text: str, *, title: str = "", date: str = "") -> list[tuple[str, str]]:
-    """What stands before each window, and the window."""
+    """The context before each window, and the window."""
     document = Document(number=1, text=text, title=title, metadata={"date": date})
     cut = premises(document, _SIZE, model.tokenizer.vocabulary)
     assert all(model.tokenizer.count(shown) <= _SIZE for shown in cut.texts)

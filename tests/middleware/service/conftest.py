@@ -1,4 +1,4 @@
-"""A chatbot's world, and the upstream that speaks for it."""
+"""A chatbot's world, and the upstream that serves it."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.talking import Shelf
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm() -> None:
-    """The first call of a process loads libraries for seconds; no test's clock is to run then."""
+    """Make a first call, which loads libraries for seconds, before any test's clock runs."""
     with OpenAIServer(ChatWorld()) as server:
         create_self_correcting_rag("m", Shelf(), base_url=server.base_url, cache=False).invoke(
             {"question": QUESTION}
@@ -27,7 +27,7 @@ def world() -> ChatWorld:
 
 @pytest.fixture
 def upstream(world: ChatWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """It lets in nobody but this service."""
+    """An upstream that admits only this service."""
     monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
     with OpenAIServer(world, api_key=UPSTREAM_KEY) as server:
         yield server
@@ -35,6 +35,6 @@ def upstream(world: ChatWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open
 
 @pytest.fixture
 def served(upstream: OpenAIServer) -> Iterator[Served]:
-    """A service in front of it, with the settings that it has by itself."""
+    """A service in front of it, with its default settings."""
     with serving(upstream) as running:
         yield running

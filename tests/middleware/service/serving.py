@@ -1,4 +1,4 @@
-"""A service on a loopback port, in front of a scripted upstream, as a client meets it."""
+"""A service on a loopback port, in front of a scripted upstream, as clients see it."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ CALL: dict[str, Any] = {
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
 UPSTREAM_KEY = "sk-of-this-service-0123456789"
-"""What the scripted upstream wants to see, and nobody else may."""
+"""The key that the scripted upstream requires, and that nobody else may see."""
 
 
 class HasAddress(Protocol):
@@ -52,17 +52,17 @@ class HasAddress(Protocol):
 
 @dataclass
 class ChatWorld(World):
-    """The scripted model as a chatbot's: it also rewrites questions, and answers plain requests."""
+    """The scripted model as a chatbot: it also rewrites questions, and answers plain requests."""
 
     standalone: str = QUESTION
     plain: str | Reply | Fault | Callable[[ChatRequest], str | Reply | Fault] = (
         "It was lit in 1871."
     )
-    """What it says to a request that is none of the loop's prompts."""
+    """Its reply to a request that is not one of the loop's prompts."""
     handed_on: list[ChatRequest] = field(default_factory=list)
     """Those requests."""
     gates: dict[str, threading.Event] = field(default_factory=dict)
-    """What waits for a gate to open: prompts that hold these words."""
+    """Prompts with these words wait for a gate to open."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.prompt
@@ -91,7 +91,7 @@ def asking(**more: Any) -> dict[str, Any]:
 
 
 def completion_with(message: Mapping[str, Any], finish: str = "stop") -> Fault:
-    """An upstream's reply with any message."""
+    """An upstream's reply with a given message."""
     body = {
         "id": "chatcmpl-upstream",
         "object": "chat.completion",
@@ -137,7 +137,7 @@ class Clients:
         return self.http.post("/v1/chat/completions", json=asking(messages=messages, **more))
 
     def run(self, response: httpx2.Response) -> dict[str, Any]:
-        """The run of a response, once it is finished."""
+        """The run of a response, once it has finished."""
         run_id = response.headers["x-conflictscore-run-id"]
 
         def finished() -> Any:
@@ -148,14 +148,14 @@ class Clients:
         return run
 
     def metric(self, line: str) -> float:
-        """The value of a metric; 0 where it was never counted."""
+        """The value of a metric; 0 if it was never counted."""
         for said in self.http.get("/metrics").text.splitlines():
             if said.startswith(f"{line} "):
                 return float(said.rpartition(" ")[2])
         return 0.0
 
     def connect(self, sent: bytes) -> socket.socket:
-        """A bare connection that has sent this."""
+        """A bare connection that has sent these bytes."""
         host, _, port = self.address.removeprefix("http://").partition(":")
         connection = socket.create_connection((host, int(port)), timeout=100)
         self.clients.append(connection)
@@ -181,7 +181,7 @@ class Served(Clients):
         return service
 
     def tasks(self) -> int:
-        """How many tasks the service's event loop holds."""
+        """The number of tasks on the service's event loop."""
 
         async def count() -> int:
             return len(asyncio.all_tasks()) - 1
@@ -200,7 +200,7 @@ def serving(
     server: Mapping[str, Any] | None = None,
     **context: Any,
 ) -> Iterator[Served]:
-    """Serve the paper's loop, with these documents, before an upstream or a script."""
+    """Serve the paper's loop with these documents, in front of an upstream or a script."""
     given = ServiceSettings(**(settings or {}))
     with OpenAIServer(upstream) if callable(upstream) else nullcontext(upstream) as running:
         here: dict[str, Any] = {"base_url": running.base_url, "cache": False, **PAPER, **context}
@@ -217,7 +217,7 @@ def serving(
 
 
 def _closing(context: RunContext, lifespan: Any) -> Any:
-    """The app's lifespan, with the connections to the models closed at its end, by their loop."""
+    """The app's lifespan; at its end, the loop that opened the models' connections closes them."""
 
     @asynccontextmanager
     async def closing(app: FastAPI) -> AsyncIterator[None]:
@@ -256,7 +256,7 @@ def listening(
 
 
 def until(found: Callable[[], Any], seconds: float = 110.0) -> Any:
-    """What this comes to once it is true; a test's own limit is 120 s."""
+    """Wait until this is true, and return it; a test's own limit is 120 s."""
     ends = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < ends, "it never came true"

@@ -1,4 +1,4 @@
-"""Upstreams and clients on bare sockets: they hang, break off, and go away."""
+"""Upstreams and clients on bare sockets, which hang, break off, and disconnect."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ from tests.middleware.service.serving import Served
 
 
 def closed_port() -> int:
-    """A port at which nothing listens, and that is given to nobody as long as the tests run."""
+    """A port without a listener, which nobody else gets while the tests run."""
     port: int = _bound().getsockname()[1]
     return port
 
@@ -25,7 +25,7 @@ def _bound() -> socket.socket:
 
 
 class Hanging:
-    """An upstream that takes requests, says nothing, and waits to be left."""
+    """An upstream that accepts requests, sends nothing, and waits for clients to disconnect."""
 
     def __init__(self) -> None:
         self.accepted = self.closed = 0
@@ -58,7 +58,7 @@ class Hanging:
 def gone_away(
     served: Served, body: Any, path: str = "/v1/chat/completions", *, length: int | None = None
 ) -> Iterator[Callable[[], str]]:
-    """A client that hangs up where the block ends; gives what it has heard until then."""
+    """A client that hangs up at the end of the block; yields what it has received until then."""
     data = json.dumps(body).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"

@@ -1,4 +1,4 @@
-"""Who is let in, and what they may see."""
+"""Who is admitted, and what they may see."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ def keyed() -> Iterator[Served]:
 
 
 def asked(served: Served, *headers: tuple[str, str]) -> int:
-    """The status that bare headers lead to."""
+    """The status of a request with bare headers."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     version = "1.1" if any(name == "host" for name, _ in headers) else "1.0"
     request = f"GET /v1/models HTTP/{version}\r\n{lines}connection: close\r\n\r\n"

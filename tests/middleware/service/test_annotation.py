@@ -1,4 +1,4 @@
-"""The note under an answer: what is quoted in it can become neither a link nor an image."""
+"""The note under an answer: text quoted in it cannot become a link or an image."""
 
 from collections.abc import Iterable
 

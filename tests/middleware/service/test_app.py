@@ -1,4 +1,4 @@
-"""The service inside an app of one's own, and its metrics."""
+"""The service inside a user's own app, and its metrics."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ from tests.world import PAPER
 
 @pytest.fixture
 def chat(upstream: OpenAIServer) -> ChatOpenAI:
-    """A chat model of the caller's own, with a field that it always sends."""
+    """A caller's own chat model, with a field that it always sends."""
     return ChatOpenAI(
         model="scripted",
         base_url=upstream.base_url,
@@ -104,7 +104,7 @@ def test_a_run_is_counted_with_its_results(served: Served) -> None:
         'requests_total{route="other",status="404"}',
     ):
         assert served.metric(f"conflictscore_{once}") == 1, once
-    assert served.metric("conflictscore_requests_in_flight") == 0  # whoever reads it is none
+    assert served.metric("conflictscore_requests_in_flight") == 0  # reading it is none
     read = served.metric('conflictscore_tokens_total{direction="input"}')
     assert read == usage["prompt_tokens"]
 

@@ -1,4 +1,4 @@
-"""Requests that cannot be served, and what their callers are told."""
+"""Requests that cannot be served, and the errors that their callers get."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions in each mode and in streams, as clients meet it."""
+"""POST /v1/chat/completions in each mode and as a stream, as clients see it."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from tests.world import DISAGREEING
 
 
 def tokens(upstream: OpenAIServer) -> tuple[int, int]:
-    """Words that the scripted upstream read, and its calls."""
+    """Words that the scripted upstream has read, and its calls."""
     read = sum(len(m["content"].split()) for r in upstream.requests for m in r.messages)
     return read, len(upstream.requests)
 

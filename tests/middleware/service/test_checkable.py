@@ -1,4 +1,4 @@
-"""Which requests are checked: those with tools, and those that no check can be made of."""
+"""Which requests are checked, with tools and without, and which cannot be checked."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from tests.middleware.service.serving import (
 
 
 def brought(content: str) -> list[dict[str, Any]]:
-    """A conversation in which a tool has brought this."""
+    """A conversation in which a tool has returned this text."""
     called = {"role": "assistant", "content": None, "tool_calls": [CALL]}
     return [*user(), called, {"role": "tool", "tool_call_id": "call_1", "content": content}]
 

@@ -1,4 +1,4 @@
-"""Clients that go away, and more requests than the service can take."""
+"""Clients that disconnect, and more requests than the service can handle."""
 
 import pkgutil
 import re
@@ -20,7 +20,7 @@ from tests.middleware.service.sockets import Hanging, gone_away
 
 @contextmanager
 def busy(served: Served, asking: int) -> Iterator[list[httpx2.Response]]:
-    """While so many requests are in flight; gives their replies, once the block is left."""
+    """Keep a number of requests in flight during the block; afterwards, has their replies."""
     replies: list[httpx2.Response] = []
     threads = [threading.Thread(target=lambda: replies.append(served.ask())) for _ in range(asking)]
     for thread in threads:

@@ -37,7 +37,7 @@ KEY = "key-number-one-0123456789"
 
 @dataclass
 class Command(Clients):
-    """A running command, and what it said when it listened."""
+    """A running command, and its output when it started to listen."""
 
     process: subprocess.Popen[str]
     line: str
@@ -183,7 +183,7 @@ def test_runs_outlast_a_restart_for_their_key(upstream: OpenAIServer, tmp_path: 
 def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(
     world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
 ) -> None:
-    world.broken["decompose"] = Fault.hang(600)  # longer than the test waits for the end
+    world.broken["decompose"] = Fault.hang(600)  # longer than the test waits for the exit
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
 
     with served(upstream, *file) as command:
@@ -202,13 +202,13 @@ def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(
 
 
 def suppressed(work: Callable[[], object]) -> None:
-    """Call what may fail because the service goes away."""
+    """Call a function that may fail because the service is stopping."""
     with suppress(httpx2.HTTPError):
         work()
 
 
 def refuses(command: Command) -> bool:
-    """Whether nothing new is taken in any more."""
+    """Whether new connections are refused."""
     try:
         command.http.get("/healthz")
     except httpx2.TransportError:
@@ -242,7 +242,7 @@ def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Pa
     (tmp_path / "log.md").write_text("The lamp of the tower was first lit in 1874.")
     models = ["--model", f"local:{smollm2_path}", "--max-claims", "2", "--no-cache"]
     with started("--docs", str(tmp_path), *models) as running:
-        # the longer the answer, the longer this small model rambles when it is to split it
+        # the longer the answer, the longer this small model rambles when it splits it
         reply = running.ask(max_tokens=40, stop=[" was"])
         models = [model["id"] for model in running.http.get("/v1/models").json()["data"]]
         run = running.http.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()

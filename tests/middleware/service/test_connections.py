@@ -1,4 +1,4 @@
-"""Connections that send nothing, send slowly, or read nothing, and the clients beside them."""
+"""Connections that send nothing, send slowly, or read nothing, and other clients meanwhile."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ def test_a_connection_without_a_whole_head_is_closed(upstream: OpenAIServer, sen
     with serving(upstream, server={"idle": 0.2}) as served:
         connection = served.connect(sent)
         with suppress(ConnectionError):
-            for _ in range(1000):  # a byte now and then does not help
+            for _ in range(1000):  # a byte now and then is not enough
                 connection.sendall(b"" if sent == HEALTH else b"x")
                 connection.settimeout(0.01)
                 with suppress(TimeoutError):

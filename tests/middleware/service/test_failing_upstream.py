@@ -1,4 +1,4 @@
-"""An upstream that fails, hangs or sends something else, and what /readyz says of it."""
+"""An upstream that fails, hangs or sends nonsense, and what /readyz says about it."""
 
 import json
 from typing import Any
@@ -38,7 +38,7 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
     assert reply.headers.get("retry-after") == usable
     assert failures == 2
     assert run["status"] == "failed"
-    assert world.handed_on == []  # it would not answer the request as it is either
+    assert world.handed_on == []  # it would not answer the unchanged request either
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is sent when an answer could not be checked, and what fails once it is final."""
+"""Replies for answers that could not be checked, and failures after an answer is final."""
 
 import json
 import sqlite3
@@ -63,7 +63,7 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
 
 
 def test_on_failure_covers_a_timeout_of_the_judge(world: ChatWorld) -> None:
-    """Every case takes seconds: all of them wait at the same time."""
+    """Every case takes seconds, so all of them wait at the same time."""
     world.broken["label"] = Fault.hang(60)
 
     def one(policy: str, stream: bool) -> tuple[str, Outcome]:
@@ -96,7 +96,7 @@ def check(outcome: "Outcome", policy: str, answer: str, note: str) -> None:
 
 
 class Outcome:
-    """A reply, streamed or not, with its run and the failures counted so far."""
+    """A reply, streamed or not, its run, and the failures counted so far."""
 
     def __init__(self, served: Served, *, stream: bool) -> None:
         reply = served.ask(stream=stream)
@@ -175,7 +175,7 @@ class TestEdgeCases:
                 spoiler.execute("DROP TABLE runs")
             reply = served.ask()
             failed = 'conflictscore_failures_total{kind="runs_file"}'
-            failures = until(lambda: served.metric(failed))  # it is written after the reply
+            failures = until(lambda: served.metric(failed))  # it is counted after the reply
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert failures == 1
@@ -198,7 +198,7 @@ def test_a_wrong_setting_is_told_to_the_log_and_not_to_clients(
 
 
 class TestRequire:
-    """``require``: how far an answer has to be checked before it is sent."""
+    """``require``: how far an answer must be checked before it is sent."""
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_an_answer_below_it_is_refused_and_no_word_of_it_is_sent(

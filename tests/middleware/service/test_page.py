@@ -24,7 +24,7 @@ HOSTILE = (
 
 @dataclass
 class Waiting(World):
-    """A world that holds one verdict back until it may come."""
+    """A world that holds one verdict back until it is released."""
 
     free: threading.Event = field(default_factory=threading.Event)
 
@@ -43,7 +43,7 @@ def answer(reader: Reader, served: Served) -> None:
 
 def test_a_changed_answer_is_asked_for_and_read_by_keyboard(reader: Reader, served: Served) -> None:
     answer(reader, served)
-    reader.press(Keys.TAB, Keys.TAB)  # past the button, to the link under the field
+    reader.press(Keys.TAB, Keys.TAB)  # past the button to the link under the field
     assert reader.focused == "To the latest answer"
     reader.press(Keys.ENTER)
     assert reader.focused == QUESTION
@@ -255,7 +255,7 @@ def test_the_key_is_asked_for_and_kept_in_this_tab_only(reader: Reader, world: W
         reader.sees("#door[open]", "This service asks for a key")
         assert reader.does("document.getElementById('key').type") == "password"
         reader.press("not-a-key-of-this-deployment", Keys.ENTER)
-        reader.sees("#door-why", "not one of this service's")
+        reader.sees("#door-why", "does not know that key")
         reader.press(KEY, Keys.ENTER)
         reader.answered()
         assert KEY not in reader.driver.current_url
@@ -391,7 +391,7 @@ def test_a_quotation_is_marked_or_said_to_be_missing(reader: Reader, world: Worl
         first, second, copy = (element.text for element in reader.all(".evidence"))
         assert reader.all(".evidence mark")[0].text == "The Lamp\n(of the tower) was LIT"
         assert "After years of planning" in first
-        assert "what the judge quoted is not in the document" in second
+        assert "the judge's quote is not in the document" in second
         assert "the lamp (of the tower) was lit" not in second
         assert reader.all(".evidence mark")[1].text == "Of something else."
         assert len(reader.all(".evidence mark")) == 3

@@ -1,4 +1,4 @@
-"""Two services on one store behind the proxy that is deployed with them; one is killed."""
+"""Two services on one store, behind the proxy deployed with them; one is killed."""
 
 import re
 import shutil
@@ -27,10 +27,10 @@ from tests.world import World
 NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 KEY = "a-key-of-this-deployment-0123456789"
 DOOMED, OTHER = "sk-of-the-doomed-0123456789", "sk-of-the-other-0123456789"
-"""The upstream tells the services by these."""
+"""The keys by which the upstream distinguishes the services."""
 QUESTIONS, CLIENTS = 8, 4
 AT = 16
-"""The call of the doomed one in which it dies."""
+"""The call during which the doomed service dies."""
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 
@@ -50,7 +50,7 @@ def configured(folder: Path, *changes: tuple[str, str]) -> list[str]:
 
 
 def listened_on(place: Path) -> bool:
-    """Whether somebody accepts connections there: the file is there a moment before."""
+    """Whether somebody accepts connections there; the socket file exists a moment earlier."""
     with socket.socket(socket.AF_UNIX) as asking_for_it:
         return asking_for_it.connect_ex(str(place)) == 0
 
@@ -85,7 +85,7 @@ def by(request: ChatRequest) -> str:
 
 @dataclass
 class Counted(World):
-    """Answers each question with a year of its own; one call of a replica waits for its death."""
+    """Answers each question with its own year; one call of a replica waits for its death."""
 
     calls: Iterator[int] = field(default_factory=lambda: count(1))
     reached: threading.Event = field(default_factory=threading.Event)
@@ -141,7 +141,7 @@ def test_a_service_that_is_killed_loses_no_answer_and_what_it_has_paid_for_is_ke
             world.dead.set()
             answers = [reply.result() for reply in replies]
         calls = Counter(request.raw for request in upstream.requests)
-        # What it had sent when it died may be read by the upstream a moment later.
+        # The upstream may read what it had sent a moment after its death.
         seen |= {request.raw for request in upstream.requests if by(request) == DOOMED}
         unkept = len(seen) - kept
         again = ask(0)
@@ -155,8 +155,8 @@ def test_a_service_that_is_killed_loses_no_answer_and_what_it_has_paid_for_is_ke
     assert max(calls.values()) == 2
     if (
         "cannot be used" not in said
-    ):  # a starved store is told of, and what it does not find is paid
-        # what was in flight, or not yet handed to the store
+    ):  # a starved store is reported, and verdicts that it does not return are paid again
+        # calls in flight, or not yet handed to the store
         assert calls.total() - len(calls) <= unkept
-        # the answer is the upstream's own, and asked for each time
+        # the answer is the upstream's own, and requested each time
         assert len(asked) == calls.total() + 1, "what was kept is not asked again"

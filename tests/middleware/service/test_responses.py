@@ -1,4 +1,4 @@
-"""``/v1/responses`` as OpenAI's own client meets it, each reply held against its types."""
+"""``/v1/responses`` as OpenAI's own client sees it, with each reply validated by its types."""
 
 import json
 from typing import Any
@@ -47,7 +47,7 @@ def ask(served: Any, given: Any = QUESTION, **more: Any) -> Response:
 
 
 def streamed(served: Any, given: Any = QUESTION, **more: Any) -> list[tuple[str, Any]]:
-    """The events as they go over the wire, each of which is one of OpenAI's."""
+    """The events as sent over the wire, each validated as one of OpenAI's."""
     body = {"model": "conflictscore", "input": given, "stream": True, **more}
     events = events_in(served.http.post("/v1/responses", json=body).text)
     for name, data in events:
@@ -57,7 +57,7 @@ def streamed(served: Any, given: Any = QUESTION, **more: Any) -> list[tuple[str,
 
 
 def kinds(events: list[tuple[str, Any]]) -> list[str]:
-    """The kinds of events in their order, a run of the same as one."""
+    """The kinds of events in order, with repetitions collapsed."""
     names = [name for name, _ in events]
     return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
 

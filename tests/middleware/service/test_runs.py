@@ -1,4 +1,4 @@
-"""The runs that can be asked for afterwards, and POST /v1/runs, which makes one step by step."""
+"""Runs that can be fetched afterwards, and POST /v1/runs, which reports a run step by step."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Requests that are handed on take places in the same line as all other calls of the endpoint."""
+"""Forwarded requests queue together with all other calls of the endpoint."""
 
 import asyncio
 from dataclasses import replace

@@ -51,7 +51,7 @@ def chat(server: LocalServer) -> ChatOpenAI:
 
 
 def status(server: LocalServer, path: str, key: str) -> int:
-    """What a request with this key, or none, is answered with."""
+    """The status of a request with this key, or without one."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     url = server.base_url.removesuffix("/v1") + path
     return httpx2.get(url, headers=headers, trust_env=False).status_code
@@ -190,7 +190,7 @@ def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
     script = (
         "import signal, sys, httpx2\n"
         "from conflictscore.models.local.server import shared_server\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup has it ignored
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup ignores it
         "server = shared_server(sys.argv[1], context_window=8192)\n"
         "print(server._process.pid, flush=True)\n"
         "httpx2.post(server.base_url + '/completions', timeout=100, trust_env=False,\n"
@@ -206,14 +206,14 @@ def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
     ) as owner:
         assert owner.stdout
         started = int(owner.stdout.readline())
-        # As a terminal does it for Ctrl-C and when it is closed; SIGKILL goes to the owner alone.
+        # Like a terminal on Ctrl-C and when it closes; SIGKILL goes only to the owner.
         (os.kill if kind is signal.SIGKILL else os.killpg)(owner.pid, kind)
         assert owner.wait(30) != 0
         _wait_until_gone(started)
 
 
 def _wait_until_gone(pid: int) -> None:
-    """Return when the process has ended; the test's own timeout is the limit."""
+    """Wait until the process has ended; the test's own timeout is the limit."""
     while True:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -1,4 +1,4 @@
-"""A network of the tests' own: names and numbers lead where a test says, and all of it is kept."""
+"""A network for the tests: a test says where names and numbers lead, and everything is recorded."""
 
 import errno
 import socket
@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 PUBLIC = "93.184.215.14"
-"""A public number that stands for a web server of the tests."""
+"""A public IP address that stands for a web server of the tests."""
 
 
 @dataclass
 class Network:
-    """What the system's resolver and connector would do.
+    """Replaces the system's resolver and connector.
 
     Attributes:
-        names: The numbers that a name has; of several lists, each look-up takes the next.
-        servers: The loopback port that answers in place of a public number, on any port.
+        names: The IP addresses of each name; with several lists, each look-up takes the next one.
+        servers: The loopback port that answers for a public IP address, on any port.
         lookups: The names that were looked up.
-        attempts: The numbers that a socket was asked to connect to, allowed or not.
+        attempts: The IP addresses to which a socket tried to connect, allowed or not.
     """
 
     names: dict[str, Sequence[Sequence[str]]] = field(
@@ -41,7 +41,7 @@ class Network:
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """Nothing but loopback is real: another name is unknown, another number refuses."""
+    """Only loopback is real: any other name is unknown, and any other address refuses."""
     net = Network()
     look_up, connect = socket.getaddrinfo, socket.socket.connect
 
@@ -54,7 +54,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         return [entry for entries in found for entry in entries]
 
     def connect_to(self: socket.socket, address: Any) -> None:
-        if not isinstance(address, tuple):  # not of the internet
+        if not isinstance(address, tuple):  # not an internet address
             return connect(self, address)
         net.attempts.append(address[0])
         if port := net.servers.get(address[0]):

@@ -1,4 +1,4 @@
-"""A search that finds what a test says, with its pages read from loopback."""
+"""A search with results set by a test, whose pages are read from loopback."""
 
 from ipaddress import ip_network
 from typing import Any
@@ -14,12 +14,12 @@ from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
 SETTINGS = FetchSettings(allowed_networks=(ip_network("127.0.0.0/8"),))
 PATIENT = FetchSettings(timeout=600, allowed_networks=SETTINGS.allowed_networks)
-"""Waits longer for a page than anything may take that does not wait for it."""
+"""A page timeout far longer than anything that should not wait for the page."""
 SNIPPET = "The lamp was first lit ... in 1871."
 
 
 class Found(TopKRetriever):
-    """Finds what it is given, and remembers for how much it was asked."""
+    """Finds given results, and remembers how many were requested."""
 
     documents: list[Document]
     notes: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Found(TopKRetriever):
 
 
 class Plain(BaseRetriever):
-    """Any other LangChain retriever: it has no k."""
+    """Any other LangChain retriever, which has no ``k``."""
 
     documents: list[Document]
 

@@ -1,4 +1,4 @@
-"""No address, however it is written or reached, leads a fetch to what is not public."""
+"""No address, however it is written or reached, leads a fetch to a host that is not public."""
 
 from ipaddress import ip_address, ip_network
 from itertools import product
@@ -12,7 +12,7 @@ from tests.retrieval.pages.conftest import PUBLIC, Network
 
 
 def _wide(text: str, but: str = "") -> str:
-    """In the fullwidth forms that a careless reader takes for the same characters."""
+    """The text in fullwidth forms, which a careless reader takes for the same characters."""
     return "".join(c if c in but else chr(ord(c) + 0xFEE0) for c in text)
 
 
@@ -80,7 +80,7 @@ INSIDE = {
     "multicast": "224.0.0.1",
     "reserved": "240.0.0.1",
     "broadcast": "255.255.255.255",
-    # What clouds tell their own machines.
+    # Metadata addresses of clouds.
     "metadata": "169.254.169.254",
     "metadata in octal": "0251.0376.0251.0376",
     "metadata, mapped": "[::ffff:169.254.169.254]",
@@ -94,7 +94,7 @@ INSIDE = {
     "a backslash": "127.0.0.1\\@site.example",
     "an empty user": "@127.0.0.1",
 }
-"""Hosts that lead inside, or hide that they do."""
+"""Hosts that lead to the inside, or hide that they do."""
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ async def test_escapes_and_user_names_are_sent_nowhere(
 
 
 async def test_the_same_fetch_reaches_a_public_site(inside: Network) -> None:
-    """The proof that the tests above refuse the address, and not everything."""
+    """Proves that the tests above refuse the address, and not everything."""
     with WebServer({"/": page("<p>public</p>"), "/start": redirect("//site.example/")}) as web:
         inside.servers[PUBLIC] = web.port
         async with PageFetcher() as fetcher:
@@ -175,7 +175,7 @@ async def test_a_network_that_is_allowed_is_reached_and_no_other(inside: Network
 async def test_a_name_that_turns_inside_at_the_second_look_is_asked_at_its_first_number(
     inside: Network,
 ) -> None:
-    """DNS rebinding: whoever looks twice connects to what was not checked."""
+    """DNS rebinding: looking up a name twice would connect to an address that was not checked."""
     inside.name("rebinding.example", [PUBLIC], ["127.0.0.1"])
     with WebServer({"/": page("<p>public</p>")}) as web:
         inside.servers[PUBLIC] = web.port

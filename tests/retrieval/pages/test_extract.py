@@ -153,7 +153,7 @@ RUSSIAN = "Маяк впервые зажгли в тысяча восемьсо
         ("„Licht“ – 1871 €. " * 20, "cp1252", "latin-1", None),
         (JAPANESE, "cp932", "shift_jis", None),
         (JAPANESE * 50, "cp932", None, None),
-        ("x" + JAPANESE * 50, "cp932", None, None),  # what is guessed from ends in mid-character
+        ("x" + JAPANESE * 50, "cp932", None, None),  # the guess sees half a character
         (JAPANESE, "iso2022_jp", "iso-2022-jp", None),
         (RUSSIAN, "koi8-r", "koi8-r", None),
         (RUSSIAN, "cp1251", None, None),

@@ -35,7 +35,7 @@ START = head(content_type=HTML)
 ZEROS = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
 GZIP_START = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
 MEGABYTE = ZEROS.compress(bytes(1_000_000)) + ZEROS.flush(zlib.Z_FULL_FLUSH)
-"""A thousand bytes of deflate that stand for a megabyte, and can be repeated without end."""
+"""A thousand bytes of deflate that unpack to a megabyte, and can be repeated without end."""
 
 
 async def fetch(url: str, **settings: object) -> FetchedPage:
@@ -208,7 +208,7 @@ async def test_reading_stops_at_the_limit(reply: Reply) -> None:
     with WebServer({"/": reply}) as web:
         found = await fetch(web.url(), max_bytes=100_000)
         assert (len(found.body), found.truncated) == (100_000, True)
-        assert web.sent < 20_000_000  # what the system's own buffers hold
+        assert web.sent < 20_000_000  # the content of the system's own buffers
 
 
 async def test_a_page_just_as_long_as_the_limit_is_whole() -> None:
@@ -245,7 +245,7 @@ async def test_a_compressed_bomb_is_not_unpacked_beyond_the_limit() -> None:
     """Each kilobyte on the wire is a megabyte in memory, and the wire does not end."""
     before = head(content_type=HTML, content_encoding="gzip") + GZIP_START
     with WebServer({"/": endless(before, MEGABYTE * 64)}) as web:
-        await fetch(web.url(), max_bytes=1)  # what is loaded once is none of the page's memory
+        await fetch(web.url(), max_bytes=1)  # load modules first, which are not the page's memory
         tracemalloc.start()
         try:
             found = await fetch(web.url(), max_bytes=1_000_000)
@@ -257,7 +257,7 @@ async def test_a_compressed_bomb_is_not_unpacked_beyond_the_limit() -> None:
 
 
 async def test_a_compressed_nothing_without_end_is_cut_off() -> None:
-    """Blocks that unpack to nothing never reach a limit of what is unpacked."""
+    """Blocks that unpack to nothing never reach a limit on unpacked bytes."""
     before = head(content_type=HTML, content_encoding="gzip") + GZIP_START
     empty = b"\x00\x00\x00\xff\xff" * 10_000
     with WebServer({"/": endless(before, empty)}) as web:
@@ -303,7 +303,7 @@ def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 async def test_a_certificate_is_checked_for_the_name_and_not_for_the_number(
     network: Network, authority: trustme.CA
 ) -> None:
-    """Two sites at one number: each is asked for by its own name."""
+    """Two sites at one IP address, each requested by its own name."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("site.example").configure_cert(tls)
     network.name("site.example", [PUBLIC])
@@ -333,14 +333,14 @@ async def test_a_server_without_tls_fails_at_it() -> None:
 
 
 async def test_a_server_is_left_as_soon_as_it_has_said_enough() -> None:
-    """Of a redirect only the head is read, and of a page no more than the limit."""
+    """Only the head of a redirect is read, and no more of a page than the limit."""
     loop, left = asyncio.get_running_loop(), asyncio.Semaphore(0)
 
     def until_left(reply: Reply) -> Reply:
         def replying(exchange: Exchange) -> None:
             try:
                 reply(exchange)
-                exchange.connection.recv(1)  # nothing comes any more, but the end does
+                exchange.connection.recv(1)  # no data comes any more, only the end
             finally:
                 loop.call_soon_threadsafe(left.release)
 

@@ -1,4 +1,4 @@
-"""Search results with the text of their pages, and with their snippets where there is none."""
+"""Search results with the text of their pages, or with their snippets if pages have no text."""
 
 import asyncio
 import gc
@@ -227,7 +227,7 @@ def test_at_most_eight_pages_are_read_at_once() -> None:
 
 def test_the_deadline_leaves_the_rest_to_their_snippets(web: WebServer) -> None:
     web.pages["/hang"] = hang()
-    reading(result(web.url())).invoke("?")  # the first page of all starts a process
+    reading(result(web.url())).invoke("?")  # the very first page starts a process
     retriever = reading(result(web.url()), result(web.url("/hang")), settings=PATIENT, deadline=3)
     read, left = retriever.invoke("?")
     assert read.metadata["text_from"] == "page"
@@ -256,7 +256,7 @@ async def test_a_cancelled_run_cancels_its_fetches(web: WebServer) -> None:
 
     def reply(exchange: Any) -> None:
         loop.call_soon_threadsafe(come.set)
-        exchange.connection.recv(1)  # nothing comes any more, but the end does
+        exchange.connection.recv(1)  # no data comes any more, only the end
         loop.call_soon_threadsafe(gone.set)
 
     web.pages["/hang"] = reply

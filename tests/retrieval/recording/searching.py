@@ -17,7 +17,7 @@ def questions(number: int) -> list[str]:
 
 
 def answer(request: Received) -> Reply:
-    """Four results, each about this question, of which the third is the second over again."""
+    """Four results about this question; the third repeats the second."""
     question = request.parameters["q"]
     results = [
         {
@@ -40,7 +40,7 @@ def refusing(refused: Mapping[str, Reply]) -> Handler:
 def searching(
     handler: Handler = answer, **options: Any
 ) -> Iterator[tuple[SearchServer, SearxngRetriever]]:
-    """A server and a retriever that asks it, each question once."""
+    """A server, and a retriever that asks it each question once."""
     with SearchServer(handler, **options) as server:
         yield server, SearxngRetriever(endpoint=server.endpoint, k=3, retries=0)
 

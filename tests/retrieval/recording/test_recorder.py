@@ -1,4 +1,4 @@
-"""Asking many questions of a real search over loopback, and what stops that."""
+"""Asking a real search many questions over loopback, and the reasons to stop."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ LOGIN = json_reply({"error": "who are you?"}, 401)
 async def record(
     wanted: list[str], retriever: Any, out: Path, concurrency: int = 1, **options: Any
 ) -> RecordingReport:
-    """One question after the other, where nothing else is wanted."""
+    """One question after another, unless a test says otherwise."""
     options = {"search": "searxng", "parameters": PARAMETERS, **options}
     return await record_questions(wanted, retriever, out, concurrency=concurrency, **options)
 
@@ -226,13 +226,13 @@ async def test_what_cannot_be_asked_is_refused_before_anything_is(out: Path) -> 
 async def test_other_settings_are_refused_before_anything_is_asked(out: Path) -> None:
     with searching() as (server, retriever):
         await record(["A?"], retriever, out)
-        with pytest.raises(InputError, match="top_k 3 there and 4 now"):
+        with pytest.raises(InputError, match="top_k was 3 and is now 4"):
             await record(["B?"], retriever, out, parameters={**PARAMETERS, "top_k": 4})
         assert asked(server) == ["A?"]
 
 
 async def test_parameters_are_the_same_when_they_are_read_again(out: Path) -> None:
-    docs = ("a.md", os.fsdecode(b"caf\xe9.md"))  # a name that is no text
+    docs = ("a.md", os.fsdecode(b"caf\xe9.md"))  # a name that is not text
     with searching() as (_, retriever):
         for wanted in (["A?"], ["B?"]):
             await record(wanted, retriever, out, parameters={"docs": docs})
@@ -256,7 +256,7 @@ def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_is_resumed(out: Path) 
     for cut in range(len(whole) + 1):
         out.write_bytes(whole[:cut])
         report = asyncio.run(record(["Où?", "B?"], nothing, out))
-        # a line that misses nothing but its end is whole
+        # a line that lacks only its newline is complete
         assert report.before == (cut >= first - 1) + (cut >= len(whole) - 1)
         assert [line["question"] for line in lines(out)] == ["Où?", "B?"]
 

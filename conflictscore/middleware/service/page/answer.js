@@ -14,13 +14,13 @@ const SCORES = [
 ];
 
 const WEIGHTED = [
-  ["cs_c", "CS-C, weighed", "The same, each side as far as its sources are trusted."],
-  ["cs_r", "CS-R, weighed", "The same, each source by how far it is trusted."],
+  ["cs_c", "CS-C, weighted", "The same, with each side weighted by how far its sources are trusted."],
+  ["cs_r", "CS-R, weighted", "The same, with each source weighted by how far it is trusted."],
 ];
 
 const AFTER =
-  "The scores say how far the sources disagree about what an answer claims, and not whether it is " +
-  "right: about a better answer they may disagree as much as before.";
+  "The scores say how far the sources disagree about the claims of an answer, not whether it is " +
+  "right. The sources may disagree just as much about a better answer.";
 
 /**
  * The answer, what changed, its claims, scores and sources.
@@ -63,7 +63,7 @@ export function outcome(run) {
   const report = run.report;
   if (!report || report.cs_c === null) return "This answer was not checked.";
   const split = `The sources ${doubt(report)} of the first answer`;
-  if (run.flipped && hedgedClaims(run).size) return `${split}. The answer now tells both sides.`;
+  if (run.flipped && hedgedClaims(run).size) return `${split}. The answer now gives both sides.`;
   if (run.flipped) return `${split}. After a second look it was changed.`;
   if (run.final_report) return `${split}. After a second look it was kept.`;
   const against = `checked against ${count(run.documents.length, "document")}`;
@@ -72,13 +72,13 @@ export function outcome(run) {
   }
   if (run.status === "partly-scored") {
     const share = Math.floor(100 * report.coverage);
-    return `Checked in part: ${share} % of claims and documents were compared. No claim has sources on both sides there.`;
+    return `Checked in part: ${share} % of the pairs of claim and document have a verdict. Among these, no claim has sources on both sides.`;
   }
   return `The sources ${doubt(report)} of this answer (${plain(run.reason, 300)}).`;
 }
 
 /**
- * What the sources do to the claims of a report: they disagree about some, or contradict them all alike.
+ * How the sources stand to the claims of a report: they disagree about some, or only contradict some.
  * @param {any} report
  */
 function doubt(report) {
@@ -90,7 +90,7 @@ function doubt(report) {
 }
 
 /**
- * Numbers of the claims in passages that tell several answers of the sources.
+ * Numbers of the claims in passages that give several answers from the sources.
  * @param {any} run
  * @returns {Set<number>}
  */
@@ -114,7 +114,7 @@ function legend(parts) {
 const CHECKED = { fully: "Checked fully", partly: "Checked in part", no: "Not checked" };
 
 /**
- * How far the answer was checked, and what of it or its sources was left out.
+ * How far the answer was checked, and which parts of it or its sources were left out.
  * @param {any} run
  */
 function verdict(run) {
@@ -159,7 +159,7 @@ function half(name, title, text) {
 }
 
 /**
- * The answer as its Markdown says, where the service rendered it.
+ * The answer as rendered Markdown, if the service rendered it.
  * @param {any} run
  */
 function answerText(run) {
@@ -207,7 +207,7 @@ function named(numbers) {
 }
 
 /**
- * Who stood for what, who voted for it, both orders of the weighing, and what was refused.
+ * Which documents stood for which answer, the votes, the weighing in both orders, and refused changes.
  * @param {string[][]} changes The lines of each change that was looked at.
  */
 function stories(changes) {
@@ -327,7 +327,7 @@ function copyButton(text) {
       () => true,
       () => false,
     );
-    button.textContent = done ? "Copied" : "This browser does not let the page copy";
+    button.textContent = done ? "Copied" : "This browser does not allow copying";
     setTimeout(() => (button.textContent = "Copy answer"), 3000);
   });
   return button;

@@ -15,7 +15,7 @@ export const key = {
 export class Refusal extends Error {
   /**
    * @param {string} message
-   * @param {string} code A word for programs, as the service gives it, or one of ours.
+   * @param {string} code A code for programs: the service's, or one of this page's.
    * @param {string} [wait] Seconds to wait, as the service says.
    */
   constructor(message, code, wait = "") {
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 }
 
 /**
- * Ask, and get an event for every step.
+ * Ask a question, and get an event for every step.
  * @param {{question: string, history: {role: string, content: string}[], temperature?: number}} asked
  * @param {AbortSignal} signal Stops it, here and in the service.
  * @yields {{event: string, data: any}}
@@ -52,7 +52,7 @@ export async function finished(id, signal) {
 }
 
 /**
- * What an address gives, as JSON.
+ * The JSON at an address.
  * @param {string} path
  * @param {Record<string, string>} [query]
  */
@@ -61,7 +61,7 @@ export async function read(path, query = {}) {
 }
 
 /**
- * A file that an address gives, with its name.
+ * The file at an address, with its name.
  * @param {string} path
  * @param {Record<string, string>} query
  */
@@ -72,7 +72,7 @@ export async function fileOf(path, query) {
 }
 
 /**
- * Keep a review of a run.
+ * Store a review of a run.
  * @param {string} id
  * @param {{reviewer: string, verdict: string, decided_by: number[], comment: string}} said
  */
@@ -81,7 +81,7 @@ export async function review(id, said) {
 }
 
 /**
- * All reviews of a run, which come by the page.
+ * All reviews of a run, fetched page by page.
  * @param {string} id
  * @returns {Promise<{verdicts: string[], reviews: Record<string, any>, kept_in: string}>}
  */
@@ -130,7 +130,7 @@ async function refusalIn(response) {
 }
 
 /**
- * Make sure that a stream ends with the run's end.
+ * Pass on the events of a stream; an error if the stream ends before the run does.
  * @param {AsyncIterable<{event: string, data: any}>} events
  */
 async function* whole(events) {
@@ -142,7 +142,7 @@ async function* whole(events) {
     yield said;
     if (said.event === "run") return;
   }
-  throw new Refusal("The connection ended before the answer.", "cut_off");
+  throw new Refusal("The connection ended before the answer arrived.", "cut_off");
 }
 
 /**
@@ -164,7 +164,7 @@ async function* eventsOf(response) {
 /** @param {Error} error @returns {never} */
 function broken(error) {
   if (error.name === "AbortError") throw error;
-  throw new Refusal("The connection broke before the answer.", "cut_off");
+  throw new Refusal("The connection broke before the answer arrived.", "cut_off");
 }
 
 /** @param {string} block */

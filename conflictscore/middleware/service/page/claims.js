@@ -6,7 +6,7 @@ import { excerpt } from "./excerpt.js";
 const MOST_CLAIM = 2000;
 const MOST_REASONING = 4000;
 
-/** The standing of a claim: its class, and what that is called. */
+/** The standings of claims: the CSS class, and its label. */
 const STANDINGS = {
   conflict: "Sources disagree",
   hedged: "Both sides told",
@@ -28,11 +28,11 @@ function standing(claim) {
 }
 
 /**
- * The claims of a report, to be opened one by one.
+ * The claims of a report, each of which can be opened.
  * @param {string} title
  * @param {any} report
  * @param {any[]} documents
- * @param {Set<number>} [hedged] Numbers of claims that tell several answers of the sources.
+ * @param {Set<number>} [hedged] Numbers of claims that give several answers from the sources.
  * @returns {HTMLElement}
  */
 export function claimList(title, report, documents, hedged = new Set()) {
@@ -117,7 +117,7 @@ function evidence(pair, known) {
   const facts = [
     pair.score !== null && `the judge is ${Math.round(pair.score * 100)} % sure`,
     pair.snippet_found === false &&
-      "what the judge quoted is not in the document; this is what is nearest to the claim",
+      "the judge's quote is not in the document; the passage shown is the one nearest to the claim",
     pair.document_cut && "the judge saw only the beginning of the document",
   ];
   return el(

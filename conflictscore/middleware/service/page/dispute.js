@@ -1,4 +1,4 @@
-/** A dispute: its sides beside each other, what settled it, and the change, each once. */
+/** A dispute: its sides side by side, what settled it, and the change. */
 
 import { wordDiff } from "./diff.js";
 import { source } from "./claims.js";
@@ -9,11 +9,11 @@ const MOST_STATEMENT = 1000;
 const AROUND_QUOTE = 40;
 const MOST_QUOTE = 320;
 
-/** What is done about a passage, in words. */
+/** What was done to a passage, in words. */
 const DONE = {
   replace: "The answer was changed",
-  hedge: "The answer now tells both sides",
-  explain: "The answer now tells apart what the sources speak of",
+  hedge: "The answer now gives both sides",
+  explain: "The answer now distinguishes the things that the sources are about",
   remove: "The passage was removed",
   keep: "The answer was kept",
 };
@@ -37,13 +37,13 @@ export function disputeView(change, run) {
 }
 
 /**
- * The change of a passage, with what it was and what it became in one text.
+ * The change of a passage, with the old and the new words in one text.
  * @param {any} change
  */
 function changed(change) {
   const applied = change.accepted && change.action !== "keep" && change.before !== change.after;
   if (!applied) return el("p", { class: "settled" }, `${DONE.keep}.`);
-  // the new text stands marked in the answer; of one that tells several answers, the old is shown
+  // the new text is marked in the answer already, so only a replacement shows it here too
   const isSwap = change.action === "replace" && change.after;
   const { before, after } = wordDiff(plain(change.before), plain(change.after));
   const line = isSwap ? merged(before, after) : [el("del", {}, plain(change.before))];
@@ -56,7 +56,7 @@ function changed(change) {
 }
 
 /**
- * Both texts as one: what both have once, what only the first has before what only the second has.
+ * Both texts in one: shared words once, words of the first alone before words of the second alone.
  * @param {Node[]} before
  * @param {Node[]} after
  * @returns {Node[]}
@@ -120,7 +120,7 @@ function tally(side) {
 }
 
 /**
- * A document with the words that decided, and where its label and its vote differ.
+ * A document with the words that decided, and how its label differs from its vote.
  * @param {number} number
  * @param {any} side
  * @param {any} look
@@ -140,7 +140,7 @@ function voterView(number, side, look, known) {
 }
 
 /**
- * What a document's labels say elsewhere than its vote; null where they agree.
+ * How a document's labels differ from its vote; null if they agree.
  * @param {number} number
  * @param {any} side
  * @param {any} look

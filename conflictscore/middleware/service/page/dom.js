@@ -1,6 +1,6 @@
 /**
- * Building elements. Whatever a model, a document or a person wrote becomes a text node and
- * nothing else; only markup.js parses markup, and builds a few elements of it anew.
+ * Builds elements. Whatever a model, a document or a person wrote becomes a text node and nothing
+ * else; only markup.js parses markup, and rebuilds a few elements from it.
  */
 
 /** @typedef {Node | string | null | undefined | false} Child */
@@ -11,8 +11,8 @@ const SHOWN_CHARS = 20000;
 /**
  * An element.
  * @param {string} tag
- * @param {Record<string, string | number | boolean>} [attributes] True stands for an empty value,
- *   and with false there is no such attribute.
+ * @param {Record<string, string | number | boolean>} [attributes] True sets an empty value, and
+ *   false leaves the attribute out.
  * @param {...Child} children Strings become text.
  * @returns {HTMLElement}
  */
@@ -26,7 +26,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * Text that somebody else wrote: no control characters, no direction overrides, not endless.
+ * Somebody else's text, without control characters and direction overrides, and cut if it is long.
  * @param {unknown} value
  * @param {number} [most] The most characters.
  * @returns {string}
@@ -37,7 +37,7 @@ export function plain(value, most = SHOWN_CHARS) {
 }
 
 /**
- * An element that holds such a text, in its own direction.
+ * An element with such a text, in the text's own direction.
  * @param {string} tag
  * @param {string} name Its class.
  * @param {unknown} value
@@ -48,7 +48,7 @@ export function told(tag, name, value, most) {
 }
 
 /**
- * A link to a source, or its name alone where the address is not one of the web.
+ * A link to a source, or its name alone if its address is not a web address.
  * @param {unknown} address
  * @param {string} name
  */
@@ -60,7 +60,7 @@ export function sourceLink(address, name) {
 }
 
 /**
- * Where a source comes from, in short: the host, or the file's address as it is.
+ * Where a source comes from, in short: the host of a web address, or the whole of any other address.
  * @param {unknown} address
  */
 export function origin(address) {
@@ -69,7 +69,7 @@ export function origin(address) {
 }
 
 /**
- * The address where it is one of the web; null for all others.
+ * The address if it is a web address; otherwise null.
  * @param {unknown} address
  * @returns {string | null}
  */

@@ -1,9 +1,9 @@
-/** Asking for the key, where the service wants one. */
+/** Asks for the key, if the service requires one. */
 
 import { Refusal, key } from "./api.js";
 import { el } from "./dom.js";
 
-const USUAL = "Whoever runs it can give you one. It is kept in this tab only, until you close it.";
+const USUAL = "Whoever runs the service can give you one. This tab keeps the key until you close it.";
 
 const why = el("p", { id: "door-why" }, USUAL);
 const field = /** @type {HTMLInputElement} */ (
@@ -28,7 +28,7 @@ document.body.append(door);
 export const isAsking = () => door.open;
 
 /**
- * Do something that needs the key; it is asked for where it is missing or wrong.
+ * Run a task that needs the key; ask for the key if it is missing or wrong.
  * @template T
  * @param {() => Promise<T>} task
  * @returns {Promise<T>}
@@ -49,7 +49,7 @@ export async function withKey(task) {
  * @returns {Promise<boolean>} Whether one was given.
  */
 function askForKey() {
-  why.textContent = key.get() ? "That key is not one of this service's." : USUAL;
+  why.textContent = key.get() ? "This service does not know that key." : USUAL;
   field.value = "";
   door.returnValue = "";
   door.showModal();

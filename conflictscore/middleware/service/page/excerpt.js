@@ -8,9 +8,9 @@ const MOST_SEARCHED = 2_000_000;
 const LEFT_OUT = " […] ";
 
 /**
- * The part of a document around a passage, with the passage marked: around its first part, where
- * it has others that are far from it. The passage alone where the text is not at hand, and the
- * text's beginning where there is no passage.
+ * The part of a document around a passage, with the passage marked. If the parts of a passage lie
+ * far apart, the first part is marked. If the passage is not in the text, it is shown alone; if no
+ * passage is given, the beginning of the text is shown.
  * @param {string} text The document.
  * @param {string | null} passage In the document's own words; white space and case may differ.
  * @param {number} [around] Characters that are shown before and after it.

@@ -1,11 +1,11 @@
-/** One question of the conversation, up to its answer or the reason why there is none. */
+/** One question of the conversation, with its answer or the reason why it failed. */
 
 import { Refusal } from "./api.js";
 import { answerView, outcome } from "./answer.js";
 import { el, plain, told } from "./dom.js";
 import { Steps } from "./steps.js";
 
-/** What the reader can do about a refusal, by its code. */
+/** What the reader can do about an error, by its code. */
 const ADVICE = {
   unreachable: "Check that it is still running and that you are online, then try again.",
   cut_off: "Try again; what was finished so far may come from the cache.",
@@ -33,11 +33,11 @@ export class Exchange {
   #tools = el("p", { class: "row" }, this.#edit);
 
   /**
-   * @param {string} question Empty where it is not known yet.
+   * @param {string} question Empty if it is not known yet.
    * @param {string} first The first step.
    * @param {{retry: () => void, ask: (question: string, earlier?: string) => void}} actions What
-   *   the reader can do: the same again, and asking in its place, where the conversation is cut;
-   *   with an earlier answer, another one is wanted.
+   *   the reader can do: `retry` does the same again; `ask` cuts the conversation here and asks
+   *   anew, with `earlier` for an alternative to that answer.
    */
   constructor(question, first, actions) {
     this.#question = question;
@@ -60,16 +60,16 @@ export class Exchange {
   }
 
   /**
-   * The end of a run.
+   * Show a run that has ended.
    * @param {any} run
    * @param {boolean} watched Whether its steps were shown.
-   * @param {string} [earlier] The answer that another one was wanted for.
+   * @param {string} [earlier] The answer to which the reader wanted an alternative.
    * @returns {string} What a screen reader says of it.
    */
   finish(run, watched, earlier) {
     this.element.id = `run=${run.run_id}`;
     this.#title.textContent = plain(run.asked ?? run.question);
-    // a run that was opened alone is asked again in words that need no conversation
+    // a run opened by its address is asked again in words that need no conversation
     if (!watched) this.#question = run.question ?? "";
     this.#tools.hidden = !this.#question;
     const same = earlier && run.answer === earlier ? "The model gave the same answer again. " : "";
@@ -84,7 +84,7 @@ export class Exchange {
   }
 
   /**
-   * The end of a run that failed.
+   * Show that a run has failed.
    * @param {unknown} error
    * @returns {string} What a screen reader says of it.
    */
@@ -160,7 +160,7 @@ function editor(question, ask, cancel) {
     "form",
     { class: "editor" },
     el("div", { class: "field" }, field),
-    el("p", { class: "faint" }, "The new answer takes the place of this one and of all that follow."),
+    el("p", { class: "faint" }, "The new answer replaces this one and all that follow."),
     el(
       "p",
       { class: "row" },

@@ -6,14 +6,14 @@ import { Exchange } from "./exchange.js";
 import { forget, remember, showHistory, welcome } from "./welcome.js";
 
 const MOST_TURNS = 20;
-/** Temperature of another answer: at 0 a model gives the same again, and some allow 1 alone. */
+/** Temperature of another answer: at 0 a model repeats itself, and some models allow only 1. */
 const ANOTHER = 1;
 
 const byId = (id) => document.getElementById(id);
 const conversation = byId("conversation");
 const question = /** @type {HTMLTextAreaElement} */ (byId("question"));
 
-/** @type {AbortController | null} What is going on now. */
+/** @type {AbortController | null} The work in progress, if any. */
 let current = null;
 /** @type {{role: string, content: string}[]} */
 let turns = [];
@@ -58,7 +58,7 @@ function submit() {
 
 /**
  * @param {string} text
- * @param {string} [earlier] The answer that another one is wanted for.
+ * @param {string} [earlier] The answer to which the reader wants an alternative.
  */
 function ask(text, earlier = "") {
   const before = turns;
@@ -107,7 +107,7 @@ function open(id) {
 }
 
 /**
- * Do something for an exchange until it ends, is stopped or fails; a missing key is asked for.
+ * Run a task for an exchange until it ends, is stopped or fails; ask for the key if it is missing.
  * @param {Exchange} exchange
  * @param {(signal: AbortSignal) => Promise<void>} task
  */
@@ -132,7 +132,7 @@ async function work(exchange, task) {
  * @param {Exchange} exchange
  * @param {any} found
  * @param {boolean} watched
- * @param {string} [earlier] The answer that another one was wanted for.
+ * @param {string} [earlier] The answer to which the reader wanted an alternative.
  */
 function close(exchange, found, watched, earlier) {
   say(exchange.finish(found, watched, earlier));
@@ -163,7 +163,7 @@ function replace(exchange, again) {
 }
 
 /**
- * Cut the conversation before an exchange, and ask there.
+ * Cut the conversation before an exchange, and ask again from there.
  * @param {Exchange} exchange
  * @param {typeof turns} before
  * @param {() => void} again
@@ -192,7 +192,7 @@ function say(text) {
   byId("said").textContent = text;
 }
 
-/** Show what can be done now. */
+/** Show the controls that can be used now. */
 function show() {
   const busy = current !== null;
   const begun = conversation.querySelector(".exchange") !== null;

@@ -1,6 +1,6 @@
 /**
- * Markdown that the service rendered, and links to the documents that a text cites. The service lets
- * no HTML of a text through; of what it sends, only these elements and addresses are built here.
+ * Shows Markdown that the service rendered, and links to the documents that a text cites. The
+ * service lets no HTML of a text through, and only the elements and addresses below are built here.
  */
 
 import { el, plain, webAddress } from "./dom.js";
@@ -111,8 +111,8 @@ function copied(node, run) {
 }
 
 /**
- * The address of an image, which is never loaded; null for all else. The service renders an image
- * as a link after an exclamation mark.
+ * The address of an image, which is never loaded; null for any other node. The service renders an
+ * image as a link after an exclamation mark.
  * @param {Node | null} node
  */
 function imageAddress(node) {
@@ -123,7 +123,7 @@ function imageAddress(node) {
 }
 
 /**
- * Shown beside the words of a link, which may name another place.
+ * The address of a link, shown beside its words because these may name another place.
  * @param {string} url
  */
 function shownAddress(url) {

@@ -19,7 +19,7 @@ const WORDS = {
  * The form, filled with what this reviewer said before.
  * @param {any} run
  * @param {{verdicts: string[], reviews: Record<string, any>, kept_in: string}} known
- * @param {(reviewer: string, next: boolean) => Promise<void>} saved Called once it is kept.
+ * @param {(reviewer: string, next: boolean) => Promise<void>} saved Called once it is stored.
  * @returns {HTMLElement}
  */
 export function reviewForm(run, known, saved) {
@@ -105,7 +105,7 @@ export function reviewForm(run, known, saved) {
 }
 
 /**
- * What others said, closed, so that it sways nobody.
+ * What others said, collapsed so that it sways nobody.
  * @param {[string, any][]} others
  */
 function what(others) {

@@ -12,7 +12,7 @@ const WHEN = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "shor
 const byId = (id) => document.getElementById(id);
 const filters = /** @type {HTMLFormElement} */ (byId("filters"));
 
-/** Of several requests, only what the last one brings is shown. */
+/** The number of the last request; replies to earlier ones are not shown. */
 let latest = 0;
 let typing = 0;
 
@@ -74,10 +74,10 @@ async function showList(mine) {
   byId("list").replaceChildren(...found.data.map((run) => el("li", {}, row(run))));
   const narrowed = Object.keys(sought()).length > 0;
   byId("count").textContent = found.total
-    ? `${count(found.total, "run")}${narrowed ? " of these" : ""}`
+    ? count(found.total, narrowed ? "matching run" : "run")
     : narrowed
-      ? "No run is like that."
-      : "There is no run yet: ask a question on the chat page, or through the API.";
+      ? "No run matches."
+      : "There are no runs yet. Ask a question on the chat page, or through the API.";
   byId("pager").hidden = found.pages < 2;
   byId("page").textContent = `Page ${found.page} of ${found.pages}`;
   byId("newer").disabled = found.page < 2;
@@ -134,7 +134,7 @@ function showTotals(totals) {
       { class: "faint" },
       totals.kept_in === "memory"
         ? "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them."
-        : `Reviews are kept in a ${totals.kept_in} beside the runs, and only ever added to.`,
+        : `Reviews are kept in a ${totals.kept_in} beside the runs; they are added, and never removed.`,
     ),
   );
 }
@@ -175,17 +175,17 @@ function back() {
 }
 
 /**
- * What follows a review: the next run of the list that this reviewer has not seen, or the same one.
+ * After a review: show the run again, or the next run of the list that this reviewer has not seen.
  * @param {string} reviewer
  * @param {boolean} next
  */
 async function saved(reviewer, next) {
-  say("The review is kept.");
+  say("The review was saved.");
   if (!next) return show();
   const { run, ...rest } = addressed();
   const open = await read("v1/runs", { ...sought(), review: "open", reviewer });
   const other = open.data.find((one) => one.run_id !== run && one.question && one.answer);
-  if (!other) say("The review is kept. No other run of this list is open to you.");
+  if (!other) say("The review was saved. You have reviewed all other runs of this list.");
   location.hash = addressOf(other ? { ...rest, run: other.run_id } : rest);
 }
 

@@ -12,7 +12,7 @@ const MODES = {
 
 const byId = (id) => document.getElementById(id);
 
-/** Name the model and the sources; without a key, nothing of it is known. */
+/** Name the model and the sources; without a key they are unknown. */
 export async function welcome() {
   const about = await read("v1/about").catch(() => null);
   if (!about) return;

@@ -1,4 +1,4 @@
-"""Figures and results of a benchmark run, made by hand."""
+"""Figures and results of a benchmark run, constructed by hand."""
 
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
@@ -19,7 +19,7 @@ RAG, REGENERATED, GRADED = "rag", "regenerated-rag", "conflicts f1"
 
 
 def share(count: int, n: int, low: float = 0.1, high: float = 0.9) -> Proportion:
-    """A proportion; its bounds are as given, for what is shown and not what is computed."""
+    """A proportion with the given bounds, to test how it is shown, not how it is computed."""
     if not n:
         return Proportion(count=0, n=0, value=None)
     return Proportion(count=count, n=n, value=count / n, low=low, high=high)
@@ -110,7 +110,7 @@ def category(
 
 
 def figures(**changes: object) -> Figures:
-    """A multiple choice of 100 questions: one correction more than harms."""
+    """A multiple choice of 100 questions, with one more correction than harms."""
     whole = Figures(
         questions=100,
         ended=100,
@@ -127,7 +127,7 @@ def figures(**changes: object) -> Figures:
 
 
 def graded_figures(**changes: object) -> Figures:
-    """100 questions in free form by a graded measure, with a method that tells types."""
+    """100 free-form questions with a graded measure, and a method that names types."""
 
     def graded(name: str, mean: float) -> MethodFigures:
         value = Interval(value=mean, low=0.4, high=0.6, n=100)
@@ -141,7 +141,7 @@ def graded_figures(**changes: object) -> Figures:
         "paired": (graded_pair(9, 3, p=0.021),),
         "transitions": (transitions(2, 1, 10).model_copy(update={"measure": GRADED}),),
         "categories": (category("wh", GRADED, half, half),),
-        # of ten questions six types were told right, and one not at all
+        # of ten types, six were named correctly, and one not at all
         "types": (TypeAccuracy(method="pipeline", accuracy=share(6, 10, 0.313, 0.832), untold=1),),
     }
     return figures(**{**given, **changes})
@@ -150,7 +150,7 @@ def graded_figures(**changes: object) -> Figures:
 def changed(
     before: bool | None, after: bool | None, *, question: str = "q-1", error: str | None = None
 ) -> QuestionResult:
-    """A multiple choice whose second answer is the other option; it fails with ``error``."""
+    """A multiple choice whose second answer is the other option, or fails with ``error``."""
 
     def answered(option: int, value: bool | None) -> MethodResult:
         verdict = Verdict(value=value, error="no gold" if value is None else None)

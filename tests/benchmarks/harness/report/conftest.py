@@ -1,4 +1,4 @@
-"""Pages without charts: those have tests of their own, and take most of the time of a page."""
+"""Builds pages without charts, which have their own tests and take most of a page's time."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from conflictscore.benchmarks.harness.report.page import render
 
 @pytest.fixture
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make pages as an installation without Matplotlib does."""
+    """Build pages like an installation without Matplotlib."""
     monkeypatch.setattr(render, "can_draw", lambda: False)

@@ -1,4 +1,4 @@
-"""Questions about lamps, answered twice: what reports and exports are made from."""
+"""Questions about lamps, answered twice, for reports and exports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,17 +31,17 @@ REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
 TYPED, PIPELINE = "taxonomy-aware", "pipeline"
 
 SNIPPET = "the lamp  was lit\nin 1874"
-"""As a judge quotes it: white space and case are not the document's."""
+"""A judge's quote, whose white space and case differ from the document's."""
 
 _MEASURES = (("accuracy",), ("truthful", "informative"), ("recall",))
-"""What the questions of a run are judged by."""
+"""The measures by which a run's questions are judged."""
 
 PWN = "window.__pwned = true"
 HOSTILE = (
     f'</script></style></title><script>{PWN}</script><img src=x onerror="{PWN}">'
     f'" onmouseover="{PWN}" \u202eright to left\u202c \x1b[2J \ud800 {{{{ 7 * 7 }}}}'
 )
-"""What a document or a model might say to take the page over."""
+"""Text with which a document or a model might take over the page."""
 
 
 def documents(count: int) -> tuple[Document, ...]:
@@ -59,7 +59,7 @@ def documents(count: int) -> tuple[Document, ...]:
 
 
 def evidence(sides: str = "SCI", claim: str = "The lamp was lit in 1871.") -> ClaimEvidence:
-    """A claim; a letter a document: supports, contradicts, irrelevant, unlabelled."""
+    """A claim, with one letter per document: supports, contradicts, irrelevant, unlabelled."""
     kinds = {"S": Label.SUPPORTS, "C": Label.CONTRADICTS, "I": Label.IRRELEVANT}
     return ClaimEvidence(
         claim=Claim(number=1, text=claim),
@@ -112,7 +112,7 @@ def choice(
     sides: str = "SCI",
     **changes: Any,
 ) -> QuestionResult:
-    """Option ``before``, then ``after`` (None: failed); ``sides`` are those of its documents."""
+    """A choice of option ``before``, then ``after`` (None: failed); ``sides`` of the documents."""
     options = ("It was lit in 1874.", "It was lit in 1871.")
 
     def answered(option: int | None, sides: str = "") -> MethodResult:
@@ -147,7 +147,7 @@ def free(
     category: str = "Lamps",
     **changes: Any,
 ) -> QuestionResult:
-    """A free-form question: each answer with whether it is truthful, None where not judged."""
+    """A free-form question, with whether each answer is truthful; None if it was not judged."""
 
     def answered(text: str, truthful: bool | None) -> MethodResult:
         known = truthful is not None
@@ -169,7 +169,7 @@ def free(
 
 
 def graded(name: str, before: float | None, after: float | None, **changes: Any) -> QuestionResult:
-    """A question of which answers recall a part, in [0, 1]; None where that was not judged."""
+    """A question, with the share that each answer recalls, in [0, 1]; None if it was not judged."""
 
     def answered(text: str, recall: float | None) -> MethodResult:
         error = "the judge's reply could not be read" if recall is None else None
@@ -186,7 +186,7 @@ def graded(name: str, before: float | None, after: float | None, **changes: Any)
 
 
 def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportRun:
-    """A finished run, with the figures that these results have."""
+    """A finished run, with the figures of these results."""
     methods = [m for m in METHODS if any(m in result.methods for result in results)]
     judged = {name for r in results for of in r.methods.values() for name in of.verdicts}
     measures = next((m for m in _MEASURES if m[0] in judged), _MEASURES[0])

@@ -31,7 +31,7 @@ def as_csv(out: Path) -> list[dict[str, str]]:
 
 
 def answers(folder: Path, given: list[Any]) -> list[dict[str, Any]]:
-    """The rows of the table, which both formats hold alike."""
+    """The rows of the table, which are equal in both formats."""
     for suffix in (".csv", ".jsonl"):
         export_answers(given, folder / f"answers{suffix}")
     rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]

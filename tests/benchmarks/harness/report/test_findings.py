@@ -1,4 +1,4 @@
-"""What figures can and cannot show is said from the figures themselves."""
+"""The findings state what the figures can and cannot show."""
 
 import pytest
 

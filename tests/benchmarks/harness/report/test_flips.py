@@ -1,4 +1,4 @@
-"""What a change of answer was worth."""
+"""The value of a changed answer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs of ``ask --log`` and of the service, shown and exported as those of a benchmark are."""
+"""Runs of ``ask --log`` and of the service, shown and exported like a benchmark's."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log with a flip and a kept conflict, and half a line between them."""
+    """A log with a flip, half a line, and a kept conflict."""
     path = tmp_path_factory.mktemp("live") / "flips.jsonl"
     for question, world in (("When was it lit?", World()), ("Sure?", World(regenerated=""))):
         with OpenAIServer(world) as server:

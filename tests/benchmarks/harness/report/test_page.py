@@ -33,7 +33,7 @@ def page(*runs: Any) -> Any:
 
 
 def texts(found: Any, path: str) -> list[str]:
-    """The texts of the elements at an XPath, their parts on one line."""
+    """The texts of the elements at an XPath, each on one line."""
     return [" ".join(" ".join(element.itertext()).split()) for element in found.xpath(path)]
 
 
@@ -144,7 +144,7 @@ def test_conflicts_that_were_kept_are_folded_away_below_the_flips() -> None:
     assert below.get("open") is None
     assert len(both.xpath("//article")) == 2
     assert not both.xpath(ticked)
-    # where nothing flipped, these are what there is to see
+    # if nothing flipped, these are all that is shown
     assert page(run("demo", [choice("kept", 0, 0)])).xpath(ticked)
 
 

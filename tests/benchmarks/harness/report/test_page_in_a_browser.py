@@ -19,7 +19,7 @@ from tests.middleware.service.serving import until
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs: a correction, a refused harm and a kept conflict; in free form a neutral flip."""
+    """Two runs: a correction, a refused harm and a kept conflict; and a free-form neutral flip."""
     out = tmp_path_factory.mktemp("report") / "report.html"
     chosen = [
         choice("tower", 1, 0, category="Towers"),
@@ -32,7 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lamps(reader: Reader) -> list[str]:
-    """The questions that can be seen."""
+    """The visible questions."""
     cards = [card for card in reader.all(".card") if card.is_displayed()]
     titles = [card.find_element(By.TAG_NAME, "h4").text for card in cards]
     return [title.removeprefix("When was the lamp of ").removesuffix(" lit?") for title in titles]
@@ -44,7 +44,7 @@ def tick(reader: Reader, *kinds: str) -> None:
 
 
 def pick(reader: Reader, name: str, option: str) -> None:
-    """Choose by keyboard, as a select is."""
+    """Choose an option by keyboard."""
     reader.all(f'select[name="{name}"]')[0].send_keys(option)
 
 
@@ -55,7 +55,7 @@ def seek(reader: Reader, words: str) -> None:
 
 
 def unfold(reader: Reader) -> None:
-    """Open all that can be seen and is folded."""
+    """Open everything visible that is folded."""
     for element in reader.all("details:not([open]) > summary"):
         if element.is_displayed():
             element.send_keys(Keys.ENTER)
@@ -82,7 +82,7 @@ def test_flips_are_filtered_by_kind_guard_run_category_and_words(
     until(lambda: lamps(reader) == ["tower"])
     seek(reader, "an anchor")
     until(lambda: reader.text("#count") == "0 of 3 flips shown")
-    reader.press(Keys.ENTER)  # there is nothing to submit
+    reader.press(Keys.ENTER)  # this must not submit anything
     assert reader.does("location.pathname").endswith("/report.html")
     seek(reader, "1869")
     until(lambda: lamps(reader) == ["buoy"])
@@ -101,7 +101,7 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path
     unfold(reader)
     assert not reader.all("img:not(#pictures img), main script, [onerror], [onmouseover]")
     assert not reader.is_too_wide()
-    # its run and category can be chosen, whatever they are called
+    # its run and category can be chosen, whatever their names
     run_name = reader.all("select[name=run] option")[1].get_attribute("value")
     reader.driver.execute_script(
         "const s = document.querySelector('select[name=run]'); s.value = arguments[0];"
@@ -110,7 +110,7 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path
     )
     assert len(lamps(reader)) == 2
     assert severe(reader.driver) == []
-    reader.driver.execute_script(  # what got in all the same is stopped by the policy
+    reader.driver.execute_script(  # injected code is stopped by the policy
         "try { const script = document.createElement('script');"
         "script.text = 'window.__pwned = true'; document.body.append(script) } catch {}"
         "try { document.body.insertAdjacentHTML('beforeend',"

@@ -124,7 +124,7 @@ def test_the_page_holds_its_charts_with_their_figures_as_the_other_text() -> Non
     assert 'alt="From first answers to regenerated-rag: One run. 1 answer: ' in page
 
 
-# What a card says of the evidence
+# The evidence on a card
 
 
 def card(sides: str, duplicates: dict[int, int], *, vote: bool = True) -> FlipCard:

@@ -15,7 +15,7 @@ from tests.benchmarks.harness.report.bench_world import changed
 def watched(
     *errors: str | None, question: str = "q", spent: float | None = None, terminal: bool = False
 ) -> str:
-    """The bar's output, in a log or at a terminal: a question each, with its error if it failed."""
+    """The bar's output, in a log or at a terminal, for questions with an error if they failed."""
     out = StringIO()
     console = Console(file=out, width=200, force_terminal=terminal, color_system=None)
     used = Usage(calls=3, cached_calls=1, input_tokens=1200, output_tokens=30)

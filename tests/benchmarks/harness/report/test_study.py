@@ -1,4 +1,4 @@
-"""Several runs as one study: by question, with what differs between runs and judgements."""
+"""Several runs as one study, by question, with differences between runs and judgements."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_flips_of_several_seeds_agree_or_do_not() -> None:
     one, other = outcomes("one", 1, 1, 0, 0), outcomes("two", 1, 0, 0, -1)
     [flips] = [f for f in made_of(one, other).flips if f.method == AGAIN]
     assert (flips.questions, flips.ever, flips.always) == (4, 3, 1)
-    # half of the pairs of ratings differ; of any two of the eight ratings 32 of 56 do
+    # half of the paired ratings differ, and so do 32 of the 56 ordered pairs of any two ratings
     assert flips.alpha == pytest.approx(1 - (2 / 4) / (32 / 56))
 
 
@@ -122,7 +122,7 @@ def judged(name: str, *after: bool, copied: bool = False) -> ReportRun:
 def test_a_judge_that_changes_its_mind_is_seen_in_answers_and_in_flips() -> None:
     study = made_of(judged("one", True, True, True), judged("two", True, True, False))
     truthful = study.noise[0]
-    # of two answers to each of three questions one is judged otherwise, and so is its flip
+    # of two answers to each of three questions, one is judged differently, and so is its flip
     assert (truthful.answers.n, truthful.flips.n) == (6, 3)
     assert truthful.answers.value == pytest.approx(1 / 6)
     assert truthful.flips.value == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""The tables of a run: every figure with its counts, and what cannot be had as words."""
+"""The tables of a run: every figure with its counts, and missing figures as words."""
 
 import re
 from io import StringIO
@@ -51,7 +51,7 @@ def shown(
 
 
 def row(text: str, start: str, after: str = "") -> list[str]:
-    """The cells of the first row that begins so, below a heading."""
+    """The cells of the first row with this beginning, below a heading."""
     lines = text[text.index(after) :].splitlines()
     line = next(line.strip() for line in lines if line.strip().startswith(start))
     return re.split(r"\s{2,}", line)
