@@ -1,6 +1,6 @@
-"""The scripted model of ``world``, for answers of many passages that are revised in place.
+"""The scripted model of ``world``, for long answers that are revised in place.
 
-An answer claims what its sentences with a year say; a claim names the passage that makes it.
+Each sentence with a year is a claim; a claim names the passage that makes it.
 """
 
 import re
@@ -18,7 +18,7 @@ DOCUMENTS = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette"},
     {"text": "The tower was built in 1840.", "title": "Deeds"},
 ]
-"""Two against one about the lamp, and one about the tower."""
+"""Two documents against one about the lamp, and one about the tower."""
 
 LONG = """# The light at Vennick
 
@@ -36,7 +36,7 @@ curl -s https://light.test/vennick | head  # lamp
 ```
 
 See [the log](https://log.test/a(b)) for more."""
-"""The documents are two to one against the lamp's year, and one against the tower's."""
+"""Two documents to one contradict the lamp's year, and one contradicts the tower's."""
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _PUT_IN = "Write the passage again with this corrected"
@@ -45,16 +45,16 @@ _SAID = {"lamp": "The lamp was lit in {}.", "tower": "The tower was built in {}.
 
 
 def passage_in(prompt: str) -> str:
-    """The passage that is to be written again."""
+    """The passage to rewrite."""
     return prompt.rpartition('<answer part="passage">')[2].partition("</answer>")[0].strip()
 
 
 @dataclass
 class RevisingWorld(World):
-    """What the model says of the lamp and the tower.
+    """The model's replies about the lamp and the tower.
 
-    A document is read by ``read``, whose arguments are the topic and the document. A passage that
-    needs a writer is written again by ``written``, whose argument is the passage.
+    ``read`` gives a document's answer from the topic and the document. If a passage needs a writer,
+    ``written`` rewrites it.
     """
 
     answer: str = LONG
@@ -94,7 +94,7 @@ class RevisingWorld(World):
         return super().__call__(request)
 
     def written_again(self, prompt: str) -> str | Fault:
-        """The reply to a request to write a passage again."""
+        """The reply to a request to rewrite a passage."""
         return self._noted("put_in", prompt, lambda: self.written(passage_in(prompt)))
 
     def _noted(self, step: str, prompt: str, reply: Callable[[], str | Fault]) -> str | Fault:
@@ -105,7 +105,7 @@ class RevisingWorld(World):
 
 @dataclass
 class RevisingAgentWorld(RevisingWorld, AgentWorld):
-    """The same for a model that works as an agent."""
+    """The same model, working as an agent."""
 
 
 def claims_of(answer: str) -> str:

@@ -1,4 +1,4 @@
-"""A scripted model in a conversation, and a retriever that remembers what it was asked."""
+"""A scripted model in a conversation, and a retriever that remembers its queries."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ LAMP: list[dict[str, str]] = [
     {"role": "user", "content": "Tell me of Vennick lighthouse."},
     {"role": "assistant", "content": "It stands on the point, and it has a lamp."},
 ]
-"""A conversation that ``When was it lit?`` goes on from."""
+"""A conversation that ``When was it lit?`` continues."""
 
 _RETRY = "That reply could not be used"
 _REWRITE = "The user's last message:"
@@ -26,11 +26,11 @@ Said = list[tuple[str, str]]
 
 @dataclass
 class Talk(World):
-    """The world, asked by the last prompt of a conversation; it makes questions stand alone too."""
+    """The world, asked by a conversation's last prompt; it also makes questions standalone."""
 
     standing_alone: str = STANDING_ALONE
     said: list[Said] = field(default_factory=list)
-    """What was sent, a request at a time, as role and text."""
+    """The messages of each request, as role and text."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         said = [(message["role"], str(message["content"])) for message in request.messages]
@@ -44,12 +44,12 @@ class Talk(World):
         return self.broken.get("contextualize", self.standing_alone)
 
     def conversations(self, step: str) -> list[Said]:
-        """What was sent for a step."""
+        """The messages of a step's requests."""
         return [said for said in self.said if _prompt(said) in self.prompts[step]]
 
 
 class Shelf(BaseRetriever):
-    """Finds the same documents whatever is asked."""
+    """Finds the same documents for any query."""
 
     found: list[dict[str, str]] = Field(default_factory=lambda: DISAGREEING)
     queries: list[str] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a change may not bring in, and reasons as plain words."""
+"""Content that a change must not add, and reasons as plain words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the deployment files name exists: extras, options, services and the key's form."""
+"""Everything that the deployment files name exists: extras, options, services, key format."""
 
 import json
 import re

@@ -38,7 +38,7 @@ def words(page: Path) -> int:
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    """Fenced code of these languages, without blocks that a comment takes out of the tests."""
+    """Fenced code in these languages, without blocks that a comment excludes from the tests."""
     text = re.sub(r"<!-- needs .*?-->\n+```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     return [code for language, code in _FENCE.findall(text) if language in languages]
 
@@ -72,7 +72,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Command lines of the shell blocks, or of a Makefile; a continued line is one."""
+    """Command lines of shell blocks, or of a Makefile, with continued lines joined."""
     made = re.findall(r"^\t\$\(BIN\)/(conflictscore .*)$", page.read_text("utf-8"), re.MULTILINE)
     for code in made if page.name == "Makefile" else blocks(page, "sh", "console"):
         for line in code.replace("\\\n", " ").splitlines():
@@ -131,7 +131,7 @@ def test_every_option_that_is_named_exists(page: Path) -> None:
 
 
 def all_options(command: click.Command = main) -> Iterator[tuple[str, set[str]]]:
-    """Options of a command and of those below it."""
+    """The options of a command and of its subcommands."""
     yield command.name or "", {n for p in command.params for n in (*p.opts, *p.secondary_opts)}
     if isinstance(command, click.Group):
         context = click.Context(command)

@@ -1,4 +1,4 @@
-"""The examples of docs/guide/extending.md run as they stand there."""
+"""The examples of docs/guide/extending.md run unchanged."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def example(title: str) -> str:
 def asking(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs an example in an empty folder, with a server that plays the model."""
+    """Run an example in an empty folder, with a server that plays the model."""
 
     def run(title: str, model: World, then: Any = None, **replaced: str) -> tuple[ModuleType, str]:
         code = example(title)

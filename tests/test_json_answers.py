@@ -1,4 +1,4 @@
-"""Values of answers that are JSON: where they stand, and what may take their place."""
+"""The values of JSON answers: their places, and which values may replace them."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from conflictscore.markdown import misfit, passages, spliced
 
 
 def _has_more(value: Any) -> bool:
-    """Whether it is an object, or an array of more than numbers; "[2]" cites a document."""
+    """Whether it is an object, or an array with more than numbers, since "[2]" cites a document."""
     return isinstance(value, dict) or (
         isinstance(value, list) and any(isinstance(one, str | dict | list) for one in value)
     )
@@ -47,7 +47,7 @@ def at(value: Any, pointer: str) -> Any:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """All values but null, in their order."""
+    """All values except null, in order."""
     if isinstance(value, dict | list):
         inner = value.values() if isinstance(value, dict) else value
         return [leaf for one in inner for leaf in leaves_of(one)]

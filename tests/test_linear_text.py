@@ -1,8 +1,8 @@
-"""Whatever a text holds, reading it takes steps in proportion to its length.
+"""Reading any text takes steps in proportion to its length.
 
-Every compiled pattern of the package, and every function that takes a text, is found and tried
-with texts that make careless ones slow; so a new one is tried without being listed here. Steps are
-counted, never seconds: those of a matcher for patterns, and lines of Python for functions.
+Every compiled pattern of the package, and every function that takes a text, is found and tried with
+texts that slow down careless ones, so new ones are tried without being listed here. Steps are
+counted, never seconds: a matcher's steps for patterns, and lines of Python for functions.
 """
 
 import ast
@@ -30,13 +30,15 @@ from tests.made_up import calls_with_text
 from tests.regex_steps import repeated_characters, steps_of, with_deep_stack
 
 PATTERN_SIZES, FEW_STEPS = (48, 192), 32
-"""Characters; and steps a character below which a pattern is linear for the shorter text."""
+"""Lengths of texts in characters; and steps per character below which a pattern counts as
+linear."""
 FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 120
-"""Characters, the longer ones beyond the constants of the package; and lines of Python likewise."""
+"""Lengths of texts, the longer ones beyond the package's constants; and lines of Python
+likewise."""
 GROWTH = 1.5
-"""Steps that grow by a higher power of the length are not linear; quadratic ones grow by 2."""
+"""The highest power of the length by which linear steps may grow; quadratic steps grow by 2."""
 HOPELESS = 2_000
-"""Steps a character from which a text is not tried at a greater length."""
+"""Steps per character from which longer texts are not tried."""
 ROOT = Path(conflictscore.__file__).parent
 PARTS = sorted(
     path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
@@ -71,7 +73,7 @@ METHODS = ("search", "match", "fullmatch", "sub", "split", "findall", "finditer"
 
 
 class Used(NamedTuple):
-    """A pattern, and the methods by which its module uses it."""
+    """A pattern, and the methods that its module calls on it."""
 
     source: str
     flags: int
@@ -79,7 +81,7 @@ class Used(NamedTuple):
 
 
 def patterns(module: ModuleType) -> Iterator[Used]:
-    """The patterns that a module compiles, in its global names and within its functions."""
+    """The patterns that a module compiles, as globals and inside its functions."""
     try:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError):  # an empty module
@@ -106,7 +108,7 @@ def patterns(module: ModuleType) -> Iterator[Used]:
 
 
 def atoms(parsed: Any) -> Iterator[str]:
-    """What a pattern looks for, a piece at a time: its literals, and a character of each set."""
+    """The pieces that a pattern looks for: its literals, and a character from each set."""
     run = ""
     for kind, value in parsed:
         if kind is sre.LITERAL:
@@ -139,7 +141,7 @@ _MOST_ATOMS = 6
 
 
 class Shape(NamedTuple):
-    """A text of any length."""
+    """A form of text, of any length."""
 
     first: str
     unit: str
@@ -150,7 +152,7 @@ class Shape(NamedTuple):
 
 
 def hostile(pattern: re.Pattern[str]) -> Iterator[Shape]:
-    """Texts made of what the pattern looks for."""
+    """Texts made of the pieces that the pattern looks for."""
     found = dict.fromkeys(filter(None, atoms(_parser.parse(pattern.pattern, pattern.flags))))
     pieces = [*list(found)[:_MOST_ATOMS], "a", " "]
     for one, other in product(pieces, repeat=2):
@@ -162,7 +164,7 @@ GENERIC = [Shape("", unit, end) for unit, end in product(UNITS, ("", "x"))]
 
 
 Count = Callable[[str, int], int]
-"""Counts steps on a text, and stops at a number of them."""
+"""Counts the steps on a text, up to a limit."""
 
 
 def grows(count: Count, shape: Shape, sizes: Sequence[int], few: int) -> bool:
@@ -179,11 +181,11 @@ def grows(count: Count, shape: Shape, sizes: Sequence[int], few: int) -> bool:
 
 
 class _EnoughError(BaseException):
-    """A function took as many lines as it was given; nothing on the way may catch this."""
+    """A function has used up its lines; nothing on the way may catch this."""
 
 
 def lines_of(function: Callable[[str], object], text: str, most: int) -> int:
-    """Lines of Python that a call runs in this thread, ``most`` if there are more."""
+    """Lines of Python that a call runs in this thread, or ``most`` if there are more."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
@@ -194,7 +196,7 @@ def lines_of(function: Callable[[str], object], text: str, most: int) -> int:
         return trace
 
     with suppress(Exception, SystemExit):
-        function(text[:24])  # what is loaded at the first call counts for nothing
+        function(text[:24])  # work done once at the first call does not count
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -231,8 +233,8 @@ NOT_TRIED = re.compile(
     r"reading\.box|reading\.pdf_sight\.|graph\.create\.|kept_runs\.KeptRuns"
     r"|middleware\.corrector\."
 )
-"""What starts processes, asks the network, reads large files, ends the interpreter or follows
-addresses; the texts that it is given are read by functions that are tried."""
+"""Functions that start processes, access the network, read large files, end the interpreter or
+follow addresses; functions that are tried read the texts that they are given."""
 
 
 @pytest.mark.timeout(1200)
@@ -244,7 +246,7 @@ def test_every_function_and_method_that_takes_a_text_is_linear(
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CONFLICTSCORE_CACHE_DIR", "TMPDIR"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    # A log line with half a character cannot be sent to the process that collects the results.
+    # A log line with a lone surrogate cannot be sent to the process that collects the results.
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     for name in ("socket.socket.connect", "subprocess.Popen.__init__", "time.sleep"):
         monkeypatch.setattr(name, _refused)

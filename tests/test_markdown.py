@@ -1,4 +1,4 @@
-"""An answer's passages: where they are, which one makes a claim, and what fits in place."""
+"""An answer's passages: where they are, which one makes a claim, and which text may replace one."""
 
 from itertools import pairwise
 
@@ -125,7 +125,7 @@ def test_cutting_a_paragraph_into_sentences_loses_no_byte(text: str) -> None:
 
 @given(ANSWERS, st.data())
 def test_what_is_not_changed_stays_byte_for_byte(answer: str, data: st.DataObject) -> None:
-    """The property that everything else rests on: whatever is put in, the rest is as it was."""
+    """The basic property: whatever is put in, the rest stays as it was."""
     known = passages(answer)
     chosen = [p for p in known if data.draw(st.booleans())]
     put_in = [(p.start, p.end, data.draw(st.text(max_size=5))) for p in chosen]

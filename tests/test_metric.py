@@ -30,7 +30,7 @@ from tests.nodes.steps import claim_with
 
 
 def claims(*rows: str) -> list[ClaimEvidence]:
-    """One claim a row, with one letter a document."""
+    """One claim per row, with one letter per document."""
     return [claim_with(row, f"claim {n}", n) for n, row in enumerate(rows, start=1)]
 
 
@@ -41,7 +41,7 @@ def scores(rows: Iterable[str]) -> tuple[float | None, float | None]:
 
 @st.composite
 def tables(draw: st.DrawFn, letters: str = "+-0?") -> list[str]:
-    """Up to six claims against the same one to six documents."""
+    """Up to six claims with the same one to six documents."""
     width = draw(st.integers(1, 6))
     row = st.text(alphabet=letters, min_size=width, max_size=width)
     return draw(st.lists(row, max_size=6))
@@ -49,7 +49,7 @@ def tables(draw: st.DrawFn, letters: str = "+-0?") -> list[str]:
 
 @st.composite
 def copied_tables(draw: st.DrawFn) -> tuple[list[str], dict[int, int]]:
-    """A table and which of its documents are copies, of the first of their group."""
+    """A table, and which of its documents are copies of the first in their group."""
     rows = draw(tables())
     width = len(rows[0]) if rows else 0
     groups = draw(st.lists(st.integers(0, 2), min_size=width, max_size=width))
@@ -78,13 +78,13 @@ def test_the_ratio_is_the_mean_share_of_contradiction() -> None:
 @pytest.mark.parametrize(
     ("rows", "scored"),
     [
-        (("!!-0", "!000", "0000"), False),  # all that supports was unreadable
+        (("!!-0", "!000", "0000"), False),  # all support was unreadable
         (("!000",), False),
-        (("++++!!", "++++++"), False),  # perhaps all that contradicts
+        (("++++!!", "++++++"), False),  # perhaps all contradictions were
         (("++++++++++++", "+++++++++++!"), True),
         (("+-+-!!", "++++++"), True),
-        (("??-0", "?000", "0000"), True),  # a late answer has nothing to do with the label
-        (("xx-0", "x000", "0000"), False),  # a failure of unknown cause may have
+        (("??-0", "?000", "0000"), True),  # lateness does not depend on the label
+        (("xx-0", "x000", "0000"), False),  # a failure of unknown cause may depend on it
         (("xxx0",), False),
     ],
 )
@@ -141,8 +141,8 @@ def test_where_nothing_was_labelled_there_is_no_score(
 @pytest.mark.parametrize(
     ("rows", "number"),
     [
-        (("++-", "+--", "+-0"), 2),  # the one that is contradicted most
-        (("+++", "+-", "++--", "-+"), 2),  # the earlier on a tie
+        (("++-", "+--", "+-0"), 2),  # the most contradicted claim
+        (("+++", "+-", "++--", "-+"), 2),  # on a tie, the earlier claim
         (("---", "++-"), 2),  # contradiction alone is no conflict
         (("---", "+++", "000"), None),
     ],
@@ -213,7 +213,7 @@ def test_one_more_copy_changes_no_score_where_copies_count_once(
         assert getattr(after, score) == getattr(before, score)
 
 
-# What is disputed, and the guard
+# Disputes, and the guard
 
 
 @pytest.mark.parametrize(
@@ -254,18 +254,18 @@ def test_where_a_policy_disputes_more_than_conflicts_a_refuted_claim_may_be_put_
 @pytest.mark.parametrize(
     ("before", "after", "better"),
     [
-        (["+--"], ["++-"], True),  # one side outweighs the other, and now it is the other one
-        (["+-"], ["-+"], False),  # a tie keeps
+        (["+--"], ["++-"], True),  # one side outweighs the other, and now they are reversed
+        (["+-"], ["-+"], False),  # on a tie, the answer is kept
         (["---"], ["++-"], True),
-        (["---"], ["000"], True),  # better to say nothing than what all deny
+        (["---"], ["000"], True),  # saying nothing is better than a claim that all deny
         (["+-"], ["000"], False),
         (["++-"], ["000"], False),
         (["+-"], ["++"], True),  # a hedge that both sides support
-        (["---"], [], True),  # what says nothing is like what nobody speaks to
+        (["---"], [], True),  # no claim counts like a claim that no document mentions
         (["+--"], [], True),
         (["+-"], [], False),
-        (["--", "++", "++"], [], False),  # what was well supported would be lost with it
-        (["+-"], ["+-", "++", "++"], False),  # no aside makes up for a claim in dispute
+        (["--", "++", "++"], [], False),  # a well-supported claim would be lost with it
+        (["+-"], ["+-", "++", "++"], False),  # a side remark does not make up for a disputed claim
         (["+-", "+-"], ["+-", "++"], True),
         (["+-", "++", "++"], ["++-"], False),
         (["++"], ["++"], False),

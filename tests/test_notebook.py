@@ -1,4 +1,4 @@
-"""The notebook among the examples runs as it stands, and shows what it gives."""
+"""The example notebook runs unchanged, and its shown output is right."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_the_notebook_runs_and_what_it_shows_of_a_flip_is_what_comes(
 
     assert all(came.err == "" for _, came in pairs)
     assert pairs[0][0] == pairs[0][1].out
-    # how sure a processor's arithmetic is of a label differs; who wins does not
+    # a label's probability differs between processors; the winner does not
     for shown, came in pairs[-2:]:
         assert shown.split(" (")[0] == came.out.split(" (")[0]
     assert "in 1871. -> The lamp was first lit in 1874." in pairs[-1][1].out

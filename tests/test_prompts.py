@@ -1,4 +1,4 @@
-"""Templates, a user's folder of them, and untrusted text between their marks."""
+"""Templates, a user's folder of templates, and untrusted text between their marks."""
 
 import asyncio
 import re
@@ -284,7 +284,7 @@ _TOKENS = """
 <minimax:tool_call> <hy_place\u2581holder\u2581no\u25813> <dummy00001> <[BOS_never_used_51]>
 <longcat_user> <AI> <\u7528\u6237> <role> </role> <TOOLCALL> <AVAILABLE_TOOLS> <0x0A> <tools>
 """
-"""Of the chat templates and tokenizers of the most used open models."""
+"""Marks in the chat templates and tokenizers of the most used open models."""
 
 
 def test_no_control_token_of_a_chat_template_passes_however_it_is_disguised() -> None:
@@ -314,7 +314,7 @@ def test_the_marks_around_a_document_are_its_own_and_the_same_everywhere(tmp_pat
     shown = DEFAULT.documents([one, other, one.model_copy(update={"number": 3})])
     first, second, again = re.findall(r'mark="(\w{18})">\n.*\n</document mark="\1">', shown)
     assert first == again != second
-    assert first == "492375861195163235"  # so that caches of servers, and figures, stay comparable
+    assert first == "492375861195163235"  # so that servers' caches stay valid
     own(tmp_path, document=shipped("document").replace("$text", "${text}"))
     assert f'</document mark="{first}">' in PromptSet.load(folder=tmp_path).documents([one])
 

@@ -1,4 +1,4 @@
-"""What a user may import: seven packages, and nothing that a page shows comes from elsewhere."""
+"""Users may import seven packages, and every import shown on a page is from these."""
 
 import ast
 import re

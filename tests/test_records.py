@@ -1,4 +1,4 @@
-"""The nouns: immutable, checked, and the same after a trip through JSON."""
+"""The records are immutable, validated, and unchanged by a round trip through JSON."""
 
 import json
 from math import isfinite
@@ -32,7 +32,7 @@ _TEXTS = st.text(max_size=20)
 
 
 def _values(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a field's type; numbers lie in every range that a field has."""
+    """Values of a field's type; numbers are within every field's range."""
     args = get_args(kind)
     match get_origin(kind) or kind:
         case origin if origin is Annotated:
@@ -54,7 +54,7 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def _records(record: type[Record]) -> st.SearchStrategy[Any]:
-    """Records of a kind, with some of their fields given."""
+    """Records of a class, with some fields given."""
     fields = get_type_hints(record, include_extras=True)
     values = {name: _values(fields[name]) for name in record.model_fields}
     if record is EvidenceLabel:
@@ -88,7 +88,7 @@ def _through_json(record: BaseModel) -> BaseModel:
 def test_every_record_comes_back_from_json_as_it_was(record: BaseModel) -> None:
     back = _through_json(record)
     assert back == record
-    assert repr(back) == repr(record)  # equality alone takes 1 for 1.0 and for True
+    assert repr(back) == repr(record)  # equality alone does not distinguish 1 from 1.0 and True
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Languages that put no space between words, or put more behind a word than others look for."""
+"""Languages without spaces between words, or with endings that other languages lack."""
 
 from pathlib import Path
 

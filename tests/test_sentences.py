@@ -1,4 +1,4 @@
-"""Sentences end where sentences end: a bar marks each end that there is to find."""
+"""Sentence boundaries: a bar marks each boundary to find."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Runs that other versions stored are refused with the version that wrote them."""
+"""Runs stored by other versions are refused with a message that names the version."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What comes out of parallel work that fails."""
+"""Errors of failing parallel work."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from conflictscore.threads import on_home_loop, on_own_loop, run_once, together
 
 
 async def run(*errors: Exception | None) -> None:
-    """Work side by side, each piece of which ends in an error, or not."""
+    """Run work in parallel, of which each piece may end in an error."""
 
     async def work(error: Exception | None) -> None:
         await asyncio.sleep(0)

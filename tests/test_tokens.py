@@ -1,4 +1,4 @@
-"""Counting tokens with what is on this machine; sockets are closed in these tests."""
+"""Counting tokens with the files on this machine; these tests have no network."""
 
 import base64
 import sys
@@ -17,14 +17,14 @@ from conflictscore.tokens import count_tokens, token_starts
 quicktok = pytest.importorskip("quicktok")
 
 _FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
-"""The file that tiktoken keeps the vocabulary in."""
+"""The file in which tiktoken stores the vocabulary."""
 _SPECIAL = "<|endoftext|> and <|endofprompt|> <|im_start|>"
 _TEXT = f"Der Himmel über Köln ist blau. {_SPECIAL}"
 
 
 @pytest.fixture(autouse=True)
 def vocabularies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder in which tiktoken keeps its downloads; empty, and nothing is remembered."""
+    """The empty folder for tiktoken's downloads, with no vocabulary in memory."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     tokens._vocabulary.cache_clear()
     yield tmp_path
@@ -81,7 +81,7 @@ def test_a_vocabulary_on_disk_is_used_where_tiktoken_keeps_it(
     assert (kept / _FILE).read_bytes() == ranks[:-5]
 
 
-# With neither
+# Without a vocabulary
 
 
 @pytest.mark.usefixtures("without_quicktok")

@@ -1,4 +1,4 @@
-"""A user's table of weights: what it names, what goes first, and how a bad one is refused."""
+"""A user's table of weights: which sources it names, which entry takes precedence, and errors."""
 
 from pathlib import Path
 from typing import Any

@@ -14,7 +14,7 @@ _MARKS = {
 
 @dataclass
 class TypedWorld(World):
-    """What the model says; several classifications are given one a call."""
+    """The model's replies; with several classifications, each call gets the next one."""
 
     classification: str | list[str] = "REASON: The log is of a later day.\nTYPE: outdated"
     cited: str = "It was lit in 1874 [2]."

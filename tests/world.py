@@ -1,7 +1,7 @@
-"""A scripted model that reads what it is asked: it answers, decomposes, judges and reconsiders.
+"""A scripted model that reads its prompts: it answers, decomposes, judges and reconsiders.
 
-Documents and claims in these tests say one year each; a document supports a claim with the same
-year, contradicts one with another year, and is irrelevant without a year, or where the claim is
+Documents and claims in these tests state one year each. A document supports a claim with the same
+year and contradicts one with another year. It is irrelevant if it has no year, or if the claim is
 about the lamp and the document about the tower.
 """
 
@@ -29,14 +29,14 @@ PAPER: dict[str, Any] = {
     "disputed": ("conflict",),
     "guard": False,
 }
-"""Settings of the paper's loop: an answer is given anew, whatever its evidence."""
+"""Settings of the paper's loop: an answer is regenerated, whatever its evidence."""
 PAPER_OPTIONS = (
     *("--labeler", "json"),
     *("--set", "regeneration=paper"),
     *("--set", "disputed=conflict"),
     *("--set", "guard=false"),
 )
-"""The same for ``conflictscore ask``."""
+"""The same settings for ``conflictscore ask``."""
 
 DISAGREEING: list[dict[str, str]] = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
@@ -47,9 +47,9 @@ DISAGREEING: list[dict[str, str]] = [
 
 @dataclass
 class World:
-    """What the model says, and how often it was asked for what.
+    """The model's replies, and how often each step was requested.
 
-    A step named in ``broken`` answers with the fault instead.
+    A step named in ``broken`` replies with the fault instead.
     """
 
     answer: str = "It was lit in 1871."
@@ -101,7 +101,7 @@ class World:
         return self.answer
 
     def reading(self, document: str) -> str:
-        """A document's answer: the first one, or another where it gives another year."""
+        """A document's answer: the first answer, or another if the document gives another year."""
         years, told = _YEAR.findall(document), _YEAR.findall(self.answer)
         other = self.regenerated if isinstance(self.regenerated, str) else self.regenerated[0]
         if not years:
@@ -109,7 +109,7 @@ class World:
         return self.answer if set(years) & set(told) else other
 
     def ruling(self, statement: str) -> str:
-        """A verdict for the side that the first answer is not on, whichever is statement A."""
+        """A verdict against the first answer's side, whichever is statement A."""
         side = "B" if set(_YEAR.findall(statement)) <= set(_YEAR.findall(self.answer)) else "A"
         return f"SIDE: {side}\nGROUND: PRIMARY\nREASON: {self.reason}"
 
@@ -121,7 +121,7 @@ def rival_lines(prompt: str) -> str:
 
 
 def scripted_model(server: OpenAIServer) -> ChatOpenAI:
-    """The real client, for what a server scripts."""
+    """The real client of a scripted server."""
     return ChatOpenAI(
         model="scripted",
         base_url=server.base_url,
@@ -171,7 +171,7 @@ def _verdict(prompt: str) -> str:
 
 
 def compared(claim: str, document: str) -> str:
-    """How a document bears on a claim in this world."""
+    """The label of a document for a claim in this world."""
     years, topics = _YEAR.findall(claim), set(_TOPIC.findall(claim))
     if topics and topics.isdisjoint(_TOPIC.findall(document)):
         return "IRRELEVANT"
@@ -181,18 +181,18 @@ def compared(claim: str, document: str) -> str:
 
 
 def between(prompt: str, mark: str) -> str:
-    """What stands between the last pair of these marks."""
+    """The text between the last pair of these marks."""
     [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
     return str(inside).strip()
 
 
 def applied(state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The changes of a run that changed its answer, from its state or its summary."""
+    """The applied changes of a run, from its state or its summary."""
     return [one for one in state["changes"] if one["accepted"] and one["action"] != "keep"]
 
 
 def sides(change: Mapping[str, Any]) -> list[tuple[str, list[int], list[int]]]:
-    """The claims that a change is about, each with D+ and D-."""
+    """The claims of a change, each with D+ and D-."""
     return [
         (
             evidence["claim"]["text"],

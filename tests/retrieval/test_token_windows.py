@@ -15,14 +15,14 @@ from conflictscore.tokens import count_tokens, token_starts
 pytest.importorskip("quicktok")
 
 LONG = 300_000
-"""Bytes."""
+"""Bytes of a long text."""
 
 
 @pytest.fixture(autouse=True, params=["counted", "estimated"])
 def counting(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """Every behaviour holds with a vocabulary and without."""
+    """Run every test with a vocabulary and without."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     if request.param == "estimated":
         monkeypatch.setitem(sys.modules, "quicktok", None)

@@ -1,4 +1,4 @@
-"""Voices: near-copies, and documents whose metadata names one voice, are one witness."""
+"""Voices: near-copies, and documents whose metadata names the same voice, are one witness."""
 
 from conflictscore.records import Document
 from conflictscore.retrieval.voices import copies, one_voice

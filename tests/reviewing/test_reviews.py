@@ -31,7 +31,7 @@ def runs_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(world: World, runs_file: Path) -> Iterator[Served]:
-    """A service whose second key reads the runs of all."""
+    """A service whose second key can read the runs of all keys."""
     keys = (f"door {DOOR}", f"desk {DESK} runs=all", "other another-key-of-nobody-01234")
     settings = {"keys": keys, "runs_file": runs_file}
     with serving(world, settings=settings) as running:
@@ -198,7 +198,7 @@ def test_reviews_are_bounded_and_read_by_the_page(
 
 def test_a_review_that_cannot_be_kept_is_refused(served: Served, runs_file: Path) -> None:
     run, client = ask(served), served.http
-    while run not in listed(client):  # it is written after the reply
+    while run not in listed(client):  # the run is written after the reply
         time.sleep(0.01)
     with no_room():
         reply = client.post(f"/v1/runs/{run}/reviews", json=said("better"))

@@ -33,7 +33,7 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         driver.execute_cdp_cmd("Page.setDownloadBehavior", where)
 
         def shows(selector: str, text: str) -> None:
-            # in one script: the page may replace an element between two calls
+            # in one script, since the page may replace an element between two calls
             inside = f"[...document.querySelectorAll({selector!r})].map((e) => e.innerText).join()"
             until(lambda: text in reader.does(inside))
 
@@ -53,12 +53,12 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         shows("#door[open]", "This service asks for a key")
         reader.press(KEY, Keys.ENTER)
         shows("#count", "3 runs")
-        severe(driver)  # the browser notes that the key was missing
+        severe(driver)  # the browser reports that the key was missing
         choose("changed", "changed")
         shows("#count", "2 matching runs")
         reader.all(".run a")[0].click()
         review("better", "Ann")
-        shows("#one .question", QUESTION)  # the next one that is open to her
+        shows("#one .question", QUESTION)  # the next run that she has not reviewed
         review("worse", "Ann")
         shows("#totals summary", "2 of 2 changed answers")
         reader.all(".run a")[1].click()

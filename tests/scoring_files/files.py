@@ -1,4 +1,4 @@
-"""Inputs, and the outputs that come of them."""
+"""Input files, and their outputs."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from tests.scoring_files.instant_judge import instant_context
 
 
 def answer_row(number: int, documents: int = 2) -> dict[str, Any]:
-    """A row that can be scored, with a field of its own."""
+    """A row that can be scored, with an additional field."""
     return {
         "id": f"q{number}",
         "answer": f"The lamp number {number} was lit in 1871. It is white.",
@@ -33,7 +33,7 @@ def answer_row(number: int, documents: int = 2) -> dict[str, Any]:
 
 
 def write_lines(path: Path, rows: Sequence[Any]) -> Path:
-    """Rows as JSON lines; a text stands as it is."""
+    """Write rows as JSON lines; strings are written unchanged."""
     texts = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
     return path
@@ -45,7 +45,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def outcomes(path: Path) -> list[dict[str, Any]]:
-    """What was added to each row."""
+    """The outcome that was added to each row."""
     return [row["conflictscore"] for row in lines(path)]
 
 

@@ -1,4 +1,4 @@
-"""A judge that takes no time, for measuring what is around it: texts decide its verdicts."""
+"""A judge that takes no time, to measure everything around it: texts determine its verdicts."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 class InstantModel(BaseChatModel):
-    """Takes an answer apart into its sentences."""
+    """A model that splits an answer into its sentences."""
 
     @property
     def _llm_type(self) -> str:
@@ -48,13 +48,13 @@ class InstantModel(BaseChatModel):
 
 
 class InstantJudge:
-    """Labels a pair by the digest of its texts, and notes the pair in a file."""
+    """Labels a pair by the digest of its texts, and records the pair in a file."""
 
     name = "instant"
     identity: Mapping[str, Any] | None = {"labeler": "instant"}
 
     def __init__(self, log: Path | None = None) -> None:
-        """Take where pairs are noted, each as one line of the process and the pair's digest."""
+        """Take the path of the log: one line per pair, with the process and the pair's digest."""
         self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -68,7 +68,7 @@ class InstantJudge:
 
 
 def instant_context(cache: Path, log: Path | None = None) -> RunContext:
-    """Context in which rows are scored; judged pairs are noted in the log."""
+    """The context for scoring rows; judged pairs are recorded in the log."""
     store = ContentCache(cache)
     model = replace(from_chat_model(InstantModel(), cache=store), deterministic=True)
     return run_context(model, labeler=InstantJudge(log), cache=store)

@@ -1,4 +1,4 @@
-"""Runs on a local Ray cluster of two workers, as a process: FOLDER, and what judges in each."""
+"""Runs on a local Ray cluster of two workers, as a process: FOLDER and the judge of each run."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ class _Deadly(InstantJudge):
 
 
 class _Another(InstantJudge):
-    """Another judge than the run was started with."""
+    """A judge other than the one with which the run was started."""
 
     identity: Mapping[str, Any] | None = MappingProxyType({"labeler": "another"})
 
@@ -49,11 +49,11 @@ def opened(folder: Path, kind: str) -> RunContext:
 
 
 def main() -> None:
-    """Score ``in.jsonl`` of the folder into ``KIND.jsonl`` once for each kind of judge."""
+    """Score the folder's ``in.jsonl`` into ``KIND.jsonl`` for each kind of judge."""
     import ray
 
     folder, kinds = Path(sys.argv[1]), sys.argv[2:]
-    if len(kinds) > 1:  # a cluster of the caller is used, and left running
+    if len(kinds) > 1:  # use the caller's cluster, which stays running
         ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     for kind in kinds:
         context = instant_context(folder / "cache.sqlite", folder / "judged")

@@ -1,4 +1,4 @@
-"""Scoring a file, and going on with it, by the instant judge and by a model that is asked."""
+"""Scoring a file and resuming it, with the instant judge and with a real model."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def out(tmp_path: Path) -> Path:
 
 
 class Dying:
-    """Ctrl-C after so many rows."""
+    """Presses Ctrl-C after this many rows."""
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -66,7 +66,7 @@ _values: st.SearchStrategy[Any] = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters()),  # half characters too
+    | st.text(st.characters()),  # including lone surrogates
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=3),
     max_leaves=5,
 )
@@ -208,7 +208,7 @@ def lamp_rows(path: Path, number: int) -> Path:
 
 
 def judged_by(server: OpenAIServer, cache: Path, **more: Any) -> RunContext:
-    """Opened anew for every run, as each command opens its own."""
+    """Open a judge for every run, as each command does."""
     store = ContentCache(cache)
     return run_context(
         "scripted", base_url=server.base_url, cache=store, **{"labeler": "json", **more}

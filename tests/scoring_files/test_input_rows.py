@@ -1,4 +1,4 @@
-"""Rows of JSON lines, CSV and Parquet, and the reason why one cannot be scored."""
+"""Rows of JSON lines, CSV and Parquet, and the reasons why rows cannot be scored."""
 
 import hashlib
 import re
@@ -258,7 +258,7 @@ def test_a_parquet_file_that_cannot_be_scored_is_refused_in_one_line(
         Source(path)
 
 
-# Rows as other tools write them
+# Rows written by other tools
 
 
 def serialised(text: str) -> dict[str, Any]:

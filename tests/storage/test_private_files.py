@@ -1,4 +1,4 @@
-"""What is kept on this machine is its owner's alone, whatever the umask is."""
+"""Stored files belong to their owner alone, whatever the umask is."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""A file of lines that is only added to: resumed after any death, and written by one at a time."""
+"""An append-only file of lines: resumed after any crash, and written by one process at a time."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def add(path: Path, *values: int) -> list[RecordLine]:
-    """Add lines, and tell what was there before."""
+    """Add lines, and return the previous ones."""
     with RecordFile(path) as file:
         before = list(file.lines)
         file.resume()

@@ -1,4 +1,4 @@
-"""TOML files of others: reading one ends soon, and says in a line why it cannot be read."""
+"""Untrusted TOML files: reading is fast, and errors are one line."""
 
 from pathlib import Path
 

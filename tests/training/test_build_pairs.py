@@ -1,4 +1,4 @@
-"""From a data folder to the file, with nothing that is measured on among what is learned."""
+"""From a data folder to the file, with no measured pair among the training pairs."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The temperature that was put in is found."""
+"""Fitting recovers a known temperature."""
 
 import json
 import random
@@ -19,7 +19,7 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 def said_by(temperature: float, count: int) -> list[Scored]:
-    """Pairs whose labels are drawn with the probabilities that a temperature gives."""
+    """Pairs whose labels are drawn with the probabilities at a temperature."""
     true, rng = Calibration(temperature=temperature, fitted_on="made"), random.Random(0)
     found = list[Scored]()
     for _ in range(count):

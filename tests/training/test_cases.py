@@ -1,4 +1,4 @@
-"""The corpus keeps its rules, and what breaks them is named."""
+"""The corpus keeps its rules, and violations are named."""
 
 import json
 from itertools import pairwise

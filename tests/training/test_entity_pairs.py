@@ -1,4 +1,4 @@
-"""Where a claim names its entity, what documents say of another one decides nothing."""
+"""If a claim names its entity, documents about another entity decide nothing."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is learned from and what is measured on are kept apart, by claim, over all sets."""
+"""Training and measurement are separated by claim, across all sets."""
 
 from collections import Counter
 from pathlib import Path

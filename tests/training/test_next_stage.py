@@ -1,4 +1,4 @@
-"""What a stage learned becomes the folder that comes with the package."""
+"""A stage's trained tensors become the folder that comes with the package."""
 
 from pathlib import Path
 

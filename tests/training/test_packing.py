@@ -1,4 +1,4 @@
-"""Pairs as token numbers: kept once each, cut as the labeler cuts, drawn in balance."""
+"""Pairs as token numbers: stored once each, cut like the labeler, and drawn in balance."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Answers to questions as claims: their wordings, their labels, and which side they are on."""
+"""Answers to questions as claims: wordings, labels, and training or measurement."""
 
 from pathlib import Path
 from random import Random

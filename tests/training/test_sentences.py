@@ -1,4 +1,4 @@
-"""Sentences are found in a text, and those that say little of a claim among them."""
+"""Finding the sentences of a text, and those that say little about a claim."""
 
 from training.sentences import coverage, sentences_of, silent_runs
 

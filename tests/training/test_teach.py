@@ -1,4 +1,4 @@
-"""A smaller model learns what a larger one says of pairs, those without a label included."""
+"""A smaller model learns a larger one's verdicts on pairs, including unlabelled ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     assert packed.taught is not None
     assert set(packed.label) == {0, 1, 2}
 
-    # The teacher says of the pairs what it says of them in its own tokens.
+    # The teacher gives the same verdicts on the pairs as in its own tokens.
     shown = teach.renumbered(
         packed, np.arange(256), load_packed(folder / "mpnet" / "pairs.npz").marks
     )
@@ -149,7 +149,7 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     assert kept is not None
     np.testing.assert_allclose(kept, expected, atol=0.02)
 
-    # A teacher that takes each side for the other is believed, and not the labels.
+    # A teacher that confuses the sides is followed, rather than the labels.
     contrary = packed._replace(taught=packed.taught[:, [1, 0, 2]])
     settings = replace(SETTINGS, epochs=4, taught_share=1)
     student = Trainer(contrary, toy_weights(), tmp_path / "student", settings, device="cpu")

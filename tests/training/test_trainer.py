@@ -1,4 +1,4 @@
-"""A model learns an obvious rule, and a run that was stopped goes on as if it had not been."""
+"""A model learns an obvious rule, and a stopped run resumes as if it had never stopped."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def tensors(batch: Batch) -> list[Any]:
 
 
 def batch_of(owners: list[int], labels: list[int]) -> Batch:
-    """Windows of one token each, by the document that each belongs to."""
+    """Windows of one token each, with the document of each."""
     one = np.zeros((len(owners), 1))
     places = np.arange(len(owners))
     taught = np.zeros((len(owners), 3))

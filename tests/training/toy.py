@@ -26,7 +26,7 @@ _SIDES: dict[Label, str] = {"SUPPORTS": "yes", "CONTRADICTS": "no", "IRRELEVANT"
 
 
 def toy_tokenizer(folder: Path, family: Family = "bert") -> Path:
-    """A tokenizer of whole words whose marks are those of a family, with their numbers."""
+    """A tokenizer of whole words with a model family's marks, and their numbers."""
     around: processors.BertProcessing | processors.RobertaProcessing
     if family == "bert":
         marks = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}
@@ -86,7 +86,7 @@ def toy_rows(count: int, part: Part, seed: int) -> list[Row]:
 def pack_toy(
     folder: Path, family: Family = "bert", *, made: int = 600, human: int = 150, measured: int = 90
 ) -> Path:
-    """Write a file of pairs for windows of 53 tokens, or 52."""
+    """Write a file of pairs with windows of 53 or 52 tokens."""
     rows = [
         *toy_rows(measured, "validation", 1),
         *toy_rows(human, "human", 2),
@@ -97,14 +97,14 @@ def pack_toy(
 
 
 def as_taught(packed: Packed) -> Packed:
-    """The pairs with all that is not measured on as taught, and a teacher who says nothing."""
+    """The pairs, with all training pairs marked as taught, by a teacher without probabilities."""
     measured = packed.part == PARTS.index("validation")
     part = np.where(measured, packed.part, PARTS.index("taught"))
     return packed._replace(part=part, taught=np.zeros((len(packed.windows.ends), 3), np.float32))
 
 
 def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Write rows as JSON lines, packed where the name ends with .gz."""
+    """Write rows as JSON lines, compressed if the name ends in .gz."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = "".join(json.dumps(row) + "\n" for row in rows).encode()
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
