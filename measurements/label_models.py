@@ -56,7 +56,7 @@ class Figures(NamedTuple):
 
 
 def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> Numbers:
-    """For each claim, its confusion, then whether people, the model, and both see a conflict.
+    """For each claim: its confusion matrix; whether people, the model, and both see a conflict.
 
     Args:
         gold: For each claim, people's labels of its documents.

@@ -79,7 +79,7 @@ class LabelledQuestion(NamedTuple):
         return (*found.given, *found.wrong)
 
     def label(self, claim: str, gives: str) -> Label:
-        """The label of a document for a claim, by the answer that it gives; empty for no answer."""
+        """The label, for a claim, of a document that gives this answer; empty for no answer."""
         stated = set(map(normalised, self.stated(claim)))
         if not stated or not gives:
             return Label.IRRELEVANT

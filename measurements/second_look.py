@@ -171,8 +171,8 @@ def _folded(text: object) -> str:
 def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
     """The relation of each statement to the claim, by the answers that people found in them.
 
-    If both are right about different things, the words that tell these apart are the first words of
-    their documents for the thing.
+    If both are right about different things, each thing is named by the first words that its
+    document uses for it.
     """
     own = set(map(normalised, asked.stated(str(fields["claim"]))))
     right = set(map(normalised, asked.right))

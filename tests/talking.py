@@ -26,7 +26,7 @@ Said = list[tuple[str, str]]
 
 @dataclass
 class Talk(World):
-    """The world, asked by a conversation's last prompt; it also makes questions standalone."""
+    """The world, asked by a conversation's last prompt; it also makes questions stand alone."""
 
     standing_alone: str = STANDING_ALONE
     said: list[Said] = field(default_factory=list)

@@ -36,7 +36,7 @@ FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 120
 """Lengths of texts, the longer ones beyond the package's constants; and lines of Python
 likewise."""
 GROWTH = 1.5
-"""The highest power of the length by which linear steps may grow; quadratic steps grow by 2."""
+"""The highest power of the length with which steps may grow; quadratic steps grow with power 2."""
 HOPELESS = 2_000
 """Steps per character from which longer texts are not tried."""
 ROOT = Path(conflictscore.__file__).parent

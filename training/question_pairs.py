@@ -1,4 +1,4 @@
-"""Pairs of an answer and a passage that gives the same answer, another, part of it, or none."""
+"""Pairs of an answer and a passage that gives the same answer, a different one, part, or none."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

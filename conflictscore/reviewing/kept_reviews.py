@@ -34,7 +34,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT N
 
 
 class KeptReviews:
-    """Reviews by run; the last review of a run by a reviewer counts.
+    """Reviews by run; if a reviewer reviewed a run more than once, the last review counts.
 
     Any process may add reviews; none is ever removed. Counts and lists are as of the last
     :meth:`refresh`.

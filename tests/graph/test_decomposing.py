@@ -27,7 +27,7 @@ class ForgetfulWorld(World):
     answer: str = ANSWER
     decomposition: str | None = f"Claims:\n- {LAMP} || The lamp was lit"
     placed: str | None = None
-    """The reply if the claims' places are also requested, if it is not ``decomposition``."""
+    """The reply when the claims' places are also requested; None for ``decomposition``."""
     rest: Callable[[str], str | Fault] = field(default=lambda asked: claims(TOWER, HORN))
     passed_over: list[str] = field(default_factory=list)
 

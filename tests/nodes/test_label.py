@@ -1,4 +1,4 @@
-"""Which pairs of an answer are labelled, and the treatment of those that cannot be."""
+"""Which pairs of an answer are labelled, and what happens to the others."""
 
 from typing import Any
 

@@ -181,7 +181,7 @@ async def test_a_package_that_is_missing_is_named_with_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lxml_html_clean.py").write_text("raise ImportError('no lxml_html_clean here')")
-    monkeypatch.syspath_prepend(tmp_path)  # the reader's process looks where this one does
+    monkeypatch.syspath_prepend(tmp_path)  # the reader's process imports from the same folders
     with closing(ReaderBox()) as box:
         for _ in range(2):
             with pytest.raises(UnreadableError, match=r"needs lxml_html_clean .*\[fetch\]"):

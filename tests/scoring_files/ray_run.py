@@ -1,4 +1,4 @@
-"""Runs on a local Ray cluster of two workers, as a process: FOLDER and the judge of each run."""
+"""Runs a process on a local Ray cluster of two workers; arguments: FOLDER, and kinds of judges."""
 
 import os
 import signal

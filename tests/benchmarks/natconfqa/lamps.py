@@ -80,7 +80,7 @@ def opened(server: OpenAIServer, context_window: int = 8192) -> LanguageModel:
 
 @dataclass
 class Lamp(World):
-    """Gives set answers, ``careful`` if told to watch; judges answers by their years."""
+    """Answers ``careful`` if told to watch for conflicts, and judges answers by their years."""
 
     careful: str = ""
 

@@ -67,7 +67,7 @@ class TestCorrect:
             run = served.run(reply)
 
         read, calls = tokens(upstream)
-        assert calls == 11  # generate, decompose, 3 labels, regenerate, the same again, justify
+        assert calls == 11  # generate, decompose, 3 labels, regenerate, again 4, justify
         assert len(world.handed_on) == (first == "upstream")
         usage = reply.json()["usage"]
         assert usage["prompt_tokens"] == read

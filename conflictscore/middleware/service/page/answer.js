@@ -208,7 +208,7 @@ function named(numbers) {
 
 /**
  * Which documents stood for which answer, the votes, the weighing in both orders, and refused changes.
- * @param {string[][]} changes The lines of each change that was looked at.
+ * @param {string[][]} changes The lines about each change that got a second look.
  */
 function stories(changes) {
   const lists = changes.map((lines) => el("ul", {}, ...lines.map((line) => told("li", "", line, 2000))));

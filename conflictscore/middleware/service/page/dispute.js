@@ -56,7 +56,7 @@ function changed(change) {
 }
 
 /**
- * Both texts in one: shared words once, words of the first alone before words of the second alone.
+ * Both texts in one: words that both have come once, and replaced words before their replacements.
  * @param {Node[]} before
  * @param {Node[]} after
  * @returns {Node[]}

@@ -60,7 +60,7 @@ export function sourceLink(address, name) {
 }
 
 /**
- * Where a source comes from, in short: the host of a web address, or the whole of any other address.
+ * Where a source comes from, in short: the host of a web address; otherwise the whole address.
  * @param {unknown} address
  */
 export function origin(address) {
