@@ -37,7 +37,7 @@ def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> N
 @pytest.mark.parametrize(
     ("after", "new", "why"),
     [
-        (RIVAL, [], "it claims nothing"),
+        (RIVAL, [], "it makes no claim"),
         ("The lamp is red.", [claim_with("+++++", "The lamp is red.")], "does not say what"),
         (f"{CLAIM} {RIVAL}", [OTHER, OWN], "it still says"),
         (f"{RIVAL} It is tall.", [OTHER, claim_with("+--00", "It is tall.")], "more speaks"),
