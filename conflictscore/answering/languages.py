@@ -23,6 +23,7 @@ class Language(NamedTuple):
         disagree: Beginning of a sentence that states a dispute; None if we have no words for it.
         disagree_on_year: The same, for a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things of one name.
+        another: Beginning of a sentence about another thing, behind a dispute about one of them.
         either: The word between two sides.
         others_say: Beginning of a sentence added to a passage that makes further claims.
         stop: Full stop.
@@ -35,6 +36,7 @@ class Language(NamedTuple):
     disagree: str | None = None
     disagree_on_year: str | None = None
     depends: str | None = None
+    another: str = ""
     either: str = ""
     others_say: str = ""
     stop: str = "."
@@ -54,6 +56,7 @@ LANGUAGES: dict[str, Language] = {
         "Sources disagree",
         "Sources disagree on the year",
         "It depends on which one is meant",
+        "Another one may be meant",
         "or",
         "Other sources disagree",
     ),
@@ -67,6 +70,7 @@ LANGUAGES: dict[str, Language] = {
         "Die Quellen widersprechen sich",
         "Die Quellen nennen verschiedene Jahre",
         "Es kommt darauf an, was gemeint ist",
+        "Es kann auch etwas anderes gemeint sein",
         "oder",
         "Andere Quellen sagen",
     ),
@@ -80,6 +84,7 @@ LANGUAGES: dict[str, Language] = {
         "Les sources se contredisent",
         "Les sources donnent des années différentes",
         "Cela dépend de ce qui est visé",
+        "Il peut aussi s'agir d'autre chose",
         "ou",
         "D'autres sources disent",
     ),
@@ -91,6 +96,7 @@ LANGUAGES: dict[str, Language] = {
         "Las fuentes no coinciden",
         "Las fuentes dan años distintos",
         "Depende de cuál se trate",
+        "También puede tratarse de otro",
         "o",
         "Otras fuentes dicen",
     ),
@@ -102,6 +108,7 @@ LANGUAGES: dict[str, Language] = {
         "Le fonti non concordano",
         "Le fonti indicano anni diversi",
         "Dipende da quale si intende",
+        "Può anche trattarsi di altro",
         "o",
         "Altre fonti dicono",
     ),
@@ -113,6 +120,7 @@ LANGUAGES: dict[str, Language] = {
         "As fontes discordam",
         "As fontes indicam anos diferentes",
         "Depende de qual se trata",
+        "Também pode tratar-se de outro",
         "ou",
         "Outras fontes dizem",
     ),
@@ -124,6 +132,7 @@ LANGUAGES: dict[str, Language] = {
         "De bronnen spreken elkaar tegen",
         "De bronnen noemen verschillende jaren",
         "Het hangt ervan af welke bedoeld is",
+        "Er kan ook een andere bedoeld zijn",
         "of",
         "Andere bronnen zeggen",
     ),
@@ -135,6 +144,7 @@ LANGUAGES: dict[str, Language] = {
         "Källorna är oense",
         "Källorna anger olika år",
         "Det beror på vilken som avses",
+        "Det kan också vara en annan som avses",
         "eller",
         "Andra källor säger",
     ),
@@ -146,6 +156,7 @@ LANGUAGES: dict[str, Language] = {
         "Kilderne er uenige",
         "Kilderne angiver forskellige år",
         "Det kommer an på, hvad der menes",
+        "Der kan også menes en anden",
         "eller",
         "Andre kilder siger",
     ),
@@ -157,6 +168,7 @@ LANGUAGES: dict[str, Language] = {
         "Źródła się różnią",
         "Źródła podają różne lata",
         "To zależy, o co chodzi",
+        "Może też chodzić o co innego",
         "lub",
         "Inne źródła podają",
     ),
@@ -168,6 +180,7 @@ LANGUAGES: dict[str, Language] = {
         "Источники расходятся",
         "Источники называют разные годы",
         "Это зависит от того, что имеется в виду",
+        "Возможно, имеется в виду другое",
         "или",
         "Другие источники сообщают",
     ),
@@ -179,6 +192,7 @@ LANGUAGES: dict[str, Language] = {
         "情報源によって異なります",
         "情報源によって年が異なります",
         "どれを指すかによります",
+        "別のものを指す場合もあります",
         "または",
         "別の情報源によると",
         "。",
@@ -191,6 +205,7 @@ LANGUAGES: dict[str, Language] = {
         "来源说法不一",
         "各来源给出的年份不同",
         "这取决于所指的是哪一个",
+        "也可能指另一个",
         "或",
         "其他来源称",
         "。",

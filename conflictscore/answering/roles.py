@@ -57,8 +57,9 @@ def differs_in_order(statement: str, rival: str) -> bool:
     owners_in_second_alone = (second.owners & first.names) - first.owners
     if owners_in_first_alone or owners_in_second_alone:
         return True
-    order = [name for name in first.subjects if name in second.subjects]
-    other_order = [name for name in second.subjects if name in first.subjects]
+    # a name that occurs twice ("on 3 May or 5 May") counts at its first place
+    order = [name for name in dict.fromkeys(first.subjects) if name in second.subjects]
+    other_order = [name for name in dict.fromkeys(second.subjects) if name in first.subjects]
     # "Vik was beaten by Dal" is "Dal beat Vik": in the passive, the agent follows the verb
     changes_voice = first.is_passive != second.is_passive
     return len(order) > 1 and (order == other_order) is changes_voice

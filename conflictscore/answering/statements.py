@@ -16,7 +16,12 @@ from conflictscore.answering.languages import (
     yes_or_no,
 )
 from conflictscore.answering.roles import differs_in_order
-from conflictscore.answering.values import StatedValue, all_values_in, values_in
+from conflictscore.answering.values import (
+    StatedValue,
+    all_values_in,
+    values_beyond,
+    values_in,
+)
 from conflictscore.answering.word_lists import STEM
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
@@ -82,6 +87,15 @@ _FRAMED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OF_THE_FRAME = frozenset(["statem", "claim"])
+_ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
+_OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])
+_CHOICE = re.compile(
+    r"\s{0,8}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b"
+    rf"[^?]{{0,{_MOST_COMPARED}}}[ ,](?P<first>\w+),? or "
+    r"(?:(?:an?|the|in|on|at|by|from|to) ){0,2}(?!not\b)(?P<second>\w+)",
+    re.IGNORECASE,
+)
+_CHOICE_OF_FORM = re.compile(r"\b(?:true or (?:is it )?false|yes or no)\b", re.IGNORECASE)
 _AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
@@ -131,39 +145,68 @@ def same_answer(first: str, second: str, question: str) -> bool:
     They do not if only one of them denies, if two names are exchanged, if a word of direction
     differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's
     sister"). A statement that says nothing beyond the question is the same only as another such
-    statement.
+    statement, and only if both take the same side of the question's choice ("Is it red or green?").
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
+    sides = {_side_of(first, question), _side_of(second, question)} - {None}
+    if len(sides) > 1:
+        return False
     first_facts, second_facts = _Facts.of(first, question), _Facts.of(second, question)
-    if first_facts.is_empty or second_facts.is_empty:
-        return first_facts.is_empty and second_facts.is_empty
+    if first_facts.is_bare != second_facts.is_bare:
+        return False
     return first_facts.is_within(second_facts) or second_facts.is_within(first_facts)
 
 
 class _Facts(NamedTuple):
-    """The words and values of a statement: those beyond its question, and all."""
+    """The words and values of a statement: those beyond its question, and all.
+
+    A value of the question that the statement repeats ("The Osk 200 has 200 laps") is beyond it.
+    """
 
     words: frozenset[str]
     values: tuple[StatedValue, ...]
     all_words: frozenset[str]
     all_values: tuple[StatedValue, ...]
+    is_bare: bool
 
     @classmethod
     def of(cls, statement: str, question: str) -> Self:
-        words, all_values = words_beside_values(statement), values_in(statement)
-        of_question = values_in(question)
-        new = tuple(v for v in all_values if not any(v.agrees(each) for each in of_question))
-        return cls(words - telling_terms(question), new, words, all_values)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.words and not self.values
+        words, new_values = words_beside_values(statement), values_beyond(statement, question)
+        if _ANSWER_FRAME.match(statement):
+            words -= _OF_THE_ANSWER_FRAME
+        new_words, of_question = words - telling_terms(question), values_in(question)
+        is_bare = not new_words and all(
+            any(v.is_said_by(each) for each in of_question) for v in new_values
+        )
+        return cls(new_words, new_values, words, values_in(statement), is_bare)
 
     def is_within(self, whole: "_Facts") -> bool:
         """Whether another statement says everything that this one says."""
-        agreeing = (any(v.agrees(w) for w in whole.all_values) for v in self.values)
+        whole_values = whole.values or whole.all_values
+        agreeing = (any(v.agrees(w) for w in whole_values) for v in self.values)
         return self.words <= whole.all_words and all(agreeing)
+
+
+def _side_of(statement: str, question: str) -> str | None:
+    """The side that a statement takes of a question's choice: "green", of "Is it red or green?".
+
+    None where the question offers none, or the statement has both sides or neither.
+    """
+    choice = _CHOICE.match(_CHOICE_OF_FORM.sub(" ", question[:_MOST_COMPARED]))
+    if choice is None:
+        return None
+    terms = telling_terms(statement)
+    sides = [choice[side] for side in ("first", "second")]
+    own_sides = [side for side in sides if terms & telling_terms(side)]
+    return own_sides[0] if len(own_sides) == 1 else None
+
+
+def _repeats(reply: str, question: str) -> bool:
+    """Whether a reply says no more than its question; one side of a choice is more."""
+    if _outside(reply, question) or values_beyond(reply, question):
+        return False
+    return _side_of(reply, question) is None
 
 
 @lru_cache(maxsize=512)
@@ -211,7 +254,7 @@ def answers_nothing(reply: str, question: str) -> str | None:
     """
     if _NOTHING.search(reply[:_MOST_COMPARED]):
         return "the document says nothing about it"
-    if not _outside(reply, question) and not _BARE.fullmatch(reply):
+    if _repeats(reply, question) and not _BARE.fullmatch(reply):
         return "it repeats the question"
     return None
 

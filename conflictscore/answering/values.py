@@ -188,6 +188,15 @@ class StatedValue(NamedTuple):
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
+    def is_said_by(self, another: "StatedValue") -> bool:
+        """Whether another value says it already: "1871" says no "3 May 1871"."""
+        if self.date is None or another.date is None:
+            # a plain year tells one part of a date
+            has_more_parts = self.date is not None and self.date[1:] != (None, None)
+            return self.agrees(another) and not has_more_parts
+        parts = zip(self.date, another.date, strict=True)
+        return self.agrees(another) and all(a is None or b is not None for a, b in parts)
+
     def agrees(self, another: "StatedValue") -> bool:
         """Whether two values may be the same, allowing for units, rounding and incomplete dates."""
         if self.date is not None or another.date is not None:
@@ -222,6 +231,22 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
 def values_in(text: str) -> tuple[StatedValue, ...]:
     """The values of a statement, in order; a statement that is too long is cut."""
     return all_values_in(text[:_MOST_COMPARED])
+
+
+def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
+    """The values of a statement that its question does not say.
+
+    A day of the question's year is one, and so is a number that the statement has more often than
+    the question: "The Osk 200 race has 200 laps".
+    """
+    of_question, new = [*values_in(question)], list[StatedValue]()
+    for each in values_in(text):
+        said = next((asked for asked in of_question if each.is_said_by(asked)), None)
+        if said is None:
+            new.append(each)
+        else:
+            of_question.remove(said)
+    return tuple(new)
 
 
 def all_values_in(text: str) -> tuple[StatedValue, ...]:

@@ -5,12 +5,17 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from conflictscore.answering.languages import asserts_nothing
+from conflictscore.answering.languages import Language, asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import replaced_by_document
-from conflictscore.correcting.telling import explained_things, hedged, language_to_tell_in
+from conflictscore.correcting.telling import (
+    explained_things,
+    hedged,
+    language_to_tell_in,
+    tellable,
+)
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
 from conflictscore.correcting.wording import replaced
@@ -19,6 +24,7 @@ from conflictscore.records import (
     Candidate,
     ClaimEvidence,
     LookOutcome,
+    RelatedAnswer,
     Relation,
     SecondLook,
     Weighing,
@@ -126,6 +132,7 @@ def _decided(
     elif looking.unsettled == "hedge" and claim.evidence.supports:
         why = f"Nothing settles it: {sides}."
         update = {"decision": "hedge", "outcome": LookOutcome.TOLD, "why": why}
+        update |= _told_with_things(look, why)
     else:
         why = f"Nothing settles it, so it stays: {sides}."
         update = {"outcome": LookOutcome.UNSETTLED, "why": why}
@@ -176,20 +183,41 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
     Empty if documents support no other thing.
     """
-    things = [
+    things = _backed_things(look)
+    if not things or not look.candidates[0].evidence.supports:
+        return {}
+    names = _names_of(things)
+    return {
+        "decision": "explain",
+        "outcome": LookOutcome.EXPLAINED,
+        "related": _related_with(things, look),
+        "why": f"Several things have this name, so nothing is in dispute: {names}.",
+    }
+
+
+def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
+    """What a hedge tells about other things of the name, after the dispute about the claim's own."""
+    things = _backed_things(look)
+    names = f" Several things have this name: {_names_of(things)}." if things else ""
+    return {"related": _related_with(things, look), "why": f"{why}{names}"}
+
+
+def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
+    """The answers about other things of the name that a document supports."""
+    return [
         answer
         for answer in look.related
         if answer.evidence is not None and answer.evidence.supports
     ]
-    if not things or not look.candidates[0].evidence.supports:
-        return {}
-    names = "; ".join(f"“{answer.statement.rstrip('.')}” ({answer.thing})" for answer in things)
-    return {
-        "decision": "explain",
-        "outcome": LookOutcome.EXPLAINED,
-        "related": tuple(each for each in look.related if each in things or each.evidence is None),
-        "why": f"Several things have this name, so nothing is in dispute: {names}.",
-    }
+
+
+def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
+    """The related answers of a look; of other things with labels, only these."""
+    return tuple(each for each in look.related if each in things or each.evidence is None)
+
+
+def _names_of(things: Sequence[RelatedAnswer]) -> str:
+    return "; ".join(f"“{answer.statement.rstrip('.')}” ({answer.thing})" for answer in things)
 
 
 def _told(candidate: Candidate) -> str:
@@ -291,20 +319,29 @@ def _with_dispute_told(
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:
         return NewPassage(text, tuple(looks))
-    new_text = _passage_told_anew(text, look_to_tell, beside(look_to_tell), looking)
+    language = language_to_tell_in(text, looking.answer, looking.question)
+    told_look = tellable(look_to_tell, language)
+    new_text = _passage_told_anew(text, told_look, beside(look_to_tell), looking, language)
     is_told = new_text is not None
     final_looks = tuple(
-        _untold(look) if look.tells_several and not (look is look_to_tell and is_told) else look
+        told_look
+        if look is look_to_tell and is_told
+        else _untold(look)
+        if look.tells_several
+        else look
         for look in looks
     )
     return NewPassage(text if new_text is None else new_text, final_looks)
 
 
 def _passage_told_anew(
-    passage: str, look: SecondLook, others: Sequence[str], looking: Looking
+    passage: str,
+    look: SecondLook,
+    others: Sequence[str],
+    looking: Looking,
+    language: Language | None,
 ) -> str | None:
     """The passage with a look's dispute explained; None if we have no words in its language."""
-    language = language_to_tell_in(passage, looking.answer, looking.question)
     if look.decision == "explain":
         return explained_things(passage, look, others, language)
     return hedged(passage, look, looking.documents, others, language)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from conflictscore.answering.question_terms import answers_question
 from conflictscore.answering.statements import (
     affirms,
+    answer_span,
     is_about,
     numbers_in,
     opposite,
@@ -99,7 +100,7 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     replies = _answering(await _answers(question, claim, looking), claim.claim.text, question)
     answers = await related_answers(claim, question, replies.rivals, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
-    namesakes = _namesakes(answers, claim.claim.text, looking)
+    namesakes = _namesakes(answers, claim.claim.text, question, looking)
     texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     evidence = await labelled(claims, looking)
@@ -211,27 +212,33 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
     return claim_question if is_own else None
 
 
-def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list[Related]:
+def _namesakes(
+    answers: Sequence[Related], claim: str, claim_question: str, looking: Looking
+) -> list[Related]:
     """Answers about other things with the claim's name, to be explained beside the claim.
 
     Empty if the question, the answer or the claim says which thing is meant: an answer that names
-    its thing is kept as it is.
+    its thing is kept as it is. The value that the question asks for names no thing: "Ada Lowe drew
+    the map" does not say that Ada Lowe's map is meant.
     """
-    context = f"{looking.question}\n{looking.answer}\n{claim}"
+    stated_terms = telling_terms(looking.answer) | telling_terms(claim)
+    if span := answer_span(claim, claim_question):
+        stated_terms -= telling_terms(claim[slice(*span)])
+    terms = stated_terms | telling_terms(looking.question)
     namesakes = dict[str, Related]()
     for answer in answers:
         if answer.relation is not Relation.ANOTHER_THING or not answer.thing:
             continue
-        if _names_thing(context, answer):
+        if _has_words_of_thing(terms, answer):
             return []
         namesakes.setdefault(answer.thing.casefold(), answer)
     return list(namesakes.values())[:_MOST_THINGS]
 
 
-def _names_thing(text: str, answer: Related) -> bool:
-    """Whether a text has the words that distinguish the claim's own thing from another."""
+def _has_words_of_thing(terms: frozenset[str], answer: Related) -> bool:
+    """Whether the words that distinguish the claim's own thing from another are among these."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
-    return bool(telling) and telling <= telling_terms(text)
+    return bool(telling) and telling <= terms
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:

@@ -23,6 +23,7 @@ from conflictscore.records import (
     Document,
     EvidenceLabel,
     Label,
+    RelatedAnswer,
     SecondLook,
 )
 
@@ -57,13 +58,29 @@ def hedged(
     """The passage with both sides and their documents, the side with more witnesses first.
 
     If the sides differ in one value or name, both are put in its place. A passage with further
-    claims is kept, and a sentence about the other side is added.
+    claims is kept, and a sentence about the other side is added. What is so of other things of the
+    name follows in a sentence of its own.
 
     None if the project has no words for this in the passage's language, or the rival is in another
     language.
     """
     if language is None or language.disagree is None:
         return None
+    text = _told_dispute(passage, look, documents, others, language)
+    things = [answer for answer in look.related if answer.evidence is not None]
+    if text is None or not things:
+        return text
+    return f"{text} {language.another}: {'; '.join(map(_thing_told, things))}{language.stop}"
+
+
+def _told_dispute(
+    passage: str,
+    look: SecondLook,
+    documents: Sequence[Document],
+    others: Sequence[str],
+    language: Language,
+) -> str | None:
+    """A passage with both sides of a dispute; see :func:`hedged`."""
     claim, rival = sides_of(look)
     is_cited_by_number = citations_of(passage, claim, documents)
     by_claim, by_rival = (
@@ -146,12 +163,25 @@ def explained_things(
     things = [answer for answer in look.related if answer.evidence is not None]
     if others or language is None or language.depends is None:
         return None
-    if not all(_is_in(language, answer.statement) for answer in things):
+    if not things:
         return None
-    statements = [(passage.strip().rstrip(ENDS), look.thing)]
-    statements += [(answer.statement.strip().rstrip(ENDS), answer.thing) for answer in things]
-    parts = "; ".join(f"{statement} ({_plain(words)})" for statement, words in statements)
-    return f"{language.depends}: {parts}{language.stop}"
+    own = f"{passage.strip().rstrip(ENDS)} ({_plain(look.thing)})"
+    return f"{language.depends}: {'; '.join([own, *map(_thing_told, things)])}{language.stop}"
+
+
+def tellable(look: SecondLook, language: Language | None) -> SecondLook:
+    """A look whose other things of the name are those worded in a passage's language."""
+    related = tuple(
+        answer
+        if answer.evidence is None or (language and _is_in(language, answer.statement))
+        else answer.model_copy(update={"evidence": None})
+        for answer in look.related
+    )
+    return look.model_copy(update={"related": related})
+
+
+def _thing_told(answer: RelatedAnswer) -> str:
+    return f"{answer.statement.strip().rstrip(ENDS)} ({_plain(answer.thing)})"
 
 
 def _is_in(language: Language, statement: str) -> bool:
@@ -206,8 +236,11 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.
     """
     sides = look.sides
-    lead = "It depends on which one is meant" if look.decision == "explain" else "Sources disagree"
-    text = f"{lead}: {'; '.join(side.claim.text.rstrip('.') for side in sides)}."
+    texts = [side.claim.text.rstrip(".") for side in sides]
+    text = f"It depends on which one is meant: {'; '.join(texts)}."
+    if look.decision != "explain":
+        things = f" Another one may be meant: {'; '.join(texts[2:])}." if len(texts) > 2 else ""
+        text = f"Sources disagree: {'; '.join(texts[:2])}.{things}"
     own, *others = sides
     labels = own.labels
     for side in others:

@@ -173,18 +173,16 @@ class SecondLook(Record):
 
     @property
     def sides(self) -> tuple[ClaimEvidence, ...]:
-        """The answers that a passage gives in a hedge or an explanation, the claim's own first."""
+        """The answers that a passage gives in a hedge or an explanation, the claim's own first.
+
+        The rival of a hedge comes next, then what is so of other things of the name.
+        """
         own = self.candidates[0].evidence
-        if self.decision == "explain":
-            return (
-                own,
-                *(
-                    related_answer.evidence
-                    for related_answer in self.related
-                    if related_answer.evidence is not None
-                ),
-            )
-        return (own, self.counterpart.evidence)
+        rival = () if self.decision == "explain" else (self.counterpart.evidence,)
+        if not self.tells_several:
+            return (own, *rival)
+        things = (each.evidence for each in self.related if each.evidence is not None)
+        return (own, *rival, *things)
 
     def _ruled(self, ruling: Ruling) -> str:
         first = self.candidates[ruling.shown[0]].statement

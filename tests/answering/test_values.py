@@ -3,7 +3,7 @@
 import pytest
 
 from conflictscore.answering.question_terms import answers_question
-from conflictscore.answering.statements import invented_numbers, same_answer
+from conflictscore.answering.statements import answers_nothing, invented_numbers, same_answer
 from conflictscore.answering.values import values_in
 
 LONG = "How long is the Osk viaduct?"
@@ -44,6 +44,45 @@ def test_values_agree_in_any_unit_or_way_of_writing(one: str, other: str, alike:
 )
 def test_the_same_words_say_another_thing_in_another_order_or_denied(one: str, other: str) -> None:
     assert not same_answer(one, other, "What is known?")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "question", "alike"),
+    [
+        # a number of the question that the statement gives as its answer
+        (
+            "The Osk 200 has 200 laps.",
+            "The Osk 200 has 225 laps.",
+            "How long is Osk 200?",
+            False,
+        ),
+        ("The Osk 200 has 200 laps.", "It has 200 laps.", "How long is Osk 200?", True),
+        # a day of the question's year
+        ("On 3 May 1871.", "On 14 June 1871.", "On which day in 1871 was it lit?", False),
+        ("On 3 May.", "On 3 May 1871.", "On which day in 1871 was it lit?", True),
+        # sides of a choice stand in the question
+        ("It was lit in 1871.", "It was lit in 1874.", "Was it lit in 1871 or 1874?", False),
+        ("Ada Lowe drew it.", "Ida Reeve drew it.", "Did Ada Lowe or Ida Reeve draw it?", False),
+        ("It is a mill.", "It is a school.", "Is Osk Hall a mill or a school?", False),
+        ("Osk Hall is a mill.", "It is a mill.", "Is Osk Hall a mill or a school?", True),
+        # a statement that tells both, and a frame around an answer
+        ("On either 3 May 1871 or 5 May 1871.", "On May 3rd 1871.", "When was it lit?", True),
+        ("The answer to the question is Ada.", "The answer is Ida.", "Who drew it?", False),
+        ("The answer to the question is Ada.", "Ada drew it.", "Who drew it?", True),
+    ],
+)
+def test_what_stands_in_the_question_can_be_the_answer(
+    one: str, other: str, question: str, alike: bool
+) -> None:
+    assert same_answer(one, other, question) is alike
+    assert same_answer(other, one, question) is alike
+
+
+def test_a_side_of_a_choice_is_an_answer() -> None:
+    question = "Was it lit in 1871 or 1874?"
+
+    assert answers_nothing("It was lit in 1871.", question) is None
+    assert answers_nothing("It was lit in 1871 or 1874.", question)
 
 
 def test_an_adverbial_at_the_head_changes_nothing() -> None:

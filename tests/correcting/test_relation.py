@@ -7,12 +7,33 @@ import pytest
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.relation import read_relations
+from conflictscore.correcting.telling import hedged, told_evidence
 from conflictscore.correcting.things import told_apart
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import LookOutcome, Relation, SecondLook
+from conflictscore.records import (
+    Claim,
+    Document,
+    EvidenceLabel,
+    Label,
+    LookOutcome,
+    Relation,
+    SecondLook,
+)
 from tests.correcting.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
+
+
+class ByNames:
+    """A judge for whom a document supports a claim where the claim begins with its first word."""
+
+    name, identity = "by names", None
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        backs = claim.text.startswith(document.text.split()[0])
+        label = Label.SUPPORTS if backs else Label.CONTRADICTS
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label)
+
 
 QUESTION = "When was Osk Hall built?"
 CLAIM = "Osk Hall was built in 1854."
@@ -31,19 +52,21 @@ async def looked(
             return str(more.get("ruling", "SIDE: NEITHER\nGROUND: NUMBER\nREASON: So."))
         if "Write the question" in prompt:
             return "When was it closed?"
-        return str(more.get("reading", "Osk Hall was built in 1931."))
+        by_document = more.get("readings", {})
+        reading = next((by_document[text] for text in by_document if text in prompt), None)
+        return str(reading or more.get("reading", "Osk Hall was built in 1931."))
 
     model: Any = Replies(reply)
     reads = Reader(model, PROMPTS, UsageMeter())
     looking = Looking(
-        question=QUESTION,
+        question=str(more.get("question", QUESTION)),
         documents=documents_with(*more.get("texts", TEXTS)),
         duplicates={},
         weights={},
         unsettled="hedge",
         reader=reads,
         judge=reads,
-        labeler=ByNumbers(),
+        labeler=more.get("labeler", ByNumbers()),
         only_claim=True,
         answer=answer,
     )
@@ -75,6 +98,56 @@ async def test_another_thing_of_the_name_is_told_apart_in_words_of_its_document(
     assert (look.decision, look.outcome) == ("explain", LookOutcome.EXPLAINED)
     assert (look.thing, look.related[0].thing) == ("mill in Wales", "school in Kent")
     assert [side.claim.text for side in look.sides] == [CLAIM, "Osk Hall was built in 1931."]
+
+
+THREE_HALLS = (*TEXTS, "Osk Hall, the mill, dates from 1870.")
+READINGS = {
+    "a mill in Wales": CLAIM,
+    "a school in Kent": "Osk Hall was built in 1931.",
+    "dates from 1870": "Osk Hall was built in 1870.",
+}
+
+
+async def test_another_thing_is_told_behind_a_dispute_about_the_claims_own() -> None:
+    look = await looked(
+        "1: OTHER | school in Kent | mill in Wales\n2: RIVAL",
+        texts=THREE_HALLS,
+        sides="+--",
+        readings=READINGS,
+    )
+    documents = documents_with(*THREE_HALLS)
+
+    assert (look.decision, look.outcome) == ("hedge", LookOutcome.TOLD)
+    assert [side.claim.text[-5:] for side in look.sides] == ["1854.", "1870.", "1931."]
+    assert hedged(CLAIM, look, documents) == (
+        "Sources disagree on the year: Osk Hall was built in 1854 (document 1) or 1870 (document"
+        " 3). Another one may be meant: Osk Hall was built in 1931 (school in Kent)."
+    )
+    assert told_evidence(look).supports == (1, 2, 3)
+
+
+async def test_what_the_answer_gives_as_its_value_does_not_say_which_thing_is_meant() -> None:
+    texts = ("Ada Lowe's map of Osk, 1854.", "Ida Reeve's map of Osk, 1931.")
+    relation = "1: OTHER | Ida Reeve's map | Ada Lowe's map"
+    look = await looked(
+        relation,
+        claim="Ada Lowe drew the map of Osk.",
+        answer="Ada Lowe drew the map of Osk.",
+        question="Who drew the map of Osk?",
+        reading="Ida Reeve drew the map of Osk.",
+        labeler=ByNames(),
+        texts=texts,
+    )
+
+    assert (look.decision, look.thing) == ("explain", "Ada Lowe's map")
+
+
+async def test_a_sentence_beside_the_claim_may_tell_what_a_document_answers() -> None:
+    both = f"{CLAIM} Others say that Osk Hall was built in 1931."
+    elsewhere = f"{CLAIM} The school was closed in 1931."
+
+    assert (await looked("1: RIVAL", answer=both)).outcome is LookOutcome.TOLD_ALREADY
+    assert (await looked("1: RIVAL", answer=elsewhere)).outcome is LookOutcome.TOLD
 
 
 @pytest.mark.parametrize(
