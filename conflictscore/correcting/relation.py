@@ -10,14 +10,12 @@ its answer and the documents. With embedded models the judge is replaced by the 
 document uses for its fact and its subject. In doubt, a reply does not count as a rival.
 """
 
-import itertools
 import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from conflictscore.answering.question_terms import answers_question
-from conflictscore.answering.statements import answers_nothing, is_about, same_answer
+from conflictscore.answering.statements import same_answer
 from conflictscore.answering.values import values_in
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import is_told_beside, tells_own_fact
@@ -28,7 +26,6 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
-from conflictscore.sentences import sentence_starts
 
 _MOST_COMPARED = 6  # statements that a judge compares with a claim in one call
 _TOKENS, _TOKENS_A_STATEMENT = 32, 48
@@ -38,7 +35,6 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _MOST_THING_CHARS = 120
-_MOST_ANSWER_CHARS = 4000  # of an answer in which a sentence is looked for
 
 
 class Related(NamedTuple):
@@ -90,29 +86,11 @@ async def _places_of_same(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> set[int]:
     """The indices of replies that repeat the claim or other parts of the answer."""
-    texts = [claim.claim.text, *_sentences_answering(question, looking.answer)]
-    same = {
-        n
-        for n, each in enumerate(answers)
-        if any(same_answer(each.statement, text, question) for text in texts)
-    }
+    own = claim.claim.text
+    same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
     pending = [place for place in range(len(answers)) if place not in same]
     supported_places = await _told_by_the_answer([answers[n] for n in pending], looking)
     return same | {pending[place] for place in supported_places}
-
-
-def _sentences_answering(question: str, answer: str) -> list[str]:
-    """The sentences of an answer that answer a question as a claim's own sentence does."""
-    text = answer[:_MOST_ANSWER_CHARS]
-    bounds = [*sentence_starts(text), len(text)]
-    sentences = [text[start:end] for start, end in itertools.pairwise(bounds)]
-    return [
-        sentence
-        for sentence in sentences
-        if is_about(sentence, question)
-        and answers_question(sentence, question)
-        and answers_nothing(sentence, question) is None
-    ]
 
 
 def _related(answer: Rival, relation: Relation, **more: Any) -> Related:

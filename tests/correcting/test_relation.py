@@ -142,14 +142,6 @@ async def test_what_the_answer_gives_as_its_value_does_not_say_which_thing_is_me
     assert (look.decision, look.thing) == ("explain", "Ada Lowe's map")
 
 
-async def test_a_sentence_beside_the_claim_may_tell_what_a_document_answers() -> None:
-    both = f"{CLAIM} Others say that Osk Hall was built in 1931."
-    elsewhere = f"{CLAIM} The school was closed in 1931."
-
-    assert (await looked("1: RIVAL", answer=both)).outcome is LookOutcome.TOLD_ALREADY
-    assert (await looked("1: RIVAL", answer=elsewhere)).outcome is LookOutcome.TOLD
-
-
 @pytest.mark.parametrize(
     ("relation", "answer"),
     [
