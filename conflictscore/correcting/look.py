@@ -196,7 +196,7 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """What a hedge tells about other things of the name, after the dispute itself."""
+    """The part of a hedge about other things of the name, which follows the dispute itself."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}
