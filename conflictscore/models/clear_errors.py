@@ -24,7 +24,7 @@ from conflictscore.models.provider_faults import (
     fault_of,
     timed_out,
 )
-from conflictscore.models.proxies import shown_proxy
+from conflictscore.proxies import through_proxy
 
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
@@ -58,13 +58,13 @@ def clear_error(
         return error
     if timed_out(error):
         return ProviderError(
-            f"{provider} at {endpoint} did not answer in time{_by_proxy(endpoint)}",
+            f"{provider} at {endpoint} did not answer in time{through_proxy(endpoint)}",
             provider=provider,
             failure=FailureKind.TIMED_OUT,
         )
     if isinstance(error, openai.APIConnectionError):
         return ProviderError(
-            f"{provider} cannot be reached at {endpoint}{_by_proxy(endpoint)}",
+            f"{provider} cannot be reached at {endpoint}{through_proxy(endpoint)}",
             provider=provider,
             failure=FailureKind.UNREACHABLE,
         )
@@ -99,11 +99,6 @@ def clear_error(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
     )
-
-
-def _by_proxy(endpoint: str) -> str:
-    proxy = shown_proxy(endpoint)
-    return "" if proxy is None else f" through the environment's proxy {proxy}"
 
 
 def _wrong_setting(

@@ -40,6 +40,7 @@ class EndpointChat(ChatOpenAI):
     """
 
     _loop_clients: LoopClients | None = PrivateAttr(default=None)
+    _proxy: str | None = PrivateAttr(default=None)
 
     @classmethod
     def over(cls, http: HttpClients, **settings: Any) -> "EndpointChat":
@@ -48,13 +49,20 @@ class EndpointChat(ChatOpenAI):
             **settings,
             http_client=http.synchronous,
             http_async_client=http.asynchronous,
+            http_socket_options=(),  # else LangChain warns that no proxy is used, which is wrong
             max_retries=0,  # LanguageModel retries by its own rules
             stream_usage=True,
             use_responses_api=False,
         )
+        chat._proxy = http.proxy
         if http.over_aiohttp is not None:
             chat._loop_clients = LoopClients(chat.root_async_client, http.over_aiohttp)
         return chat
+
+    @property
+    def proxy(self) -> str | None:
+        """The proxy that calls go through; None without one."""
+        return self._proxy
 
     async def ainvoke(
         self,

@@ -11,7 +11,7 @@ import httpx2
 import openai
 
 from conflictscore.models.bounds import bound_reply, bound_reply_async
-from conflictscore.models.proxies import is_socks, proxy_for, require_socks
+from conflictscore.proxies import is_socks, proxy_for, require_socks
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
 """Compression is not requested, since a few compressed bytes can expand to any length."""
@@ -26,12 +26,14 @@ class HttpClients(NamedTuple):
     """Makes an asynchronous client that needs a fraction of httpx's processor time, since httpx
     checks every idle connection at each request. It belongs to the event loop of its first request.
     None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
+    proxy: str | None
+    """The proxy that they call through; None without one."""
 
 
 def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     """The clients of the endpoint at an address.
 
-    ``proxied`` makes them use the environment's proxies.
+    ``use_proxy`` makes them use the environment's proxies.
 
     Raises:
         ConfigurationError: The endpoint's proxy needs a package that is missing.
@@ -51,6 +53,7 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
         openai.DefaultHttpxClient(**settings, event_hooks={"response": [bound_reply]}),
         openai.DefaultAsyncHttpxClient(**asynchronous),
         None if httpx_only else lambda: openai.DefaultAioHttpClient(**asynchronous),
+        proxy,
     )
 
 

@@ -26,10 +26,12 @@ from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
 from conflictscore.models.endings import require_whole
+from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.models.json_replies import EmptyReplyError, json_reply
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import require_whole_prompt
+from conflictscore.models.proxy_watch import by_answering_proxy
 from conflictscore.models.replies import reply_text, without_reasoning
 from conflictscore.models.retries import Retries
 from conflictscore.models.usage import (
@@ -320,13 +322,20 @@ class LanguageModel:
         self, send: Callable[[], Awaitable[Any]], caller: Hashable, waits: list[str]
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
-            send,
+            self.watching_proxy(send),
             limit=self.limit,
             caller=caller,
             admit=self.admit,
             retries=self.retries,
             waiting=lambda error: waits.append(str(self._clear(error))),
         )
+
+    def watching_proxy(self, send: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+        """The call ``send``, ended early if it goes through a proxy that does not answer."""
+        proxy = self.chat.proxy if isinstance(self.chat, EndpointChat) else None
+        if proxy is None:
+            return send
+        return partial(by_answering_proxy, send, proxy, self.name, self.endpoint)
 
     def _clear(self, error: Exception) -> Exception:
         return clear_error(

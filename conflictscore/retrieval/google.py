@@ -39,6 +39,7 @@ class GoogleRetriever(WebSearchRetriever):
 
     provider: ClassVar[str] = "google"
     title: ClassVar[str] = "Google"
+    service: ClassVar[str] = "https://customsearch.googleapis.com"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY",)
     key_source: ClassVar[str] = "console.cloud.google.com (Custom Search API, Credentials)"
     hints: ClassVar[Mapping[int, str]] = {

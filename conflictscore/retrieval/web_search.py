@@ -26,6 +26,7 @@ from conflictscore.errors import (
     QuotaError,
     scrubbed,
 )
+from conflictscore.proxies import through_proxy
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.html.signs import marked_inline
@@ -220,12 +221,14 @@ class WebSearchRetriever(TopKRetriever):
 
     def timed_out(self) -> Fault:
         """The fault of a provider that did not answer in time; it is not asked again."""
-        return Fault(self.failed(f"{self.title} did not answer within {self.timeout:g} s"))
+        message = f"{self.title} did not answer within {self.timeout:g} s"
+        return Fault(self.failed(message + through_proxy(self.address(""))))
 
     def unreachable(self, error: Exception) -> Fault:
         """The fault of a connection that could not be made or was lost."""
         cause = self.shown(str(error)) or type(error).__name__
-        return Fault(self.failed(f"{self.title} cannot be reached: {cause}"), retry=True)
+        message = f"{self.title} cannot be reached: {cause}{through_proxy(self.address(''))}"
+        return Fault(self.failed(message), retry=True)
 
     def wrong_form(self, detail: str = "") -> Fault:
         """The fault of a reply without a list of results; ``detail`` says what is wrong."""

@@ -5,7 +5,9 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,14 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables.config import set_config_context
 
+from conflictscore import proxies
 from conflictscore.errors import ConfigurationError, FailureKind
 from conflictscore.models import http_clients as http_clients_module
-from conflictscore.models import open_model, proxies
+from conflictscore.models import open_model, proxy_watch
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
-from tests.fakes.openai_server import Fault, OpenAIServer, then
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, then
 from tests.fakes.socks_proxy import socks_proxy
 from tests.models.calling import ask, calling, face, failure
 
@@ -52,6 +55,13 @@ def _dead_port() -> int:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         return int(unused.getsockname()[1])
+
+
+@contextmanager
+def silent_proxy() -> Iterator[str]:
+    """Connections to the address are taken by the system, and nobody ever reads from them."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
 
 
 class TestCallbacks:
@@ -157,7 +167,11 @@ class TestLostConnections:
 @pytest.mark.parametrize("synchronous", [False, True])
 class TestProxies:
     async def test_calls_go_by_the_proxy_of_the_environment(
-        self, server: OpenAIServer, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+        self,
+        server: OpenAIServer,
+        synchronous: bool,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", server.address)
         model = open_model("test-model", base_url="http://endpoint.example/v1")
@@ -165,6 +179,7 @@ class TestProxies:
             assert await ask(model) == "In 1871."
         [request] = server.requests
         assert request.headers["host"] == "endpoint.example"
+        assert "proxy" not in caplog.text
 
     async def test_a_proxy_that_does_not_answer_is_named_without_its_password(
         self, synchronous: bool, monkeypatch: pytest.MonkeyPatch
@@ -176,6 +191,40 @@ class TestProxies:
             error = await failure(replace(model, retries=None))
         assert f"proxy http://127.0.0.1:{port}" in str(error)
         assert "sesame" not in str(error)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://endpoint.example/v1",
+            "https://endpoint.example/v1",
+            "https://me:open@endpoint.example/v1",  # by httpx, not aiohttp
+        ],
+    )
+    async def test_a_proxy_that_connects_and_then_says_nothing_is_named_long_before_a_call_is_late(
+        self, url: str, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(proxy_watch, "_SLOW_S", 0.1)
+        monkeypatch.setattr(proxy_watch, "_ANSWER_S", 0.1)
+        with silent_proxy() as address, face(synchronous):
+            monkeypatch.setenv("ALL_PROXY", f"http://me:sesame@{address}")
+            error = await failure(open_model("test-model", base_url=url))
+        assert error.failure is FailureKind.UNREACHABLE
+        assert f"proxy http://{address} does not answer" in str(error)
+        assert "NO_PROXY" in str(error)
+        assert "sesame" not in str(error)
+
+    async def test_a_slow_endpoint_behind_a_proxy_that_answers_is_waited_for(
+        self, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(proxy_watch, "_SLOW_S", 0.01)
+
+        def slow(request: ChatRequest) -> str:
+            time.sleep(0.5)
+            return "In 1871."
+
+        with OpenAIServer(slow) as proxy, face(synchronous):
+            monkeypatch.setenv("HTTP_PROXY", proxy.address)
+            assert await ask(open_model("m", base_url="http://endpoint.example/v1")) == "In 1871."
 
     async def test_calls_go_by_a_socks_proxy(
         self, server: OpenAIServer, synchronous: bool, monkeypatch: pytest.MonkeyPatch

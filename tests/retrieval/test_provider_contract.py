@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import logging
+import socket
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -545,6 +546,19 @@ def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
     _, requests = failing(case, ProviderError, "did not answer within 1 s", drip, timeout=1)
     # a client that reads on finds a reply of another form
     assert len(requests) == 1
+
+
+@every_web_search
+def test_a_proxy_that_connects_and_then_says_nothing_is_named(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=8) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:sesame@{address}")
+        error, requests = failing(case, ProviderError, f"proxy http://{address}", None, timeout=0.2)
+    assert "NO_PROXY" in str(error)
+    assert "sesame" not in str(error)
+    assert requests == []
 
 
 @by_the_reader_that_they_share

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import openai
@@ -55,14 +56,18 @@ class Upstream:
         """The whole chat completion for a request; upstream failures become error responses."""
         request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
+        send = partial(
+            completions.with_raw_response.create,
+            model=self._name,
+            messages=[],
+            extra_body={**request_body, "model": self._name},
+        )
         async with limit.place(object()):
             if self.model.admit:
                 self.model.admit()
             began = time.monotonic()
             try:
-                response = await completions.with_raw_response.create(
-                    model=self._name, messages=[], extra_body={**request_body, "model": self._name}
-                )
+                response = await self.model.watching_proxy(send)()
             except (openai.OpenAIError, ProviderError) as error:
                 failure = transient_error(error)
                 if failure is not None and failure.kind in ("refused", "late"):

@@ -6,6 +6,11 @@ from urllib.request import getproxies, proxy_bypass
 
 from conflictscore.errors import ConfigurationError, install_hint
 
+PROXY_ADVICE = (
+    "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host into NO_PROXY"
+)
+"""What a user can do about a proxy that does not work."""
+
 
 def proxy_for(url: str) -> str | None:
     """The proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
@@ -24,11 +29,16 @@ def proxy_for(url: str) -> str | None:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def shown_proxy(url: str) -> str | None:
-    """The proxy for a URL, without user and password, for messages; None without a proxy."""
+def through_proxy(url: str) -> str:
+    """Words for a message about a failed call: the proxy of a URL; empty without one."""
     proxy = proxy_for(url)
     if proxy is None:
-        return None
+        return ""
+    return f" through the environment's proxy {without_login(proxy)}; {PROXY_ADVICE}"
+
+
+def without_login(proxy: str) -> str:
+    """The address of a proxy without user and password, for messages."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
 

@@ -1,0 +1,107 @@
+"""Ends calls through a proxy that accepts connections and never answers."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from conflictscore.errors import FailureKind, ProviderError
+from conflictscore.proxies import PROXY_ADVICE, is_socks, without_login
+
+Out = TypeVar("Out")
+
+_SLOW_S = 5.0
+"""A call that has no reply after these seconds makes us try its proxy."""
+_ANSWER_S = 10.0
+"""A proxy that sends nothing for so many seconds does not answer."""
+_GOOD_FOR_S = 60.0
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_SOCKS_PORT = 1080
+_answered_at: dict[str, float] = {}
+"""The last answer of each proxy to a trial, on the monotonic clock."""
+
+
+async def by_answering_proxy(
+    send: Callable[[], Awaitable[Out]], proxy: str, provider: str, endpoint: str
+) -> Out:
+    """Make a call through a proxy, and end it if the proxy does not answer at all.
+
+    A call may take minutes, so its own time limit would name the proxy far too late. If there is
+    no reply for a few seconds, the proxy is tried by itself, next to the call.
+
+    Raises:
+        ProviderError: The proxy does not answer.
+    """
+    call = asyncio.ensure_future(send())
+    trial: asyncio.Future[bool] | None = None
+    try:
+        await asyncio.wait({call}, timeout=_SLOW_S)
+        if not call.done() and not _has_answered_lately(proxy):
+            trial = asyncio.ensure_future(_answers(proxy, endpoint))
+            await asyncio.wait({call, trial}, return_when=asyncio.FIRST_COMPLETED)
+            if not call.done() and not trial.result():
+                raise ProviderError(
+                    f"{provider} cannot be reached at {endpoint}: the environment's proxy "
+                    f"{without_login(proxy)} does not answer; {PROXY_ADVICE}",
+                    provider=provider,
+                    failure=FailureKind.UNREACHABLE,
+                )
+        return await call
+    finally:
+        for task in filter(None, (call, trial)):
+            task.add_done_callback(_ignore)
+            task.cancel()
+
+
+def _has_answered_lately(proxy: str) -> bool:
+    answered_at = _answered_at.get(proxy)
+    return answered_at is not None and time.monotonic() - answered_at < _GOOD_FOR_S
+
+
+def _ignore(task: "asyncio.Future[Any]") -> None:
+    """Take the outcome of a task that nobody awaits, which asyncio would report."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def _answers(proxy: str, endpoint: str) -> bool:
+    """Whether a proxy sends anything or hangs up within some seconds.
+
+    A proxy that cannot be connected to counts as answering, since the call itself fails for it.
+    """
+    address = urlsplit(proxy)
+    default_port = _SOCKS_PORT if is_socks(proxy) else _DEFAULT_PORTS.get(address.scheme, 80)
+    context = None
+    if address.scheme == "https":
+        context = await asyncio.to_thread(ssl.create_default_context)
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            reader, writer = await asyncio.open_connection(
+                address.hostname, address.port or default_port, ssl=context
+            )
+            with closing(writer):
+                writer.write(_greeting(proxy, address, urlsplit(endpoint)))
+                await reader.read(1)
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    _answered_at[proxy] = time.monotonic()
+    return True
+
+
+def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
+    """Bytes that a proxy answers without asking the endpoint for anything.
+
+    For ``https`` that is the first step of each call. A plain request is not for the endpoint
+    either, but for the proxy itself, which refuses it.
+    """
+    if is_socks(proxy):
+        return b"\x05\x01\x00"  # version 5; one way to log in: none
+    if endpoint.scheme == "https":
+        host = f"{endpoint.hostname}:{endpoint.port or 443}"
+        return f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    return f"GET / HTTP/1.1\r\nHost: {address.hostname}\r\nConnection: close\r\n\r\n".encode()
