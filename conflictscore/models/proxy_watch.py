@@ -51,9 +51,9 @@ async def by_answering_proxy(
                 )
         return await call
     finally:
-        for task in filter(None, (call, trial)):
-            task.add_done_callback(_ignore)
-            task.cancel()
+        _leave(call)
+        if trial is not None:
+            _leave(trial)
 
 
 def _has_answered_lately(proxy: str) -> bool:
@@ -61,10 +61,15 @@ def _has_answered_lately(proxy: str) -> bool:
     return answered_at is not None and time.monotonic() - answered_at < _GOOD_FOR_S
 
 
-def _ignore(task: "asyncio.Future[Any]") -> None:
-    """Take the outcome of a task that nobody awaits, which asyncio would report."""
-    if not task.cancelled():
-        task.exception()
+def _leave(task: "asyncio.Future[Any]") -> None:
+    """Cancel a task that nobody awaits any more, so that asyncio does not report its outcome."""
+
+    def take_outcome(ended: "asyncio.Future[Any]") -> None:
+        if not ended.cancelled():
+            ended.exception()
+
+    task.add_done_callback(take_outcome)
+    task.cancel()
 
 
 async def _answers(proxy: str, endpoint: str) -> bool:
