@@ -9,7 +9,7 @@ from conflictscore.errors import ConfigurationError, install_hint
 PROXY_ADVICE = (
     "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host into NO_PROXY"
 )
-"""What a user can do about a proxy that does not work."""
+"""Advice about a proxy that does not work."""
 
 
 def proxy_for(url: str) -> str | None:
