@@ -1,269 +1,37 @@
 """Recomputes the figures of benchmark runs from their folders alone, and compares them.
 
-This script and recompute_run.py import nothing from conflictscore. They read manifest.json,
+This script and recompute_*.py import nothing from conflictscore. They read manifest.json,
 questions.jsonl and records.jsonl, follow the definitions in the guide, and take tests and intervals
 from scipy and statsmodels. Each number is compared with figures.json.
 
 Recomputed: levels with Wilson intervals or bootstrap means, failures and unjudged answers, pairs
 with the exact McNemar test or Wilcoxon's test by Pratt, Holm's adjustment, section 6.4's
-transitions (by claims and by wording), categories, types of conflict, coverage, and calls and
-tokens by model. Not recomputed: dollars, which need a price table, and all that is derived from
-them.
+transitions (by claims and by wording), categories, types of conflict, mean CS-C and CS-R from the
+labels, coverage, and calls and tokens by model. Not recomputed: dollars, which need a price table,
+and all that is derived from them.
+
+The folder of a study (--seeds) is recomputed run by run, then its pooled figures. For other
+studies, --study FILE is what `conflictscore report RUN RUN --json` printed of the runs. Not
+recomputed of a study: judge noise, and how many questions would be needed.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
-from scipy.stats import bootstrap, wilcoxon
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
-from measurements.recompute_run import Answers, Run
+from measurements.recompute_figures import figures_of
+from measurements.recompute_run import Run
+from measurements.recompute_study import study_figures
 
-_TYPED = ("pipeline", "taxonomy-aware")
 _TOLERANCE = 1e-9
-_COUNTS = ("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output_tokens")
-
-
-def proportion_of(count: int, n: int) -> dict[str, Any]:
-    """A count out of a total, with its Wilson interval."""
-    if not n:
-        return {"count": 0, "n": 0, "value": None, "low": None, "high": None}
-    low, high = proportion_confint(count, n, method="wilson")
-    return {"count": count, "n": n, "value": count / n, "low": low, "high": high}
-
-
-def mean_of(values: Sequence[float]) -> dict[str, Any]:
-    """A mean with its percentile bootstrap interval; without bounds if all values are equal."""
-    if not values or len(set(values)) == 1:
-        return {"value": values[0] if values else None, "low": None, "high": None, "n": len(values)}
-    interval = bootstrap(
-        (np.sort(np.asarray(values, float)),),
-        np.mean,
-        n_resamples=9_999,
-        batch=500,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return {
-        "value": float(np.mean(values)),
-        "low": float(interval.low),
-        "high": float(interval.high),
-        "n": len(values),
-    }
-
-
-def figures_of(run: Run) -> dict[str, Any]:
-    """All recomputed figures, in the form of figures.json."""
-    shown = [method["method"] for method in run.figures["methods"]]
-    return {
-        "questions": len(run.questions),
-        "failed": sum(
-            any("error" in a and "text" not in a for a in q.values()) for q in _each(run)
-        ),
-        "methods": [_method(run, method) for method in shown],
-        **_tests(run),
-        "transitions": [
-            {**_transitions(run, told["method"]), "by_wording": _worded(run, told)}
-            for told in run.figures["transitions"]
-        ],
-        "categories": [_category(run, one, shown) for one in run.figures["categories"]],
-        "types": [_types(run, method) for method in shown if method in _TYPED and _typed(run)],
-        "coverage": mean_of(
-            [
-                report["coverage"]
-                for question in run.questions
-                if "rag" in run.answers[question["id"]]
-                if (report := run.first_report(question["id"])) is not None
-                if report["coverage"] is not None
-            ]
-        ),
-        "cost": {"usage": _usage(run)},
-    }
-
-
-def _each(run: Run) -> list[Answers]:
-    return [run.answers[question["id"]] for question in run.questions]
-
-
-def _level(run: Run, measure: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    values = [v for a in answers if (v := a.get("verdicts", {}).get(measure)) is not None]
-    if measure in run.graded:
-        return mean_of([float(value) for value in values])
-    return proportion_of(sum(map(bool, values)), len(values))
-
-
-def _method(run: Run, method: str) -> dict[str, Any]:
-    answers = [each[method] for each in _each(run) if method in each]
-    return {
-        "method": method,
-        "questions": len(answers),
-        "failed": sum("text" not in answer for answer in answers),
-        "measures": {measure: _level(run, measure, answers) for measure in run.measures},
-        "unjudged": {
-            measure: sum(
-                measure in a.get("verdicts", {}) and a["verdicts"][measure] is None for a in answers
-            )
-            for measure in run.measures
-        },
-    }
-
-
-def _judged_pairs(
-    run: Run, method: str, against: str, measure: str, ids: Sequence[str] | None = None
-) -> list[tuple[float, float]]:
-    pairs = []
-    for question in ids if ids is not None else [one["id"] for one in run.questions]:
-        answers = run.answers[question]
-        values = [answers.get(m, {}).get("verdicts", {}).get(measure) for m in (against, method)]
-        if values[0] is not None and values[1] is not None:
-            pairs.append((float(values[0]), float(values[1])))
-    return pairs
-
-
-def _moves(run: Run, measure: str, pairs: Sequence[tuple[float, float]]) -> tuple[int, int]:
-    """The pairs that became better, and the pairs that became worse."""
-    sign = -1 if measure in run.falling else 1
-    differences = [sign * round(after - before, 12) for before, after in pairs]
-    return sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-
-
-def _pair(run: Run, told: Mapping[str, Any]) -> dict[str, Any]:
-    method, against, measure = told["method"], told["against"], told["measure"]
-    pairs = _judged_pairs(run, method, against, measure)
-    corrected, harmed = _moves(run, measure, pairs)
-    differences = [round(after - before, 12) for before, after in pairs]
-    graded = measure in run.graded
-    if not pairs:
-        p = None
-    elif not graded:
-        p = float(mcnemar([[0, corrected], [harmed, 0]], exact=True).pvalue)
-    else:
-        p = 1.0
-        if any(differences):
-            p = float(wilcoxon(np.sort(differences), zero_method="pratt").pvalue)
-    return {
-        "method": method,
-        "against": against,
-        "measure": measure,
-        "n": len(pairs),
-        "both_right": None if graded else pairs.count((1.0, 1.0)),
-        "both_wrong": None if graded else pairs.count((0.0, 0.0)),
-        "corrected": corrected,
-        "harmed": harmed,
-        "p_value": p,
-        "difference": mean_of(differences),
-    }
-
-
-def _tests(run: Run) -> dict[str, list[dict[str, Any]]]:
-    tests = {
-        family: [_pair(run, told) for told in run.figures[family]]
-        for family in ("paired", "compared")
-    }
-    family = [pair for pairs in tests.values() for pair in pairs if pair["p_value"] is not None]
-    if len(family) > 1:
-        _, adjusted, _, _ = multipletests([pair["p_value"] for pair in family], method="holm")
-        for pair, p_holm in zip(family, adjusted, strict=True):
-            pair["p_holm"] = float(p_holm)
-    return tests
-
-
-def _reworded(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    if first["option"] is not None:
-        return bool(first["option"] != second["option"])
-    return bool(first["text"].casefold().split() != second["text"].casefold().split())
-
-
-def _transitions(run: Run, method: str, *, by_wording: bool = False) -> dict[str, Any]:
-    measure = run.measures[0]
-    conflicts = [
-        question["id"]
-        for question in run.questions
-        if run.conflict(question["id"]) and method in run.answers[question["id"]]
-    ]
-    answered = [q for q in conflicts if "text" in run.answers[q][method]]
-    reworded = [q for q in answered if _reworded(run.answers[q]["rag"], run.answers[q][method])]
-    same = {
-        q: run.same_claims(q, run.answers[q]["rag"]["text"], run.answers[q][method]["text"])
-        for q in reworded
-    }
-    revised = [q for q in reworded if by_wording or not same[q]]
-    pairs = _judged_pairs(run, method, "rag", measure, revised)
-    corrections, harms = _moves(run, measure, pairs)
-    first = [before for before, _ in _judged_pairs(run, method, "rag", measure, answered)]
-    told = {
-        "method": method,
-        "measure": measure,
-        "conflict": len(conflicts),
-        "failed": len(conflicts) - len(answered),
-        "retained": proportion_of(len(answered) - len(revised), len(answered)),
-        "revised": proportion_of(len(revised), len(answered)),
-        "corrections": proportion_of(corrections, len(pairs)),
-        "harms": proportion_of(harms, len(pairs)),
-        "neutral": proportion_of(len(pairs) - corrections - harms, len(pairs)),
-        "unjudged": len(revised) - len(pairs),
-        "harms_of_conflict": proportion_of(harms, len(first)),
-    }
-    if measure not in run.graded:
-        told["recovered_of_wrong"] = proportion_of(corrections, first.count(0.0))
-    return told
-
-
-def _worded(run: Run, told: Mapping[str, Any]) -> dict[str, Any] | None:
-    return (
-        None if told["by_wording"] is None else _transitions(run, told["method"], by_wording=True)
-    )
-
-
-def _category(run: Run, told: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    ids = [q["id"] for q in run.questions if q["category"] == told["category"]]
-    answers = {m: [run.answers[q][m] for q in ids if m in run.answers[q]] for m in methods}
-    return {
-        "category": told["category"],
-        "questions": len(ids),
-        "measures": {
-            method: {measure: _level(run, measure, answers[method]) for measure in run.measures}
-            for method in methods
-        },
-    }
-
-
-def _typed(run: Run) -> list[dict[str, Any]]:
-    return [question for question in run.questions if question.get("conflict_type")]
-
-
-def _types(run: Run, method: str) -> dict[str, Any]:
-    right, n, untold = 0, 0, 0
-    for question in _typed(run):
-        record = run.steps[question["id"]].get((method, ""))
-        if record is None:
-            continue
-        kind = record["value"]["conflict_type"] if record["error"] is None else None
-        n += 1
-        right += kind == question["conflict_type"]
-        untold += kind is None
-    return {"method": method, "accuracy": proportion_of(right, n), "untold": untold}
-
-
-def _usage(run: Run) -> dict[str, dict[str, int]]:
-    usage: dict[str, dict[str, int]] = {}
-    for record in run.records:
-        for model, spent in record["usage"].items():
-            total = usage.setdefault(model, dict.fromkeys(_COUNTS, 0))
-            for name in _COUNTS:
-                total[name] += spent.get(name, 0)
-    return usage
 
 
 def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[str, bool]]:
-    """Each recomputed number, with whether figures.json has the same."""
+    """Each number that was recomputed, with whether figures.json has the same."""
     if isinstance(recomputed, Mapping):
         for name, value in recomputed.items():
             inner = reported.get(name) if isinstance(reported, Mapping) else None
@@ -280,24 +48,46 @@ def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[
         yield where, recomputed == reported
 
 
+def shown_differences(where: str, recomputed: Any, reported: Any, *, as_json: bool) -> int:
+    """Print how many figures were recomputed, and those that differ; returns how many do."""
+    if as_json:
+        click.echo(json.dumps(recomputed, indent=2))
+    numbers = list(compared(recomputed, reported))
+    odd = [name for name, same in numbers if not same]
+    lines = [f"{where}: {len(numbers):,} figures recomputed, {len(odd):,} differ"]
+    for line in (*lines, *(f"  {name}" for name in odd)):
+        click.echo(line, err=as_json)
+    return len(odd)
+
+
 @click.command(help=__doc__)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print the recomputed figures.")
-def main(runs: tuple[Path, ...], as_json: bool) -> None:
+@click.option(
+    "--study",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="What `conflictscore report --json` printed of these runs.",
+)
+def main(runs: tuple[Path, ...], as_json: bool, study: Path | None) -> None:
     """See the module."""
     differing = 0
-    show: Callable[..., None] = click.echo
+    read_runs: dict[str, Run] = {}
     for folder in runs:
-        run = Run(folder)
-        figures = figures_of(run)
-        if as_json:
-            show(json.dumps(figures, indent=2))
-        numbers = list(compared(figures, run.figures))
-        odd = [where for where, same in numbers if not same]
-        differing += len(odd)
-        show(f"{folder}: {len(numbers):,} figures recomputed, {len(odd):,} differ", err=as_json)
-        for where in odd:
-            show(f"  {where}", err=as_json)
+        parts = [folder]
+        if not (folder / "manifest.json").exists():
+            parts = sorted(path.parent for path in folder.glob("seed-*/manifest.json"))
+        of_folder = {part.name: Run(part) for part in parts}
+        for part, run in zip(parts, of_folder.values(), strict=True):
+            differing += shown_differences(str(part), figures_of(run), run.figures, as_json=as_json)
+        if len(parts) > 1:
+            reported = json.loads((folder / "figures.json").read_text("utf-8"))
+            recomputed = study_figures(of_folder, reported)
+            differing += shown_differences(str(folder), recomputed, reported, as_json=as_json)
+        read_runs |= of_folder
+    for reported in json.loads(study.read_text("utf-8")) if study else ():
+        of_study = {name: read_runs[name] for name in reported["runs"]}
+        recomputed = study_figures(of_study, reported)
+        differing += shown_differences(str(study), recomputed, reported, as_json=as_json)
     sys.exit(1 if differing else 0)
 
 

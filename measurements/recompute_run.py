@@ -10,10 +10,14 @@ import click
 
 _LOOP = ("rag", "regenerated-rag", "guarded-rag")
 _WITH_OWN_JUDGE = ("asked-conflict", "agreeing-pair", "asked-agreeing")
-"""Methods judged by a different criterion, so they are not paired with other methods."""
+"""Methods whose answers count as right by another criterion, so that they are paired with none."""
+_AFTER_THE_FIRST = ("resample", "placebo", "revised-rag")
+"""Methods with a step of their own that begins with the first answer, and fails where that did."""
+_SIDES = {"SUPPORTS", "CONTRADICTS"}
 
 Answers = dict[str, dict[str, Any]]
-"""By method, the ``text``, ``option``, ``verdicts`` and ``error`` of its answer to a question."""
+"""By method: ``text``, ``option``, ``verdicts``, ``error`` and ``scores`` (CS-C and CS-R) of its
+answer to one question."""
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -27,8 +31,37 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
+def scores_of(report: Mapping[str, Any] | None) -> tuple[float, float] | None:
+    """CS-C and CS-R, counted from the labels of a report; None where nothing was scored.
+
+    A claim without any label is in neither. CS-C is the share of the others that a document
+    supports and another contradicts; CS-R is the mean of contradicting documents, of those that
+    take a side. Copies count once on each side where the run counts them so.
+    """
+    if report is None or report.get("error") is not None:
+        return None
+    first_copy = {} if report.get("duplicates_vote", True) else report["duplicates"]
+    conflicts, shares = 0, []
+    for claim in report["claims"]:
+        pairs = [pair for pair in claim["labels"] if pair["label"] != "UNLABELLED"]
+        if not pairs:
+            continue
+        documents = {
+            side: {
+                first_copy.get(str(p["document"]), p["document"])
+                for p in pairs
+                if p["label"] == side
+            }
+            for side in _SIDES
+        }
+        supporting, contradicting = (len(documents[side]) for side in ("SUPPORTS", "CONTRADICTS"))
+        conflicts += bool(supporting and contradicting)
+        shares.append(contradicting / (supporting + contradicting) if contradicting else 0.0)
+    return (conflicts / len(shares), sum(shares) / len(shares)) if shares else None
+
+
 class Run:
-    """A run's folder, with the last record of each of its steps."""
+    """A run's folder, and the last record of each of its steps."""
 
     def __init__(self, folder: Path) -> None:
         self.manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
@@ -47,7 +80,7 @@ class Run:
         self.answers = {question["id"]: self._answers(question) for question in self.questions}
 
     def first_report(self, question: str) -> dict[str, Any] | None:
-        """The ConflictScore of the first answer; None if it was not scored."""
+        """The ConflictScore of the first answer; None where it has none."""
         loop = self.steps[question].get(("loop", ""))
         if loop is None or loop["error"] is not None:
             return None
@@ -55,7 +88,7 @@ class Run:
         return report
 
     def conflict(self, question: str) -> bool | None:
-        """Whether a claim of the first answer is supported and contradicted; None if unscored."""
+        """Whether a claim of the first answer is supported and contradicted; None without score."""
         report = self.first_report(question)
         if report is None or report["error"] is not None or report["cs_c"] is None:
             return None
@@ -84,7 +117,10 @@ class Run:
         documents = steps.get(("documents", ""))
         if documents is not None and documents["error"] is not None:
             return {"error": documents["error"]}
-        record = steps.get(("loop" if method in _LOOP else method, ""))
+        loop = steps.get(("loop", ""))
+        if method in _AFTER_THE_FIRST and loop is not None and loop["error"] is not None:
+            return {"error": loop["error"]}
+        record = loop if method in _LOOP else steps.get((method, ""))
         if record is None:
             return None
         if record["error"] is not None:
@@ -92,16 +128,19 @@ class Run:
         value = record["value"]
         if method not in _LOOP:
             return dict(value["answer"])
-        first, last = value["attempts"][0]["answer"], value["attempts"][-1]["answer"]
+        first, last = (
+            {**attempt["answer"], "scores": scores_of(attempt["report"])}
+            for attempt in (value["attempts"][0], value["attempts"][-1])
+        )
         if method == "rag":
-            return dict(first)
+            return first
         if value.get("regeneration_error") is not None:
             return {"error": value["regeneration_error"]}
         accepted = (value.get("guard") or {}).get("accepted", False)
-        return dict(last if method == "regenerated-rag" or accepted else first)
+        return last if method == "regenerated-rag" or accepted else first
 
     def _verdicts(
-        self, question: Mapping[str, Any], method: str, answer: Mapping[str, Any]
+        self, question: Mapping[str, Any], method: str, answer: dict[str, Any]
     ) -> dict[str, float | None]:
         options = question["options"]
         if options and answer["option"] is None:
@@ -119,4 +158,6 @@ class Run:
             return {}
         if grade["error"] is not None:
             return dict.fromkeys(self.measures, None)
+        if method not in _LOOP:
+            answer["scores"] = scores_of(grade["value"].get("report"))
         return {name: verdict["value"] for name, verdict in grade["value"]["verdicts"].items()}

@@ -14,7 +14,7 @@ from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
-    from conflictscore.benchmarks.conflict_detection.measures import Judged
+    from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, Judged
     from conflictscore.models.language_model import LanguageModel
 
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
@@ -75,6 +75,13 @@ Examples:
     metavar="FILE",
     help="Write the verdicts and people's labels as JSON lines, one pair per line.",
 )
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw how often labels are right over the probability that the labeler gave them: "
+    ".svg or .png.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
@@ -85,6 +92,7 @@ def conflict_detection(
     write_claims: str | None,
     seed: int,
     out: Path | None,
+    picture: Path | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -108,6 +116,8 @@ def conflict_detection(
     require_statistics()
     if out and not _is_ours(out):
         raise InputError(f"--out: {out} was not written by this version; choose another file")
+    if picture and picture.suffix not in (".svg", ".png"):
+        raise InputError(f"--picture: {picture} must end in .svg or .png")
     groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
@@ -136,6 +146,8 @@ def conflict_detection(
     figures = detection_figures(labeler.name, verdicts, meter.usage, seconds)
     if out:
         _write(out, verdicts)
+    if picture:
+        _draw(picture, figures)
     if as_json:
         click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -183,6 +195,19 @@ def _written(
         err=True,
     )
     return groups_with_claims
+
+
+def _draw(picture: Path, figures: "DetectionFigures") -> None:
+    from conflictscore.benchmarks.conflict_detection.reliability import reliability_picture
+    from conflictscore.storage.private_files import write_whole
+
+    if figures.reliability is None:
+        click.echo(
+            f"Note: {figures.labeler} gives no probabilities, so {picture} is not drawn", err=True
+        )
+        return
+    chart = reliability_picture(figures.reliability, figures.labeler)
+    write_whole(picture, chart.image("svg" if picture.suffix == ".svg" else "png"))
 
 
 def _is_ours(out: Path) -> bool:

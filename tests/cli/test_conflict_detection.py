@@ -117,6 +117,20 @@ def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path)
     assert found["labeler"] == "choice(scripted)"
 
 
+def test_probabilities_of_a_labeler_stand_beside_how_often_it_is_right(
+    run: Run, lamps: Path, tmp_path: Path
+) -> None:
+    shown = run("--data", lamps, "--labeler", "choice", "--picture", tmp_path / "curve.svg")
+    assert shown.exit_code == 0, shown.stderr
+    assert "expected calibration error" in shown.stdout
+    assert (tmp_path / "curve.svg").read_bytes().startswith(b"<?xml")
+
+    without = run("--data", lamps, "--picture", tmp_path / "none.png")
+    assert without.exit_code == 0
+    assert "json(scripted) gives no probabilities" in without.stderr
+    assert not (tmp_path / "none.png").exists()
+
+
 def test_a_sample_has_as_many_conflicts_as_others(run: Run, lamps: Path) -> None:
     shown = run("--data", lamps, "--sample", "2", "--json")
     overall = json.loads(shown.stdout)["overall"]
@@ -179,6 +193,7 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
             "give --sample or --paper-counts, not both",
         ),
         (["--data", "contraqa:lamps_groups.jsonl"], "corpus.json: cannot be read"),
+        (["--data", "lamps_groups.jsonl", "--picture", "x.pdf"], "must end in .svg or .png"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line_and_costs_nothing(

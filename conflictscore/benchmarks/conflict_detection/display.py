@@ -14,6 +14,7 @@ from conflictscore.benchmarks.conflict_detection.measures import (
     DetectionFigures,
     SetFigures,
 )
+from conflictscore.benchmarks.conflict_detection.reliability import reliability_card
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.plain_table import Card, print_card
@@ -28,7 +29,7 @@ def print_detection(figures: DetectionFigures, console: Console) -> None:
 
 
 def _cards(figures: DetectionFigures) -> Iterator[Card]:
-    """The tables in print order: detection, single labels, cost.
+    """The tables in print order: detection, single labels, reliability, cost.
 
     A single set is not repeated as the overall row.
     """
@@ -53,6 +54,8 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
         " recall is as much too high",
         free_text=True,
     )
+    if figures.reliability is not None:
+        yield reliability_card(figures.reliability)
     usage, pairs = figures.usage, overall.pairs
     each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""
     cost_line = (

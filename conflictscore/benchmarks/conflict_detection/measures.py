@@ -13,6 +13,7 @@ from pydantic import Field
 
 from conflictscore.answering.answer_replies import read_text
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.benchmarks.conflict_detection.reliability import Reliability, reliability
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
 from conflictscore.benchmarks.harness.statistics import proportion
@@ -87,6 +88,8 @@ class DetectionFigures(Record):
     """The figures of each set, by name."""
     overall: SetFigures
     """The figures of all groups as one set."""
+    reliability: Reliability | None = None
+    """Of all labels that people gave too; None if the labeler gives no probabilities."""
     usage: Usage
     """The labeler's usage in this run; cached verdicts are counted separately."""
     seconds: float
@@ -128,6 +131,7 @@ def detection_figures(
             for name in names
         ),
         overall=_figures("overall", in_order),
+        reliability=reliability(in_order),
         usage=usage,
         seconds=round(seconds, 3),
     )

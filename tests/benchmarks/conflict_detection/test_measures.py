@@ -15,9 +15,13 @@ from conflictscore.benchmarks.conflict_detection.measures import (
     detection_figures,
     verdict_of,
 )
+from conflictscore.benchmarks.conflict_detection.reliability import (
+    reliability,
+    reliability_picture,
+)
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Usage
-from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
+from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged, verdict
 
 _LABELS = st.sampled_from([S, C, N])
 _PAIR = st.tuples(st.one_of(st.none(), _LABELS), st.sampled_from([S, C, N, U]))
@@ -61,6 +65,30 @@ def test_a_claim_with_one_document_is_no_conflict_for_the_answer_that_counts_doc
     assert overall.constants["two documents"].accuracy.value == 1
     assert overall.constants["always"].accuracy.value == 0.5
     assert overall.beaten_by == ()
+
+
+def test_labels_are_counted_by_their_probability_beside_how_often_they_are_right() -> None:
+    group = claim_group("1", (S, C, S, S, None))
+    verdicts = [
+        verdict(number, label).model_copy(update={"score": score})
+        for number, (label, score) in enumerate(
+            [(S, 1.0), (C, 0.92), (C, 0.4), (U, None), (S, 0.9)], start=1
+        )
+    ]
+    judged_pairs = [(group, verdicts), (claim_group("2", (C,)), [verdict(1, C)])]
+    figures = reliability(judged_pairs)
+
+    assert figures is not None
+    assert [(one.low, one.right.count, one.right.n) for one in figures.bins] == [
+        (0.4, 0, 1),
+        (0.9, 2, 2),
+    ]
+    assert figures.bins[1].probability == pytest.approx(0.96)
+    assert figures.calibration_error == pytest.approx((1 * 0.4 + 2 * 0.04) / 3)
+    assert figures.without == 1
+    assert reliability([(claim_group("2", (C,)), [verdict(1, C)])]) is None
+    picture = reliability_picture(figures, "nli")
+    assert "probability 96.0 %: 100.0 % of 2 right" in picture.description
 
 
 @settings(max_examples=20)

@@ -1,0 +1,140 @@
+"""Whether the probabilities of a labeler are those with which its labels are right."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import fsum
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.benchmarks.harness.figures import Proportion
+from conflictscore.benchmarks.harness.report.pictures.picture import (
+    GOOD,
+    NEUTRAL,
+    Margins,
+    Picture,
+    label,
+    lay_out,
+)
+from conflictscore.benchmarks.harness.statistics import proportion
+from conflictscore.records import EvidenceLabel, Label, Record
+from conflictscore.reporting.figure_text import percent, span
+from conflictscore.reporting.plain_table import Card
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BINS: Final = 10
+
+
+class ReliabilityBin(Record):
+    """The labels whose probability lies in a tenth of [0, 1]."""
+
+    low: float
+    high: float
+    """Excluded, but for 1."""
+    probability: float
+    """Mean probability of the labels, in [0, 1]."""
+    right: Proportion
+    """Of the labels, those that people gave too."""
+
+
+class Reliability(Record):
+    """How often labels are right, by the probability that the labeler gave them."""
+
+    bins: tuple[ReliabilityBin, ...]
+    """Those that hold a label, lowest first."""
+    calibration_error: Annotated[float, Field(ge=0, le=1)]
+    """Mean distance of the probability from the share that is right, each bin by its labels
+    (expected calibration error; Guo et al., 2017)."""
+    without: Annotated[int, Field(ge=0)]
+    """Labels without a probability; in no bin."""
+
+
+def reliability(
+    judged_groups: Sequence[tuple[ClaimGroup, Sequence[EvidenceLabel]]],
+) -> Reliability | None:
+    """The reliability over all pairs that both people and the labeler labelled.
+
+    ``judged_groups`` are claims with the labeler's verdicts, one a document. None where the labeler
+    gives no probabilities.
+    """
+    tenths = defaultdict[int, list[tuple[float, bool]]](list)
+    without = 0
+    for group, verdicts in judged_groups:
+        for people, verdict in zip(group.labels, verdicts, strict=True):
+            if people is None or verdict.label is Label.UNLABELLED:
+                continue
+            if verdict.score is None:
+                without += 1
+                continue
+            tenth = min(int(verdict.score * _BINS), _BINS - 1)
+            tenths[tenth].append((verdict.score, people is verdict.label))
+    if not tenths:
+        return None
+    bins = tuple(_bin(tenth, tenths[tenth]) for tenth in sorted(tenths))
+    total = sum(tenth.right.n for tenth in bins)
+    distances = [
+        tenth.right.n * abs(tenth.probability - (tenth.right.value or 0.0)) for tenth in bins
+    ]
+    return Reliability(bins=bins, calibration_error=sum(distances) / total, without=without)
+
+
+def _bin(tenth: int, labels: Sequence[tuple[float, bool]]) -> ReliabilityBin:
+    return ReliabilityBin(
+        low=tenth / _BINS,
+        high=(tenth + 1) / _BINS,
+        probability=fsum(score for score, _ in labels) / len(labels),
+        right=proportion(sum(is_right for _, is_right in labels), len(labels)),
+    )
+
+
+def reliability_card(figures: Reliability) -> Card:
+    """The bins as a table."""
+    without = f"\n{figures.without:,} labels without a probability" if figures.without else ""
+    return Card(
+        "How often are labels right, by the labeler's probability? In %",
+        ("probability", "labels", "mean", "right", "95 %"),
+        tuple(
+            (
+                span(percent(tenth.low), percent(tenth.high)),
+                f"{tenth.right.n:,}",
+                percent(tenth.probability),
+                percent(tenth.right.value),
+                _bounds(tenth.right),
+            )
+            for tenth in figures.bins
+        ),
+        f"expected calibration error: {percent(figures.calibration_error)} points; a probability"
+        f" can be believed where mean and right agree{without}",
+    )
+
+
+def reliability_picture(figures: Reliability, labeler: str) -> Picture:
+    """The share of right labels over their probability, beside the line on which they agree."""
+
+    def draw(figure: "Figure") -> None:
+        lay_out(figure, 4.4, 4, Margins(bottom=0.55))
+        axes = figure.add_subplot()
+        axes.plot([0, 100], [0, 100], "--", color=NEUTRAL, linewidth=1)
+        for tenth in figures.bins:
+            place, share = 100 * tenth.probability, tenth.right
+            if share.low is not None and share.high is not None:
+                axes.plot([place, place], [100 * share.low, 100 * share.high], color=GOOD)
+            axes.plot([place], [100 * (share.value or 0.0)], "o", color=GOOD, markersize=6)
+        axes.set_xlim(0, 102)
+        axes.set_ylim(0, 102)
+        axes.set_xlabel("probability of the label, %")
+        axes.set_ylabel("% right by people's labels, 95 % interval")
+
+    words = "; ".join(
+        f"probability {percent(tenth.probability)} %: {percent(tenth.right.value)} % of"
+        f" {tenth.right.n:,} right ({_bounds(tenth.right)})"
+        for tenth in figures.bins
+    )
+    return Picture("reliability", f"Reliability of {label(labeler)}", words, draw)
+
+
+def _bounds(share: Proportion) -> str:
+    return "" if share.low is None else span(percent(share.low), percent(share.high))
