@@ -43,10 +43,10 @@ _TOKENS_PER_TOKEN = 4
 
 Claims repeat names, so they are longer than their answer; a reply longer than this rambles.
 """
-_FEW_WORDS = 4  # most words of an answer that is just a refusal, a greeting or a question
-_SHORT = 6  # most words of an answer that is too short to be checked without its question
+_FEW_WORDS = 4  # maximum words of an answer that is just a refusal, a greeting or a question
+_SHORT = 6  # maximum words of an answer that is too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
-_LEAST_WORDS = 3  # least words of a short answer's claim: "False" is not a claim
+_LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
 _TRUE_OR_FALSE = re.compile(
     r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
     r"[:?,]?\s+(?P<statement>\S.*)",

@@ -46,8 +46,8 @@ _LOOSE_IN_A_ROW = 2
 
 Single words between claimed ones only link them.
 """
-_MOST_LOOSE = 1  # most telling words of its own that a refusal may have
-_MOST_OF_A_LABEL = 4  # most telling words of a heading or a question that need no claim
+_MOST_LOOSE = 1  # maximum telling words of its own that a refusal may have
+_MOST_OF_A_LABEL = 4  # maximum telling words of a heading or a question that need no claim
 _WORDS_OF_A_VALUE = 3
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
@@ -66,8 +66,8 @@ _PROGRAM = re.compile(
 )
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
-_MOST_PLACES = 50  # most passages with a word that is used to match claims to passages
-_MOST_LISTED = 5  # most words listed in a note
+_MOST_PLACES = 50  # maximum passages with a word that is used to match claims to passages
+_MOST_LISTED = 5  # maximum words listed in a note
 
 
 class UnclaimedPart(NamedTuple):

@@ -19,10 +19,10 @@ _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
-_BULLETS = 4  # most bullets in a row: models number bullets, and put bullets before numbers
+_BULLETS = 4  # maximum bullets in a row: models number bullets, and put bullets before numbers
 _HEADING_CHARS = 120
-_TITLE_WORDS = 4  # most words of an unstyled title; "The gate is green" has as many
-_DEPTHS = 12  # most nested lists that are counted
+_TITLE_WORDS = 4  # maximum words of an unstyled title; "The gate is green" has as many
+_DEPTHS = 12  # maximum nested lists that are counted
 _ALIGNMENT = 1  # spaces: " 9." and "10." are at the same depth
 
 

@@ -24,7 +24,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
 _CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
-"""Most words of a clause about what the documents do not say.
+"""Maximum words of a clause about what the documents do not say.
 
 A longer clause says more than that.
 """

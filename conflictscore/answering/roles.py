@@ -45,9 +45,9 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 def differs_in_order(statement: str, rival: str) -> bool:
     """Whether two statements mean different things because of the positions of their common words.
 
-    This is so if a word of direction before the same word is reversed, if a name by itself in one
-    statement is an owner in the other, or if two names are exchanged without a change between
-    active and passive.
+    This is so in three cases: a word of direction before the same word is reversed; a name by
+    itself in one statement is an owner in the other; or two names are exchanged without a change
+    between active and passive.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():

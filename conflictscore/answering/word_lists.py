@@ -8,7 +8,7 @@ from conflictscore.scripts import fold
 
 STEM = 6
 """Letters by which forms of a word count as the same: "opened", "opening"."""
-_LEAST_STEM = 3  # least letters left of a word without its ending
+_LEAST_STEM = 3  # minimum letters left of a word without its ending
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))

@@ -100,7 +100,7 @@ def read_items(
             items_by_id[made_or_reason.id], first[made_or_reason.id] = made_or_reason, where
     if not items_by_id:
         why = f" ({', '.join(left_out)})" if left_out else ""
-        raise InputError(f"{path}: there is nothing in it to use{why}")
+        raise InputError(f"{path}: nothing in it can be used{why}")
     return Items(tuple(items_by_id.values()), left_out)
 
 

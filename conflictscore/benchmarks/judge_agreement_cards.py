@@ -12,12 +12,12 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
     """Tables of agreement, ratings by people and judge, and the judge's effect on differences."""
     left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
     yield card_of(
-        f"Judge of {figures.name} beside people: {one_line(judge)}",
+        f"Judge of {figures.name} compared with people: {one_line(judge)}",
         ("", "%", "95 % interval", "n"),
         [
             ("equal ratings", *_share(figures.agreement)),
             ("the same, by question", *_interval(figures.agreement_by_question)),
-            ("always people's commonest rating", *_share(figures.commonest)),
+            ("always people's most frequent rating", *_share(figures.commonest)),
         ],
         "\n".join(
             [
@@ -40,7 +40,14 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
     )
     yield card_of(
         "Bias by rating",
-        ("rating", "people %", "judge %", "judge less people, points", "95 % interval", "recall %"),
+        (
+            "rating",
+            "people %",
+            "judge %",
+            "judge minus people, points",
+            "95 % interval",
+            "recall %",
+        ),
         [
             (
                 bias.rating,
@@ -52,8 +59,8 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
             )
             for bias in figures.bias
         ],
-        "recall: of the answers that people rated so, those that the judge rated so too; intervals"
-        " resample questions",
+        "recall: the share of answers with this rating by people that the judge also rated so;"
+        " intervals resample questions",
     )
     yield from _difference_cards(figures)
 
@@ -68,9 +75,9 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if retained_share.value is not None:
         bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
-            "Difference between two methods that the judge leaves",
+            "Difference between two methods that the judge shows",
             note=f"{percent(retained_share.value)} % of a true difference in right answers"
-            f" ({bounds}): true positive rate less false positive rate"
+            f" ({bounds}): true positive rate minus false positive rate"
             + (
                 f"\nA study needs about {1 / retained_share.value**2:.1f} times the questions that"
                 " people's ratings would need"

@@ -50,7 +50,7 @@ class Limits:
     concurrency: int = 4
     """The number of questions at a time."""
     max_tokens: int | None = None
-    """Most input and output tokens of all sessions of the run together."""
+    """Maximum input and output tokens of all sessions of the run together."""
 
     def __post_init__(self) -> None:
         for name, limit in asdict(self).items():

@@ -33,7 +33,7 @@ from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
-"""Most passages of an answer whose only claim is assumed to answer the question.
+"""Maximum passages of an answer whose only claim is assumed to answer the question.
 
 Two allow for the claim and a sentence that introduces it. In a longer answer the claim may be about
 anything, since the model overlooked the rest.
@@ -41,7 +41,7 @@ anything, since the model overlooked the rest.
 _AROUND_CHARS = 1500
 """Characters of the answer before a passage that the model sees when it rewrites the passage."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
-"""Least and most reply tokens for a rewritten passage: room for one more sentence, not an essay."""
+"""Minimum and maximum reply tokens for a rewritten passage, which may get a sentence longer."""
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 

@@ -314,7 +314,7 @@ def _with_dispute_told(
 ) -> NewPassage:
     """The passage with its first unsettled dispute, or its things of one name, explained.
 
-    Looks that it does not explain keep their claim, and their outcome says so.
+    The other looks with several answers keep their claim, and their outcome says so.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:

@@ -33,8 +33,8 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # most rivals of a claim; those that most documents gave are kept
-_MOST_THINGS = 3  # most other things of the same name that are explained beside the claim's own
+_MOST_RIVALS = 4  # maximum rivals of a claim; those that most documents gave are kept
+_MOST_THINGS = 3  # maximum other things of the same name that are explained beside the claim's own
 # P(IRRELEVANT) from which a document is not asked. With the bundled NLI model on one half of
 # RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
 _SURELY_SILENT = 0.6

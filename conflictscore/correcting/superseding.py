@@ -27,7 +27,7 @@ from conflictscore.records import (
 
 _AROUND = 240  # characters on either side of the passage with the value
 _COMPARED = 60  # characters used to find that passage in the document
-_MOST_STATED = 300  # most characters of a statement in the claim to label
+_MOST_STATED = 300  # maximum characters of a statement in the claim to label
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -91,7 +91,7 @@ async def replaced_by_document(
     saying = [forward.document for forward, backward in pairs if _is_likelier(forward, backward)]
     if not saying:
         return None
-    reason = f"Document {saying[0]} says itself that this took the place of the other statement."
+    reason = f"Document {saying[0]} itself says that this replaced the other statement."
     ruling = Ruling(shown=sides, chosen=place, ground=Ground.SUPERSEDES, reason=reason)
     return Weighing(sides=sides, rulings=(ruling,), chosen=place, ground=Ground.SUPERSEDES)
 

@@ -19,11 +19,14 @@ from conflictscore.records import Candidate, Document, SecondLook
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # longest statement that is compared token by token, which takes quadratic time
 _MOST_CHARS = 400
-"""Most characters of a span to search for; each position of the text may cost the span's length."""
+"""Maximum characters of a span to search for.
+
+Each position of a text may cost the span's length.
+"""
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Most telling words of a change that its claims may leave out; numbers may not be left out."""
+"""Maximum telling words of a change that its claims may leave out; numbers may not be left out."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 

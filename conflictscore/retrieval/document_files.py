@@ -13,7 +13,7 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""Most notes that an error message repeats."""
+"""Maximum notes that an error message repeats."""
 _LARGEST = 20_000_000
 """Maximum bytes of a file to read."""
 _ENDINGS = ", ".join(ENDINGS)
@@ -114,7 +114,7 @@ def _walk(folder: Path, notes: Notes) -> list[Path]:
     readable = [path for path in visible if path.suffix.lower() in ENDINGS]
     if passed_over := len(visible) - len(readable):
         count = "1 file" if passed_over == 1 else f"{passed_over} files"
-        sentence = f"{_shown(folder)}: passed over {count} not ending in {_ENDINGS}"
+        sentence = f"{_shown(folder)}: skipped {count} not ending in {_ENDINGS}"
         notes.append(Note(NoteKind.FILES_PASSED_OVER, sentence))
     return sorted(readable, key=lambda path: path.parts)
 

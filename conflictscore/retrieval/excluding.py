@@ -11,9 +11,9 @@ from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.search_notes import note
 from conflictscore.scripts import words_in
 
-_QUOTING = "that hold the question beside a reference answer"
+_QUOTING = "that contain the question and a reference answer"
 _LEAST_WORDS = 3
-"""Least words of a reference answer that does not occur next to its question by chance."""
+"""Minimum words of a reference answer; a shorter one may occur next to its question by chance."""
 
 
 class ExcludingRetriever(WrappingRetriever):

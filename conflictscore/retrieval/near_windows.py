@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """Largest share of the room for a window, so that several places can be shown."""
-_MOST_TOKENS = 384  # most tokens of a window, however much room there is
+_MOST_TOKENS = 384  # maximum tokens of a window, however much room there is
 _OVERLAP = 4
 """A window repeats a quarter of the previous one."""
 

@@ -22,7 +22,7 @@ class PassageRetriever(WrappingRetriever):
     Attributes:
         retriever: Finds the documents.
         k: See the base class.
-        tokens: Most tokens of a passage, at least 16.
+        tokens: Maximum tokens of a passage, at least 16.
     """
 
     tokens: Annotated[int, Field(ge=LEAST_TOKENS)] = 512

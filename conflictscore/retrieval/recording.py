@@ -212,7 +212,7 @@ class RecordedRetriever(TopKRetriever):
             note(text)
         asked_for = recording.parameters.get("top_k")
         if isinstance(asked_for, int) and k > asked_for:
-            note(f"{asked_for} results were asked for in the recording, and {k} are now")
+            note(f"{asked_for} results were requested when recording, and {k} are requested now")
         return [_as_document(result) for result in recording.results[:k]]
 
     @model_validator(mode="after")
@@ -278,7 +278,7 @@ async def record_questions(
         search: The retriever's name, as in ``--search``; passwords in it are left out.
         parameters: The settings of the search, as single values and lists of texts, without
             secrets; ``top_k`` is the number of documents per question.
-        concurrency: Most questions in flight, at least 1.
+        concurrency: Maximum questions in flight, at least 1.
         on_progress: Called at the start and after each question.
 
     Raises:

@@ -13,7 +13,7 @@ MARK = " […] "
 """The mark for text left out between two passages of a document."""
 
 LEAST_TOKENS = 16
-"""Least tokens of a window: fewer say nothing, and a single character can take four."""
+"""Minimum tokens of a window: fewer say nothing, and a single character can take four."""
 
 _WORD_END = re.compile(r"\s+")
 

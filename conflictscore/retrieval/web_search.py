@@ -38,7 +38,7 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Most bytes of a provider's reply; a page of results has about ten thousand."""
+"""Maximum bytes of a provider's reply; a page of results has about ten thousand."""
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
@@ -107,7 +107,7 @@ class WebSearchRetriever(TopKRetriever):
             takes no key.
         key_source: Where to get a key, as the end of a sentence "a key comes from …".
         hints: For each HTTP status of a wrong setup, how to fix it.
-        page_size: Most results of one request.
+        page_size: Maximum results of one request.
         api_key: The key; by default from the environment.
         endpoint: The address to use instead of ``service``, such as a proxy, with its path and, if
             needed, ``user:password@``. These are removed from the stored address.
@@ -276,7 +276,7 @@ class WebSearchRetriever(TopKRetriever):
             )
         # a header cannot contain it, and httpx's error would show the key
         if not re.fullmatch("[!-~]+", key):
-            raise ConfigurationError(f"{names}: the key holds a space or a special character")
+            raise ConfigurationError(f"{names}: the key contains a space or a special character")
         self._key, self._secrets = SecretStr(key), (key,)
         return self
 

@@ -15,7 +15,7 @@ _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w
 """The printed form of a list of objects or mappings, or of an object that contains one."""
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _LONGEST_WRITTEN_OUT = 100_000
-"""Most characters that are parsed, since Python's parser lets no other thread run."""
+"""Maximum characters that are parsed, since Python's parser lets no other thread run."""
 
 
 def written_out(text: str) -> object:

@@ -187,7 +187,10 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
             ["--data", "lamps_groups.jsonl", "--write-claims", "x"],
             "these files already contain claims",
         ),
-        (["--data", "lamps_groups.jsonl", "--paper-counts"], "'lamps' is none of ConflictBench's"),
+        (
+            ["--data", "lamps_groups.jsonl", "--paper-counts"],
+            "'lamps' is not one of ConflictBench's",
+        ),
         (
             ["--data", "lamps_groups.jsonl", "--paper-counts", "--sample", "2"],
             "give --sample or --paper-counts, not both",

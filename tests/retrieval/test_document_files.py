@@ -70,7 +70,7 @@ def test_hidden_files_are_passed_over_and_other_endings_counted() -> None:
     read = read_documents(["docs"])
     assert [doc.text for doc in read.documents] == ["a"]
     (note,) = read.notes
-    assert note.startswith("docs: passed over 2 files not ending in .txt, .md")
+    assert note.startswith("docs: skipped 2 files not ending in .txt, .md")
 
 
 def test_a_folder_that_links_to_itself_is_read_once() -> None:
@@ -370,7 +370,7 @@ UNUSABLE: dict[str, tuple[str, bytes, str]] = {
     "too large": ("bad.txt", b"a" * 20_000_001, "larger than 20 MB"),
     "scripts only": ("bad.html", b"<script>x</script>", "has no text"),
     "no column of texts": ("bad.csv", b"item,price\nlamp,3\n", NO_COLUMN),
-    "scanned": ("bad.pdf", pdf("", ""), "has no text; where its pages are pictures"),
+    "scanned": ("bad.pdf", pdf("", ""), "has no text; if its pages are pictures"),
     "no PDF": ("bad.pdf", b"%PDF-1.4\nnothing", "not a PDF that can be read"),
     "a locked PDF": ("bad.pdf", LOCKED, "is locked; save a copy that opens"),
     "an empty PDF": ("bad.pdf", b"", "not a PDF that can be read"),

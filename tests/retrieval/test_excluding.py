@@ -50,5 +50,5 @@ def test_what_was_left_out_is_noted_and_counted_sync_and_async() -> None:
         asked.invoke(QUESTION)
     asyncio.run(asked.ainvoke(QUESTION))
 
-    assert notes == ["documents left out that hold the question beside a reference answer: 2"]
+    assert notes == ["documents left out that contain the question and a reference answer: 2"]
     assert list(asked.left_out.values()) == [4]

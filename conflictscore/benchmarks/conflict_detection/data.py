@@ -47,8 +47,8 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
             raise InputError(f"--data {source}: there is no claim in it")
         if groups_read[0].set in groups:
             raise InputError(
-                f"--data {source}: a set {groups_read[0].set!r} was read already; give one of the"
-                " files another name, or each of them once"
+                f"--data {source}: a set {groups_read[0].set!r} was read already; rename one of"
+                " the files, or give each only once"
             )
         groups[groups_read[0].set] = groups_read
     return [group for groups_read in groups.values() for group in groups_read]
@@ -68,7 +68,9 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
         names = ", ".join(name for name in PUBLISHED if name != "overall")
-        raise InputError(f"--paper-counts: {unknown[0]!r} is none of ConflictBench's sets: {names}")
+        raise InputError(
+            f"--paper-counts: {unknown[0]!r} is not one of ConflictBench's sets: {names}"
+        )
 
     def size(name: str, conflict: bool) -> int:
         return PUBLISHED[name].conflicts if conflict else PUBLISHED[name].others

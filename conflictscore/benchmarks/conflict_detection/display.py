@@ -38,7 +38,7 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 
     yield _detection(figures, sets)
     yield Card(
-        "Claims, and single labels beside people's",
+        "Claims, and single labels compared with people's",
         ("set", "claims", "conflict", "none", "undecidable", "pairs", "failed", "acc %", "95 %"),
         tuple(
             (
@@ -50,8 +50,8 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
             )
             for s in sets
         ),
-        "undecidable: pairs without a label could make it a conflict; in no figure above, where"
-        " recall is as much too high",
+        "undecidable: unlabelled pairs could make it a conflict; left out of the figures above,"
+        " so recall may be too high",
         free_text=True,
     )
     if figures.reliability is not None:
@@ -91,7 +91,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
             below.append(("  paper", *map(percent, (*shares, paper.accuracy_no_conflict))))
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
-    note = "Wilson intervals; that of F1 resamples claims. none: nothing to divide by"
+    note = "Wilson intervals; for F1, claims are resampled. none: undefined"
     note = "\n".join((note, *beaten))
     if papers:
         note += "\npaper: ACL submission, Table 2, GPT-4.1; claims with and without conflict: "

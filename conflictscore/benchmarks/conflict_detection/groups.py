@@ -30,7 +30,7 @@ class ClaimGroup(Record):
     question: str = ""
     """The question that the claim answers; empty if the claim itself was given."""
     answer: str = ""
-    """The answer to the question that the claim gives."""
+    """The answer that the claim gives to the question."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
     """Whether, according to people, one document supports the claim and another contradicts it."""
@@ -105,7 +105,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
     both = {Label.SUPPORTS, Label.CONTRADICTS} <= labels
     if has_conflict is None and None in labels:
         raise InputError(
-            f"{where}, field has_conflict: it is needed where not all documents have a label"
+            f"{where}, field has_conflict: it is required unless all documents have a label"
         )
     if has_conflict is not None and has_conflict is not both and (both or None not in labels):
         raise InputError(

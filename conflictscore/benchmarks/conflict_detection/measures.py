@@ -202,7 +202,7 @@ def _f1(cells: Numbers) -> Numbers:
 
 
 _CLAIM_TOKENS = 200
-"""Most tokens of a written claim."""
+"""Maximum tokens of a written claim."""
 
 
 async def detect(

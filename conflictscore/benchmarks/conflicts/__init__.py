@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 ENTRY = Entry(
     name="conflicts",
-    summary="whether an answer deals with conflicts as their type asks, with citations"
+    summary="whether an answer deals with conflicts as their type requires, with citations"
     ' ("DRAGged into Conflicts")',
     data="conflicts.jsonl, github.com/google-research-datasets/rag_conflicts",
     forms=("free-form",),

@@ -153,7 +153,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         f"answer recall is judged on questions with a right answer that people wrote: {right} of"
         f" {len(file.questions)} in the file",
         "grounding: sentences that cite nothing, or a document that does not exist, are not"
-        " supported; all methods are asked for citations, in wordings of this benchmark",
+        " supported; all methods are asked for citations, in this benchmark's wording",
     ]
     if file.empty_documents:
         notes.append(f"search results without text, left out: {file.empty_documents}")

@@ -53,8 +53,8 @@ async def grounding_verdict(
 ) -> Verdict | None:
     """The share of supported sentences among the sentences that state something, in [0, 1].
 
-    A sentence that cites nothing, or cites a document that does not exist, counts as not supported
-    without a call. All others are judged concurrently, with one call each.
+    A sentence that cites nothing, or cites a document that does not exist, counts as not supported,
+    and no call is made. All others are judged concurrently, with one call each.
 
     Returns:
         The share, with the verdict on each sentence; None if no sentence states anything. It has an
@@ -89,7 +89,7 @@ async def grounding_verdict(
             model, numbers = judge.model, ", ".join(map(str, evidence.cut))
             return SentenceVerdict(
                 None,
-                f"it may be supported by what was cut of documents {numbers} to fit the context"
+                f"support may be in the parts cut from documents {numbers} to fit the context"
                 f" window of {model.name} ({model.context_window} tokens)",
             )
         return verdict
@@ -205,7 +205,7 @@ async def _behaviour(
         ValueError: The question has no type of conflict.
     """
     if question.conflict_type is None:
-        raise ValueError(f"question {question.id!r} has no type of conflict to judge by")
+        raise ValueError(f"question {question.id!r} has no conflict type to judge by")
     render = partial(
         judge.prompts.render,
         "conflicts_behaviour",

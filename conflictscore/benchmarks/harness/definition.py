@@ -90,7 +90,7 @@ class Benchmark:
     For example, a benchmark may replace ``free_form_rag`` by its own words.
     """
     reply_tokens: int | None = None
-    """Most tokens of a free-form answer, if it may be longer than usual.
+    """Maximum tokens of a free-form answer, if it may be longer than usual.
 
     This applies to first answers, second samples and reports.
     """

@@ -305,8 +305,8 @@ def estimate_card(estimate: Estimate) -> Card:
         after=(
             *([f"dollars: {money(None, unknown)}"] if unknown else []),
             f"Expected: {percent(_CONFLICT_RATE)} % of first answers have evidence on both sides.",
-            "A reply that a cache or the run's folder holds is counted as a call, and a pair that a"
-            " cascade would settle without its judge too.",
+            "Cached replies count as calls, and so do pairs that a cascade would settle without"
+            " its judge.",
         ),
     )
 

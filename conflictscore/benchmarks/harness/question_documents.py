@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
 
 _SHOWN = 3
-"""Most missing questions that an error shows."""
+"""Maximum missing questions that an error shows."""
 
 
 def with_documents(

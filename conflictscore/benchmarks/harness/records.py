@@ -162,7 +162,7 @@ class Verdict(Record):
     @model_validator(mode="after")
     def _error_goes_with_none(self) -> "Verdict":
         if (self.value is None) != (self.error is not None):
-            raise ValueError("an error goes with no value, and with nothing else")
+            raise ValueError("a verdict with an error has no value and nothing else")
         return self
 
 

@@ -41,10 +41,11 @@ def _notes_on_templates(path: Path, manifest: Manifest) -> Iterator[str]:
         texts = json.loads(path.read_bytes())
     except FileNotFoundError:
         if prompts:
-            yield f"{path}: missing, so nobody can read there what models were asked"
+            yield f"{path}: missing, so readers of the folder cannot see what models were asked"
         return
     except (OSError, ValueError, RecursionError):
-        yield f"{path}: damaged (not JSON), so nobody can read there what models were asked"
+        yield f"{path}: damaged (not JSON), so readers of the folder cannot see what models were"
+        " asked"
         return
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         yield f"{path}: damaged (not templates by name)"

@@ -17,7 +17,7 @@ _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
 POWER = 0.8
 _MOST = 10_000_000
-"""Most questions; a gain that needs more is too small to consider."""
+"""Maximum questions; a gain that needs more is too small to consider."""
 
 
 def require_statistics() -> None:
@@ -218,7 +218,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
 
     least, most = binom.ppf(1e-12, questions, discordant), binom.isf(1e-12, questions, discordant)
     pairs = np.arange(least, most + 1)
-    # most pairs on the lesser side: 2 P(X <= k) < ALPHA
+    # maximum pairs on the lesser side: 2 P(X <= k) < ALPHA
     lesser = binom.ppf(ALPHA / 2, pairs, 0.5) - 1
     chance_of_p = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
     return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))

@@ -37,7 +37,7 @@ _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
 _SHOWN = 8
-"""Most differences, or files, that an error shows."""
+"""Maximum differences, or files, that an error shows."""
 
 
 class RunStore:
@@ -64,7 +64,7 @@ class RunStore:
         self._done: dict[StepKey, StepRecord] = {}
         self._ids = {question.id for question in questions}
         self._file = file
-        advice = "delete this row, and the same command takes its step again"
+        advice = "delete this row, and the same command repeats its step"
         with suppress(FileNotFoundError):  # nothing was recorded yet
             for line in lines:
                 where = f"{lines.path}, row {line.number}"
@@ -104,8 +104,8 @@ class RunStore:
             for row, (there, now) in enumerate(zip_longest(stored_questions, questions), 1):
                 if there is None or now is None or there.to_json() != now.to_json():
                     raise InputError(
-                        f"{folder / _QUESTIONS}, row {row}: not the question that is to be asked;"
-                        " resume the run with the questions that it was started with, or give"
+                        f"{folder / _QUESTIONS}, row {row}: not the expected question; resume"
+                        " the run with the questions that it was started with, or give"
                         " another folder"
                     )
             path = folder / _RECORDS
@@ -114,8 +114,8 @@ class RunStore:
             store = cls(folder, stored_manifest, stored_questions, file.lines, file)
             if half := file.resume():
                 store.notes = (
-                    f"{path}: half a line at the end, as a kill leaves it, was cut off"
-                    f" ({half} bytes); its step is taken again",
+                    f"{path}: an incomplete last line, as after a kill, was cut off"
+                    f" ({half} bytes); its step is repeated",
                 )
             yield store
 
@@ -130,8 +130,8 @@ class RunStore:
         store = cls(folder, *_read_begun(folder), lines)
         if lines.half:
             store.notes = (
-                f"{lines.path}: half a line at the end was left out; the run was killed there, or"
-                " is at work",
+                f"{lines.path}: an incomplete last line was left out; the run was killed, or is"
+                " still running",
             )
         return store
 
@@ -217,7 +217,7 @@ def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
                 f" brings the method, with an entry point conflictscore.methods called {name}"
             )
     path = folder / _QUESTIONS
-    advice = "put back a copy of the file, or begin the run anew in another folder"
+    advice = "restore a copy of the file, or start the run again in another folder"
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:

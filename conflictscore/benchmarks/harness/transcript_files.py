@@ -84,6 +84,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: damaged after line {number} (not gzip)") from None
     if rest or not decompress.eof:
         raise TornTranscriptError(
-            f"{path}: ends after line {number} without its end, as a kill leaves it, or the run is"
-            " at work; the lines so far are whole"
+            f"{path}: ends after line {number} without its end, as after a kill, or the run is"
+            " still running; the lines so far are complete"
         )

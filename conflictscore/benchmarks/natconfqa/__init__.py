@@ -5,7 +5,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="natconfqa",
-    summary="whether an answer names every answer of its passages, and which are at odds",
+    summary="whether an answer names every answer of its passages, and which of them conflict",
     data="questions.jsonl, as the authors of NatConfQA publish it",
     forms=("free-form",),
     searches=False,
@@ -13,8 +13,8 @@ ENTRY = Entry(
     judged_by="conflicts recall",
     methods=(*COMMON_METHODS, *OPEN_METHODS),
     flags={
-        "error_types": "Also tell how the answers that do not tell of every conflict are wrong, by"
-        " the types of the paper's error analysis: by rule, or with one more call."
+        "error_types": "Also classify the answers that do not report every conflict, by the"
+        " types of the paper's error analysis: by rule, or with one more call."
     },
     docs="docs/findings/natconfqa.md",
     examples=(

@@ -28,7 +28,10 @@ _PUBLISHED = {
 _AWARE, _NORMAL = "ContradictAware", "Normal"
 """The two prompts of the published answers."""
 _FEWEST = 4
-"""Least points of a correlation; with three uncorrelated ones, |r| is above .9 in 29 % of draws."""
+"""Minimum points of a correlation.
+
+With three uncorrelated ones, |r| exceeds .9 in 29 % of draws.
+"""
 
 _Natural = Annotated[int, Field(ge=0)]
 
@@ -189,8 +192,8 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
         "left out: undefined for the answer, or not decided on one side\n"
-        "bias: judge less people, in points; aware: what the prompt to be aware of conflicts"
-        " changes, in points",
+        "bias: judge minus people, in points; aware: the change due to the conflict-aware"
+        " prompt, in points",
         after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
     )
 

@@ -27,7 +27,7 @@ from conflictscore.prompts import PromptSet
 
 _LEFT_OUT = {
     Subset.NO_CONFLICT: "none of their answers are in conflict",
-    Subset.NO_ANSWER: "no answer stands in their passages",
+    Subset.NO_ANSWER: "their passages contain no answer",
 }
 
 

@@ -76,7 +76,7 @@ class NatConfQuestion(Record):
         return Subset.WH_ALL if len(self.conflicts) == pairs else Subset.WH_MIX
 
 
-_NO_PAIR = "said to have a conflict, and no two answers are named"
+_NO_PAIR = "said to have a conflict, but no two answers are named"
 
 
 class _Answer(PublishedRow):

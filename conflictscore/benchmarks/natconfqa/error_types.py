@@ -124,8 +124,8 @@ def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]
             title="Wrong answers by type of error, % of the wrong",
             columns=("method", "wrong", *ErrorType),
             rows=(*rows, ("in the paper", "80 of 160", *paper)),
-            note="wrong: not every conflict is told. The paper's types (section 5.3) were assigned"
-            " by a person, to answers of four models by default prompting; here rules and the"
+            note="wrong: not every conflict is reported. A person assigned the paper's types"
+            " (section 5.3) to four models' answers with default prompting; here rules and the"
             " judge assign them",
             faint=frozenset({len(rows)}),
         ),

@@ -101,7 +101,9 @@ def _judged(
         )
     conflicts = _pairs(row.found_pairs)
     if not conflicts <= set(question.conflicts):
-        raise InputError(f"{where}, field Recall Conflict: a pair is no conflict of the question")
+        raise InputError(
+            f"{where}, field Recall Conflict: a pair is not a conflict of the question"
+        )
     short_answers = len(row.short_answers.splitlines())
     found_indices, supported_indices = _indices(row.found), _indices(row.supported)
     rulings = {

@@ -8,8 +8,8 @@ from conflictscore.benchmarks.entry import Entry, lazily
 
 ENTRY = Entry(
     name="reports",
-    summary="how much of what documents disagree on a report of three paragraphs states"
-    " (paper, section 5); sets on matters with several sides fit",
+    summary="how much of a three-paragraph report its documents dispute (paper, section 5);"
+    " suits sets on controversial topics",
     data="conflicts.jsonl of CONFLICTS, claims with labelled documents (*_groups.jsonl) or"
     " conflictingqa:FILE as it is published",
     forms=("free-form",),

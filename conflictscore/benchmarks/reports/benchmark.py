@@ -153,7 +153,7 @@ def _made(
 
 
 REPLY_TOKENS = 1024
-"""Most tokens of a report; three paragraphs need half as many."""
+"""Maximum tokens of a report; three paragraphs need half as many."""
 
 
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:

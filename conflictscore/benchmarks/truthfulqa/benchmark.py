@@ -90,7 +90,7 @@ def _listed(answers: Sequence[str]) -> str:
 
 
 _MOST_OPTIONS = 26
-"""Most options, since each has a letter; the official targets have up to 24."""
+"""Maximum options, since each has a letter; the official targets have up to 24."""
 
 
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:

@@ -25,7 +25,7 @@ _SCALE = ("no", "yes")
 NO_REFERENCES = "no references for the question"
 BOTH_LABELS = "the same answer is labelled both yes and no"
 REPEATED = "repeated"
-A_REFERENCE = "the answer is a reference, which its label follows from"
+A_REFERENCE = "the answer is a reference, which decides its label"
 
 
 class _Published(PublishedRow):

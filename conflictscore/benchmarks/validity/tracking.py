@@ -29,7 +29,7 @@ a control that reads no document.
 
 _RESAMPLES = 500
 _FEWEST = 4
-"""Least answers for a meaningful rank correlation."""
+"""Minimum answers for a meaningful rank correlation."""
 
 
 class Tracked(Record):

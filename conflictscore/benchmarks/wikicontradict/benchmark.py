@@ -127,10 +127,10 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=(
-            "answers are judged by the answers of both passages, other than in the paper: what"
-            " first-document and second-document are shown can make a partially correct one",
-            "what agreeing-pair and asked-agreeing are shown is the first passage in both published"
-            " wordings: the paper's own passages that agree are not published",
+            "unlike in the paper, answers are judged by the answers of both passages; the one"
+            " that first-document and second-document see is enough for a partially correct answer",
+            "agreeing-pair and asked-agreeing see the first passage in both published wordings,"
+            " since the paper's own agreeing passages are not published",
         ),
     )
 
@@ -180,7 +180,7 @@ def rating_tables(figures: Figures) -> tuple[Card, ...]:
             title="Ratings",
             columns=("method", "template", "correct", "partially correct", "incorrect", "n"),
             rows=tuple(cells for _, cells in sorted(rows, key=lambda row: row[0])),
-            note="% of judged answers, and how many; template: the paper's prompt template that the"
-            " method asks by",
+            note="% of judged answers, and how many; template: the paper's prompt template that"
+            " the method uses",
         ),
     )

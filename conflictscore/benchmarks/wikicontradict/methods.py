@@ -37,7 +37,7 @@ async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:
 async def _from_second(asker: Asker, request: Asked) -> dict[str, Any]:
     """The first answer's prompt with only the second document, numbered 1."""
     if len(request.documents) < 2:
-        raise InputError("second-document needs a second document, and there is none")
+        raise InputError("second-document needs a second document, but there is none")
     return await asker.answer_from(request.question, request.documents[1:2])
 
 
@@ -46,7 +46,9 @@ def _agreeing(request: Asked) -> list[Document]:
     first = request.documents[0]
     again = first.metadata.get(AGREEING)
     if again is None:
-        raise InputError("both passages are one text that contradicts itself: there is no other")
+        raise InputError(
+            "both passages are the same text, which contradicts itself: there is no other"
+        )
     return _numbered([first, Document(number=2, text=str(again))])
 
 

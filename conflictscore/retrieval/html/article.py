@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _LONGEST_TEXT = 200_000
-"""Characters of a page's text that are kept; no passage of a prompt is cut from more."""
+"""Maximum characters of a page's text, which is more than any passage of a prompt is cut from."""
 _MOST_TAGS = 50_000
-"""Most tags of a page whose main text is looked for; an article of a megabyte has half as many."""
+"""Maximum tags of a page whose main text is searched; an article of a megabyte has half as many."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
     "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
@@ -37,7 +37,7 @@ _LINKED = 0.5
 _SHORTEST_LINE = 12
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
-"""Most characters to put back, as a multiple of the extracted text.
+"""Maximum characters to put back, as a multiple of the extracted text.
 
 If there are more, the extractor took another part of the page.
 """

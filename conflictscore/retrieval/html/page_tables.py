@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _LONGEST_CELL = 2_000
-"""Most characters of a data cell; a longer cell shows that the table lays out the page."""
+"""Maximum characters of a data cell; a longer cell shows that the table lays out the page."""
 
 
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:

@@ -55,7 +55,7 @@ _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24
-_SAMPLE = 5_000  # most signs of one kind on a page that are put into words
+_SAMPLE = 5_000  # maximum signs of one kind on a page that are put into words
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:

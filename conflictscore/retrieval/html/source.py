@@ -12,7 +12,7 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Most attributes of a tag, nested elements, and options of a page.
+"""Maximum attributes of a tag, nested elements, and options of a page.
 
 Parsing time is quadratic in each.
 """

@@ -33,7 +33,7 @@ _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt"
 """Elements that extractors drop although their text is part of the surrounding sentence."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
-"""Least characters of a label or value; a single one is more often a letter styled separately."""
+"""Minimum characters of a label or value; a single one is more often a letter styled separately."""
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 """A place where a word ends: between a letter and a digit, or a small letter and a capital."""
 

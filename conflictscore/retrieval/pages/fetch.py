@@ -158,7 +158,7 @@ def _authorities() -> ssl.SSLContext:
         return httpx2.create_ssl_context()
     except OSError as error:
         raise ConfigurationError(
-            "no certificates can be read from what SSL_CERT_FILE or SSL_CERT_DIR names"
+            "no certificates can be read from SSL_CERT_FILE or SSL_CERT_DIR"
             f" ({error.strerror or error})"
         ) from None
 

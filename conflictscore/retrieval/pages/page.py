@@ -22,7 +22,7 @@ class FetchSettings:
 
     Attributes:
         timeout: Seconds for one page, from the look-up of its name to its last byte; above 0.
-        max_bytes: Most bytes of a page after decompression, at least 1; the rest is left out.
+        max_bytes: Maximum bytes of a page after decompression, at least 1; the rest is left out.
         allowed_networks: Networks that may be reached although they are not public, such as an
             intranet. All addresses of a name must be public or in these networks.
     """

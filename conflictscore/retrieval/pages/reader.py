@@ -39,7 +39,7 @@ Many sites send notices about cookies, robots or subscriptions instead of the pa
 ten snippets, such notices had at most a third of a snippet's words, in any language.
 """
 _SHORT_PAGE = 3_000
-"""Most characters of a notice."""
+"""Maximum characters of a notice."""
 _LEAST_LETTERS = 4
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
 """The words of a snippet where the search engine cut it."""

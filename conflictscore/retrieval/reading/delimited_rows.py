@@ -15,7 +15,7 @@ _SEPARATORS = ",;\t|"
 
 
 MOST_ROWS = 200_000
-"""Most rows of a file; this many documents fit into the memory of a laptop."""
+"""Maximum rows of a file; this many documents fit into the memory of a laptop."""
 _HEADER_WITHIN = 10
 """The header must be among this many rows, since a title may come first."""
 

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
-"""Most bytes of all parts together; the tree of that much XML fills the memory of a reader."""
+"""Maximum bytes of all parts together; the tree of that much XML fills the memory of a reader."""
 _FALSE = ("0", "false", "off", "none")
 
 
@@ -35,7 +35,7 @@ class Package:
             return None
         data = self._file.read(name)
         if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            raise ValueError("it declares entities, as no file of its kind does")
+            raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:

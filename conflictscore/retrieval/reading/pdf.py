@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _LONGEST_VALUE = 100_000
-"""Most bytes of a form field."""
+"""Maximum bytes of a form field."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
 """The end and beginning of texts that some programs write without a space, and the replacement.
 
@@ -66,7 +66,7 @@ def read_pdf(data: bytes) -> RichText:
         count = len(file)
     if not clean_text(text):
         raise UnreadableError(
-            "has no text; where its pages are pictures, have their text recognised (OCR) first"
+            "has no text; if its pages are pictures, have their text recognised (OCR) first"
         )
     if empty:
         sentence = f"{empty} of its {count} pages have no text"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
-"""Least lines of text columns with a gap at the same place, and least words on each side.
+"""Minimum lines of text columns with a gap at the same place, and minimum words on each side.
 
 With fewer words they are a table.
 """
@@ -17,12 +17,12 @@ _WIDE = 2.5
 _GUTTER = 0.6
 """White space, in font sizes, that remains between columns when all rows are overlaid."""
 _LEAST_ROWS = 3
-"""Least rows of a table with narrower gaps."""
+"""Minimum rows of a table with narrower gaps."""
 _MOST_COLUMNS = 60
 _LEAST_NUMBERS = 4
-"""Least numbered lines on a page with line numbers."""
+"""Minimum numbered lines on a page with line numbers."""
 _NUMBERED_WORDS = 4
-"""Least words of an average numbered line; rows of a table have fewer."""
+"""Minimum words of an average numbered line; rows of a table have fewer."""
 _STEPS = (1, 2, 5, 10)
 _PITCH = 3.5
 """Largest distance between rows of a table, in font sizes."""

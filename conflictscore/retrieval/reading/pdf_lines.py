@@ -10,7 +10,7 @@ from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
 _SMALLER = 0.85
 """Largest size of superscripts and subscripts, relative to their neighbours."""
 _SHIFTED = 0.08
-"""Least distance of superscripts and subscripts from their line, in font sizes."""
+"""Minimum distance of superscripts and subscripts from their line, in font sizes."""
 _LEVEL = 0.02
 """Largest difference in height between cells of a row, in font sizes."""
 _NUMBER = re.compile(r"[\d+\u2212-]")

@@ -11,9 +11,9 @@ from conflictscore.retrieval.reading.pdf_runs import TextRun
 _EDGE = 2
 """Number of lines at each end of a page that may be a head or foot."""
 _LEAST_LINES = 3
-"""Least lines of a page that may have a running head."""
+"""Minimum lines of a page that may have a running head."""
 _MOST_PLACES = 8
-"""Most places of a head that are remembered."""
+"""Maximum places of a head that are remembered."""
 _SAME_PLACE = 3.0
 """Largest difference between places of a running head, in points."""
 _PAGE_NUMBER = re.compile(
@@ -31,11 +31,11 @@ _ROMAN = re.compile(r"[ivxl]{1,7}")
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
 """A number at the beginning of a line or, in a reversed line, at its end."""
 _LARGE = 1.8
-"""Least size of a watermark, relative to the text that it lies over."""
+"""Minimum size of a watermark, relative to the text that it lies over."""
 _MOST_MARKS = 30
-"""Most large texts of a page that are examined."""
+"""Maximum large texts of a page that are examined."""
 _TURNED = 0.15
-"""Least rise of a rotated text, relative to its size."""
+"""Minimum rise of a rotated text, relative to its size."""
 
 
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:

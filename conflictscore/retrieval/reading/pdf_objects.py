@@ -10,13 +10,13 @@ from conflictscore.retrieval.reading.pdfium_calls import address, calls
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
 """Kinds of objects, by pdfium's numbers."""
 _MOST_OBJECTS = 20_000
-"""Most objects of a page that are examined."""
+"""Maximum objects of a page that are examined."""
 _MOST_COVERS = 50
-"""Most areas of a page that may cover text."""
+"""Maximum areas of a page that may cover text."""
 _OPAQUE = 250
-"""Least opacity (of 255) of an object that covers text."""
+"""Minimum opacity (of 255) of an object that covers text."""
 _SMALLEST = 24.0
-"""Least size of a picture in points; smaller images are signs and lines."""
+"""Minimum size of a picture in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
 """Share of a page from which an image with text over it is a scan or a background."""
 _TOUCHING = 2.0

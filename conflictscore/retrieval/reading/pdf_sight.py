@@ -29,11 +29,11 @@ Text whose red, green and blue all reach the first may be invisible on white; te
 second opacity may be invisible anywhere.
 """
 _SMALLEST = 1.0
-"""Least font size, in points, that a person sees."""
+"""Minimum font size, in points, that a person sees."""
 _DIFFERENT = 24
-"""Least difference in grey (of 255) that a person sees."""
+"""Minimum difference in grey (of 255) that a person sees."""
 _PIXELS = 1_800
-"""Most pixels of a page's image along its longer side."""
+"""Maximum pixels of a page's image along its longer side."""
 _SECONDS = 10.0
 """Processor seconds for all images of a file's pages.
 
@@ -41,18 +41,18 @@ After that, doubtful text counts as seen, with a note on the file. So a hostile 
 more, and an honest one loses nothing.
 """
 _MOST_OVERLAPPING = 20
-"""Most overlapping objects on a page that are removed one by one; each takes an image."""
+"""Maximum overlapping objects on a page that are removed one by one; each takes an image."""
 _MOST_COMPARED = 400
-"""Most doubtful runs on a page that are compared pairwise for overlaps."""
+"""Maximum doubtful runs on a page that are compared pairwise for overlaps."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
-"""Most clips of a text that are examined, and most points of a clip that may be a box.
+"""Maximum clips of a text that are examined, and maximum points of a clip that may be a box.
 
 Text in any other clip is doubtful, wherever it is.
 """
 _MOST_LAYERED = 8_000_000
-"""Most bytes of unpacked objects that are searched for a file's layers."""
+"""Maximum bytes of unpacked objects that are searched for a file's layers."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
-"""Most bytes of a packed object list that are unpacked, and most bytes of the result."""
+"""Maximum bytes of a packed object list that are unpacked, and maximum bytes of the result."""
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 

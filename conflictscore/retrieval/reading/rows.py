@@ -27,11 +27,11 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 _DEEPEST_TEXT = 3
-"""Most objects around the one with the text; LangChain, LlamaIndex and Elasticsearch have two."""
+"""Maximum nested objects around the text; LangChain, LlamaIndex and Elasticsearch have two."""
 _NOTES_PER_FILE = 20
-"""Most rows that are named one by one; further rows are only counted."""
+"""Maximum rows that are named one by one; further rows are only counted."""
 _MOST_EXTENDED = 20
-"""Most objects over several lines that may turn out to be damaged.
+"""Maximum objects over several lines that may turn out to be damaged.
 
 Each costs a scan of the rest.
 """

@@ -15,13 +15,13 @@ from conflictscore.retrieval.reading.ooxml import (
 
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
-"""Most styles in a chain of styles based on each other."""
+"""Maximum styles in a chain of styles based on each other."""
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6
-"""Least shift of a superscript or subscript, in half points."""
+"""Minimum shift of a superscript or subscript, in half points."""
 _SMALLEST = 4
-"""Least visible font size, in half points."""
+"""Minimum visible font size, in half points."""
 
 
 class Styles:

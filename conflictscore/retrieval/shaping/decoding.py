@@ -68,11 +68,11 @@ cp1252 also looks like cp852.
 """
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
-"""Most bytes from which an encoding is guessed, and most bytes of a character."""
+"""Maximum bytes from which an encoding is guessed, and maximum bytes of a character."""
 _DAMAGE = 10
 """One damaged character is allowed for this many bytes beyond ASCII."""
 _SURELY_UTF8 = 4
-"""Least UTF-8 characters for each damaged one, in a text that is not declared as UTF-8.
+"""Minimum UTF-8 characters for each damaged one, in a text that is not declared as UTF-8.
 
 In another encoding, one pair of bytes beyond ASCII in ten looks like a UTF-8 character.
 """

@@ -9,7 +9,7 @@ _LONGEST_REPEATED = 80
 A longer one appears once.
 """
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
-"""Most columns, and most rows that a cell may span, since a file may claim any number."""
+"""Maximum columns, and maximum rows that a cell may span, since a file may claim any number."""
 _HEADER_EVERY = 1_200
 """Characters after which a header is repeated, so that each window of a long table contains it."""
 _LONGEST_HEADER = 400

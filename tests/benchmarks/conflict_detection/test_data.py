@@ -62,7 +62,7 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
         ({"has_conflict": False}, "field has_conflict: it is false, and the labels"),
         (
             {"has_conflict": ..., "docs": [{"text": "x"}]},
-            "field has_conflict: it is needed where not all documents have a label",
+            "field has_conflict: it is required unless all documents have a label",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_two_files_of_one_name_are_not_taken_for_one_set(tmp_path: Path) -> None
         write_jsonl(tmp_path / folder / "x.jsonl", [record()])
     with pytest.raises(InputError, match="a set 'x' was read already"):
         read_data([str(tmp_path / "a" / "x.jsonl"), str(tmp_path / "b" / "x.jsonl")])
-    with pytest.raises(InputError, match="each of them once"):
+    with pytest.raises(InputError, match="give each only once"):
         read_data([str(tmp_path / "a" / "x.jsonl")] * 2)
 
 

@@ -87,7 +87,7 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
 
         assert read.records() == (record("q0"),)
         assert [note.partition(": ")[2] for note in read.notes] == [
-            "half a line at the end was left out; the run was killed there, or is at work"
+            "an incomplete last line was left out; the run was killed, or is still running"
         ]
         assert contents(folder) == before
         with pytest.raises(ValueError, match=r"^the run was opened to be read$"):
@@ -116,7 +116,7 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
     path.write_bytes(one + damage + other)
 
     for reading in (begin, RunStore.read):
-        advice = "; delete this row, and the same command takes its step again$"
+        advice = "; delete this row, and the same command repeats its step$"
         with pytest.raises(InputError, match=rf"records\.jsonl, row 2: {words}.*{advice}"):
             reading(folder)
     assert path.read_bytes() == one + damage + other

@@ -142,7 +142,7 @@ async def test_a_passage_that_contradicts_itself_is_shown_with_no_other(tmp_path
     run = await run_quiz(tmp_path / "run", Lamp(), lamps, methods=("asked-agreeing",))
     error = run.results[0].methods["asked-agreeing"].error
     assert error is not None
-    assert "one text that contradicts itself" in error
+    assert "the same text, which contradicts itself" in error
 
 
 async def test_without_a_rating_neither_measure_has_a_value(

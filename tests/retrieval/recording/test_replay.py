@@ -92,7 +92,7 @@ async def test_fewer_documents_can_be_asked_for_and_more_leave_a_note(out: Path)
     assert notes == []
     with collecting() as notes:
         assert replay.invoke("A?", k=4) == PAGES
-    assert notes == ["3 results were asked for in the recording, and 4 are now"]
+    assert notes == ["3 results were requested when recording, and 4 are requested now"]
 
 
 async def test_a_question_that_was_not_recorded_is_an_error_that_names_the_nearest(

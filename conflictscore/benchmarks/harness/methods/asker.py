@@ -29,7 +29,7 @@ class Asker:
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
     """Opens a scope that collects the usage of the calls inside it, by the model's name."""
     reply_tokens: int | None = None
-    """Most tokens of a free-form answer, if the benchmark limits them."""
+    """Maximum tokens of a free-form answer, if the benchmark limits them."""
     _graphs: dict[Any, Any] = field(default_factory=dict)
 
     async def run(

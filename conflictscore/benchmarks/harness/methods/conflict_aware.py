@@ -59,7 +59,7 @@ async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
 
 async def _oracle(asker: Asker, request: Asked) -> dict[str, Any]:
     if request.question.conflict_type is None:
-        raise InputError("oracle needs the conflict type that people told, and there is none")
+        raise InputError("oracle needs the conflict type that people gave, but there is none")
     return await _answer_by(request.question.conflict_type, asker, request, [])
 
 
@@ -115,6 +115,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle sees the conflict type that people gave: an upper bound, and nothing"
-    " that can be used where nobody knows it.",
+    caveat="oracle sees the conflict type that people gave: an upper bound that cannot be"
+    " reached in use, where nobody knows the type.",
 )

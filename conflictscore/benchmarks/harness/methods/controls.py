@@ -79,14 +79,14 @@ RESAMPLE = BenchmarkMethod(
     name="resample",
     ask=_ask_once_more,
     looks_again=True,
-    caveat="resample asks the first prompt again where a claim is disputed: the gain of asking"
-    " twice. At temperature 0 it only shows how much the endpoint varies.",
+    caveat="resample asks the first prompt again if a claim is disputed, which shows the gain of"
+    " asking twice. At temperature 0 it only shows how much the endpoint varies.",
 )
 
 PLACEBO = BenchmarkMethod(
     name="placebo",
     ask=_look_without_evidence,
     looks_again=True,
-    caveat="placebo is the second look without its evidence: what regenerated-rag gains beyond it"
-    " is the gain of the evidence.",
+    caveat="placebo is the second look without its evidence: whatever regenerated-rag gains"
+    " beyond it is due to the evidence.",
 )

@@ -37,25 +37,25 @@ _WIKI = "conflictscore.benchmarks.wikicontradict.methods"
 _REPORTS = "conflictscore.benchmarks.reports.benchmark"
 
 _LOOP_METHODS = {
-    "rag": MethodEntry("answers from the documents, with no word about conflicts", ".loop", LOOP),
+    "rag": MethodEntry("answers from the documents, without mentioning conflicts", ".loop", LOOP),
     "control-rag": MethodEntry("answers once, told to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
-        "rag, asked again where a claim has evidence on both sides (the paper's)",
+        "rag, asked again if a claim has evidence on both sides (the paper's)",
         ".loop",
         LOOP,
     ),
     "guarded-rag": MethodEntry(
-        "regenerated-rag, where a flip stands only if the loop's guard accepts it (ours)",
+        "regenerated-rag, but a flip counts only if the loop's guard accepts it (ours)",
         ".loop",
         LOOP,
     ),
 }
 _CONTROLS = {
     "resample": MethodEntry(
-        "rag, asked again as it was where a claim is disputed: what asking twice does", ".controls"
+        "rag, asked again unchanged if a claim is disputed: the effect of asking twice", ".controls"
     ),
     "placebo": MethodEntry(
-        "regenerated-rag without the evidence: what its prompt does alone", ".controls"
+        "regenerated-rag without the evidence: the effect of its prompt alone", ".controls"
     ),
 }
 _OURS = {
@@ -69,22 +69,24 @@ _OURS = {
         "answers knowing the type that people gave: an upper bound for the two above",
         ".conflict_aware",
     ),
-    "no-documents": MethodEntry("answers the question alone", _WIKI),
-    "first-document": MethodEntry("answers from the first document alone", _WIKI),
-    "second-document": MethodEntry("answers from the second document alone", _WIKI),
+    "no-documents": MethodEntry("answers the question without documents", _WIKI),
+    "first-document": MethodEntry("answers from only the first document", _WIKI),
+    "second-document": MethodEntry("answers from only the second document", _WIKI),
     "swapped-order": MethodEntry("as control-rag, with the documents in the other order", _WIKI),
     "asked-conflict": MethodEntry("says whether the documents conflict over the question", _WIKI),
     "agreeing-pair": MethodEntry("as control-rag, from two documents that agree", _WIKI),
     "asked-agreeing": MethodEntry("says whether two documents that agree conflict", _WIKI),
     "revised-rag": MethodEntry(
-        "rag, revised in place where documents dispute it, behind a guard (ours)",
+        "rag, corrected in place where documents dispute it, with a guard (ours)",
         ".loop",
     ),
     "madam-rag": MethodEntry(
-        "a debate of readers, one a document, that one more sums up (MADAM-RAG)",
+        "a debate of readers, one per document, with a summary (MADAM-RAG)",
         ".debate",
     ),
-    "balanced": MethodEntry("writes a report with care and all sides (the paper's)", _REPORTS),
+    "balanced": MethodEntry(
+        "writes a careful report that covers all sides (the paper's)", _REPORTS
+    ),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
         _REPORTS,

@@ -22,8 +22,8 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
 """Rows of the transitions, with the paper's count and total for each; the paper lacks the last."""
 
 _BY_CLAIMS = (
-    "revised: a claim of one answer is not supported by the other, by the run's labeler, whose"
-    " mistakes count as changes and as none; by wording: a word differs"
+    "revised: one answer has a claim that the other does not support, according to the run's"
+    " labeler and with its mistakes; by wording: a word differs"
 )
 _BY_WORDS = "revised: the words differ, however little"
 
@@ -85,7 +85,7 @@ def _counts(transitions: Transitions) -> Iterator[str]:
     for number, what in (
         (transitions.failed, "failed"),
         (transitions.unjudged, "revised but unjudged"),
-        (transitions.unread, "compared by words alone"),
+        (transitions.unread, "compared only by words"),
     ):
         if number:
             yield f"{number:,} {what}"

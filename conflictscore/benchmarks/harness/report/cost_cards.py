@@ -28,7 +28,7 @@ def _cost_lines(cost: Cost) -> Iterator[str]:
     yield f"dollars: {money(cost.money, cost.unknown_prices)}"
     if any(usage.cached_calls for usage in cost.usage.values()):
         calls = counted(cost.uncounted_calls, "call")
-        why = f" ({calls} from a cache that knows no tokens)" if cost.uncounted_calls else ""
+        why = f" ({calls} from a cache without token counts)" if cost.uncounted_calls else ""
         yield f"without a cache: {money(cost.cold_money)}{why}"
     yield f"time of all steps together: {seconds(cost.seconds)}"
 

@@ -20,7 +20,7 @@ _WIDTH_IN_ERRORS = 2 * 1.96
 """Width of a 95 % interval in standard errors."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
-"""Least differing pairs with which the exact McNemar test can fall below 0.05.
+"""Minimum differing pairs with which the exact McNemar test can fall below 0.05.
 
 If all of them go one way, its two-sided p is ``2 / 2**pairs``.
 """
@@ -43,14 +43,14 @@ def _judges(figures: Figures) -> Iterator[str]:
     names = ", ".join(figures.measures).capitalize()
     if any(benchmark.judged_by == first for benchmark in BENCHMARKS.values()):
         yield (
-            f"{names}: a model's verdicts, worth as much as that judge agrees with people. Read"
-            " some of them beside the answers (conflictscore export)."
+            f"{names}: a model's verdicts, only as good as that judge's agreement with people."
+            " Read some of them with the answers (conflictscore export)."
         )
     elif first in SCORES:
         yield (
-            f"{names}: from the labeler's verdicts on claims that a model took out of the answer. A"
-            " claim that is hedged, or told as what a document says, is labelled by what it says:"
-            " less may come of the wording as well as of what was left out."
+            f"{names}: from the labeler's verdicts on claims that a model extracted from the"
+            " answer. A hedged or attributed claim is labelled by what it says, so a lower"
+            " score may come from wording as well as from omissions."
         )
 
 
@@ -124,7 +124,7 @@ def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) ->
 
 def _bounds(difference: Interval) -> str:
     if difference.low is None or difference.high is None:
-        return "no interval: all questions differ alike"
+        return "no interval: all questions differ by the same amount"
     bounds = span(points(difference.low), points(difference.high))
     return f"95 % interval {bounds}" + (", which holds 0" if _holds(difference, 0) else "")
 

@@ -74,8 +74,8 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
     are_shared = "question is" if len(overlaps) == 1 else "questions are"
     raise InputError(
         f"{first.name} and {second.name}: {len(overlaps)} {are_shared} in both, such as"
-        f" {question!r}, and others are not, so these are neither parts of one file nor runs of the"
-        " same questions; report them apart"
+        f" {question!r}, but other questions are not, so these are neither parts of one file nor"
+        " runs of the same questions; report them separately"
     )
 
 

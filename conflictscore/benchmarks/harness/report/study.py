@@ -143,8 +143,8 @@ def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
 def questions_apart(runs: Sequence[ReportRun]) -> list[str]:
     """A line for each run that is in no study because no other run has any of its questions."""
     return [
-        f"{run.name}: no question of it is in another run of {run.benchmark}, so it is compared"
-        " with none"
+        f"{run.name}: none of its questions is in another run of {run.benchmark}, so it is not"
+        " compared"
         for group in _groups(runs)
         if len(group) > 1
         for run in group

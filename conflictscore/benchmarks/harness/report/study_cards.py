@@ -36,9 +36,9 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     for pair in study.pairs:
         groups[pair.against, pair.measure].append(pair)
     note = (
-        "pooled: mean over questions of the mean over their runs; n: questions; changes: of all"
-        " runs together\np, two-sided, by question: sign-flip test, of one run the exact McNemar"
-        " test; of graded measures Wilcoxon's; Holm: over all pairs of the study"
+        "pooled: mean over questions of the mean over runs; n: questions; changes: all runs"
+        " together\np: two-sided, by question: sign-flip test (for one run the exact McNemar"
+        " test), for graded measures Wilcoxon's; Holm: over all pairs of the study"
     )
     for (against, measure), pairs in groups.items():
         yield _pooled_card(against, measure, pairs, figures, note)
@@ -58,7 +58,8 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
                 for pair in study.pairs
                 if pair.between is not None and pair.by_chance is not None
             ],
-            "by chance: if runs differed on single questions alone, and none was better as a whole",
+            "by chance: the deviation if runs differed only on single questions, and none was"
+            " better overall",
         ),
         card_of(
             "Flips in several runs",
@@ -91,7 +92,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
                 if disagreement.n
             ],
             "n: answers in the same words, and flips between the same two, that were judged in at"
-            " least two runs; a verdict found in a cache is no judgement",
+            " least two runs; a cached verdict is not counted as a judgement",
         ),
         Card("Not shown by this study", rows=tuple(_not_shown(study))),
     ):

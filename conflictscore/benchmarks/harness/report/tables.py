@@ -39,7 +39,7 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""Most categories that are shown without ``verbose``."""
+"""Maximum categories that are shown without ``verbose``."""
 _SHOWN_REASONS = 5
 
 
@@ -186,8 +186,8 @@ def _pairs_card(
             rows.append(row)
     test = "Wilcoxon signed-rank test, Pratt's zeros" if is_graded else "exact McNemar test"
     notes = [
-        f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where few"
-        " questions changed: go by p"
+        f"p: {test}, two-sided; the bootstrap interval of the difference is too narrow if few"
+        " questions changed: rely on p"
     ]
     if any(pair.p_holm is not None for pair in figures.tests):
         notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
@@ -236,7 +236,7 @@ def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
             "Second looks that another choice of claim would change (--reconsider)",
             ("claim put back", "about another", "of", "%"),
             rows,
-            "0: the choice of this run, or one that is the same here",
+            "0: this run's choice, or one with the same result here",
         )
     ]
 

@@ -38,7 +38,10 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
         (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "a gain of +2.0 points in 2,043 questions."),
         (paired(0, 0, p=1.0), "no difference was seen"),
         (paired(0, 0, p=None, n=0), "No question was judged"),
-        (paired(1, 0, p=1.0, n=1), "on 1 question (no interval: all questions differ alike)"),
+        (
+            paired(1, 0, p=1.0, n=1),
+            "on 1 question (no interval: all questions differ by the same amount)",
+        ),
         (ADJUSTED, "p = 0.039 (0.078 adjusted by Holm). With this many tests"),
         (graded_pair(9, 3, p=0.021), "Chance alone would seldom do that."),
         (graded_pair(0, 0, p=1.0), "has the conflicts f1 of rag on every question"),

@@ -39,7 +39,7 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _DIFFED_PAIRS = 100_000
-"""Most pairs of equal words in two texts to compare; a comparison may examine a pair repeatedly."""
+"""Maximum pairs of equal words in two texts to compare; pairs may be examined repeatedly."""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:

@@ -196,7 +196,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
             text = ", ".join(methods)
             axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
         axes.set_xlim(0, 1.6 * max(tokens for _, tokens, _ in lines))
-        axes.set_xlabel("tokens a question, in and out")
+        axes.set_xlabel("input and output tokens per question")
         axes.set_ylabel("points over rag")
 
     words = "; ".join(

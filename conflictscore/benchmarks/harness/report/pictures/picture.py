@@ -33,7 +33,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a dollar sign in the name of a run is not a formula
 }
 _LONGEST_NAME: Final = 44
-"""Most characters of a name in a chart."""
+"""Maximum characters of a name in a chart."""
 
 
 @dataclass(frozen=True)
