@@ -157,7 +157,10 @@ def test_a_run_is_not_gone_on_with_in_another_way(folder: Path, now: Manifest, w
     [
         (QUESTIONS[:2], "row 3: not the expected question"),
         (QUESTIONS[::-1], "row 1: not the expected question"),
-        ((*QUESTIONS[:2], QUESTIONS[2].model_copy(update={"category": "x"})), "row 3: not the expected"),
+        (
+            (*QUESTIONS[:2], QUESTIONS[2].model_copy(update={"category": "x"})),
+            "row 3: not the expected",
+        ),
     ],
 )
 def test_other_questions_are_refused(folder: Path, asked: Any, words: str) -> None:
