@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from measurements.recompute_run import Answers, Run
+from measurements.recompute_run import Answers, Run, scored_throughout
 
 _TYPED = ("pipeline", "taxonomy-aware")
 _COUNTS = ("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output_tokens")
@@ -78,8 +78,10 @@ def _each(run: Run) -> list[Answers]:
 
 
 def _scores(run: Run, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Mean CS-C and CS-R of each method whose answers were scored."""
+    """Mean CS-C and CS-R of each method whose answers were all scored."""
     for method in methods:
+        if not scored_throughout(_each(run), method):
+            continue
         scores = [s for a in _each(run) if (s := a.get(method, {}).get("scores")) is not None]
         if scores:
             cs_c, cs_r = zip(*scores, strict=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ _AFTER_THE_FIRST = ("resample", "placebo", "revised-rag")
 _SIDES = {"SUPPORTS", "CONTRADICTS"}
 
 Answers = dict[str, dict[str, Any]]
-"""By method: ``text``, ``option``, ``verdicts``, ``error`` and ``scores`` (CS-C and CS-R) of its
-answer to one question."""
+"""By method: ``text``, ``option``, ``verdicts``, ``error``, ``scored`` and ``scores`` (CS-C and
+CS-R) of its answer to one question."""
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -29,6 +29,13 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             click.echo(f"{path}: a torn line was left out", err=True)
     return lines
+
+
+def scored_throughout(answers: Iterable[Answers], method: str) -> bool:
+    """Whether a method has a score, or a failed attempt at one, for each of its answers."""
+    return all(
+        each[method].get("scored", False) for each in answers if "text" in each.get(method, {})
+    )
 
 
 def scores_of(report: Mapping[str, Any] | None) -> tuple[float, float] | None:
@@ -129,7 +136,11 @@ class Run:
         if method not in _LOOP:
             return dict(value["answer"])
         first, last = (
-            {**attempt["answer"], "scores": scores_of(attempt["report"])}
+            {
+                **attempt["answer"],
+                "scored": attempt["report"] is not None,
+                "scores": scores_of(attempt["report"]),
+            }
             for attempt in (value["attempts"][0], value["attempts"][-1])
         )
         if method == "rag":
@@ -159,5 +170,6 @@ class Run:
         if grade["error"] is not None:
             return dict.fromkeys(self.measures, None)
         if method not in _LOOP:
-            answer["scores"] = scores_of(grade["value"].get("report"))
+            report = grade["value"].get("report")
+            answer |= {"scored": report is not None, "scores": scores_of(report)}
         return {name: verdict["value"] for name, verdict in grade["value"]["verdicts"].items()}

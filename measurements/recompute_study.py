@@ -16,7 +16,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from statsmodels.stats.multitest import multipletests
 
 from measurements.recompute_figures import judged_pairs, mean_of, reworded
-from measurements.recompute_run import Run
+from measurements.recompute_run import Run, scored_throughout
 
 _Runs = Mapping[str, Run]
 """Runs by their names in the study."""
@@ -36,7 +36,7 @@ def study_figures(runs: _Runs, reported: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": _with_holm([_pair(runs, told) for told in reported["pairs"]]),
         "transitions": [_transitions(runs, told) for told in reported["transitions"]],
         "categories": _with_holm([_gain(runs, told) for told in reported["categories"]]),
-        "scores": [_scores(runs, told["method"]) for told in reported["scores"]],
+        "scores": [_scores(runs, method) for method in _scored_methods(runs)],
         "flips": [_flips(runs, told["method"]) for told in reported["flips"]],
     }
 
@@ -248,6 +248,18 @@ def _gain(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
         "harmed": sum(move < 0 for move in moves),
         "p_value": _p_value(runs, measure, by_question),
     }
+
+
+def _scored_methods(runs: _Runs) -> list[str]:
+    """The methods whose answers were all scored, in the order of the runs."""
+    answers = [answers for run in runs.values() for answers in run.answers.values()]
+    methods = dict.fromkeys(method for run in runs.values() for method in run.methods)
+    return [
+        method
+        for method in methods
+        if scored_throughout(answers, method)
+        and any(each.get(method, {}).get("scores") is not None for each in answers)
+    ]
 
 
 def _scores(runs: _Runs, method: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ share it, so they are paired by construction.
 """
 
 import json
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -296,3 +297,24 @@ def reworded(first: Answer, second: Answer) -> bool:
 def meaning_key(first: str, second: str) -> str:
     """The key for the comparison of two answers' claims, independent of their order."""
     return json.dumps(sorted((first, second)), ensure_ascii=False)
+
+
+def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
+    """The methods whose ConflictScores have a mean over all of their answers.
+
+    A method that scores its answer to some questions alone, such as the second answers without a
+    guard, would have the mean of those: of answers without a conflict.
+    """
+    answers_by_method = {
+        method: [
+            result.methods[method]
+            for result in results
+            if method in result.methods and result.methods[method].answer is not None
+        ]
+        for method in methods
+    }
+    return [
+        method
+        for method, answers in answers_by_method.items()
+        if all(answer.report is not None for answer in answers)
+    ]

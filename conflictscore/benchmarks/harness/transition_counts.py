@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.figures import (
 )
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED, METHODS
-from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult, scored_methods
 from conflictscore.benchmarks.harness.statistics import (
     changes,
     holm,
@@ -125,8 +125,8 @@ def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
 def _scores(
     question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> Iterator[MethodScores]:
-    """Mean CS-C and CS-R of each method whose answers were scored."""
-    for method in methods:
+    """Mean CS-C and CS-R of each method whose answers were all scored."""
+    for method in scored_methods(question_results, methods):
         reports = [
             method_result.report
             for method_result in _of(question_results, method)

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
-from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.records import QuestionResult, scored_methods
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.statistics import (
     changes,
@@ -221,8 +221,8 @@ def _gain(
 
 
 def pooled_scores(runs: Sequence[ReportRun]) -> Iterator[PooledScores]:
-    """The mean CS-C and CS-R of every method whose answers were scored."""
-    for method in _methods(runs):
+    """The mean CS-C and CS-R of every method whose answers were all scored."""
+    for method in scored_methods(list(_results(runs)), _methods(runs)):
         cs_c, cs_r = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
         for question_result in _results(runs):
             report = (

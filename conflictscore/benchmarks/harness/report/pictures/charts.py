@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
+from conflictscore.benchmarks.harness.records import scored_methods
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.pictures.flows import end_of, flows
 from conflictscore.benchmarks.harness.report.pictures.forest import (
@@ -55,11 +56,12 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
-    """CS-C and CS-R of every scored method."""
+    """CS-C and CS-R of every method whose answers were all scored."""
     scores_by_method = {
         name: scores
-        for name in dict.fromkeys(
-            name for question_result in run.results for name in question_result.methods
+        for name in scored_methods(
+            run.results,
+            dict.fromkeys(name for result in run.results for name in result.methods),
         )
         if (scores := _scored(run, name))
     }
