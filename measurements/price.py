@@ -6,9 +6,9 @@ python -m measurements.price
 
 A scripted endpoint (``tests/fakes``) answers questions over documents of one paragraph each, with
 labels from OpenAI's API and the default labeler. Tokens are those of OpenAI's vocabulary. The plain
-turn is the single call that answers from the same documents. For `score-file`, the interpreter's
-steps per row are counted. ``measurements.client_loops`` measures the processor time of the calls,
-and ``measurements.service_load`` measures the service.
+turn is the single call that answers from the same documents. The interpreter's steps are counted
+per call to a judge and per row of `score-file`. ``measurements.client_loops`` measures the
+processor time of the calls, and ``measurements.service_load`` measures the service.
 """
 
 import threading
@@ -20,6 +20,7 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.tokens import count_tokens
+from measurements.call_steps import call_steps
 from measurements.effort_costs import Town, told, town_documents
 from measurements.row_steps import row_steps
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -121,6 +122,9 @@ def main() -> None:
             f" | {price.calls}"
             f" | {price.read:,} | {price.written:,} | {price.ratio:.1f} | {price.outcome} |"
         )
+    click.echo(
+        f"\nA call to a judge (`json`), with all around it: {call_steps():,.0f} calls of functions."
+    )
     steps = row_steps()
     click.echo(
         f"\nA row of `score-file` with two claims and three documents: {steps.calls:,.0f} calls of"

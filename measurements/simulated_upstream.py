@@ -55,7 +55,7 @@ class _Ways:
         self.asked[kind] += 1
         if kind == "malformed":
             return _http(_completion(body, _MALFORMED))
-        return _http(_completion(body, _reply_to(body, self.claims)))
+        return _http(_completion(body, reply_to(body, self.claims)))
 
 
 @click.command(help=__doc__)
@@ -100,8 +100,8 @@ def _asked(body: dict[str, Any]) -> str:
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 
 
-def _reply_to(body: dict[str, Any], claims: int) -> str:
-    """The model's reply to this prompt."""
+def reply_to(body: dict[str, Any], claims: int) -> str:
+    """The reply to a request; it answers a question in so many sentences."""
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
         found = _CLAIM.search(prompt)

@@ -127,8 +127,7 @@ class EndpointChat(ChatOpenAI):
         if not _NOT_IN_BODY.isdisjoint(body):
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         body |= body.pop("extra_body", None) or {}
-        client = self._loop_clients.here()
-        response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+        response = await self._loop_clients.here().post(body)
         return self._create_chat_result(_completion(response))
 
     def _create_chat_result(

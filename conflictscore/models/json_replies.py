@@ -129,7 +129,7 @@ def json_reply(
     """
     form = _Form(needed_fields, list_field, aliases or {})
     calls = [call["args"] for call in message.tool_calls]
-    if json_object := form.sole(form.within(loads(json.dumps(calls, default=str)))):
+    if calls and (json_object := form.sole(form.within(loads(json.dumps(calls, default=str))))):
         return json_object
     broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
     if len(broken) + len(calls) > 1:
@@ -148,6 +148,9 @@ def json_reply(
 
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(_UNSEEN)
+    whole = loads(text) if text.lstrip()[:1] in _BRACKETS else None
+    if whole is not None and (json_object := form.sole(form.within(whole))):
+        return json_object  # plain JSON, as most replies are: nothing else to look for
     typographic = text.translate(_TYPOGRAPHIC)
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(_bracketed(variant), parse, variant, form):

@@ -38,6 +38,7 @@ from conflictscore.models.usage import (
     UsageMeter,
     add_cost,
     begin_cost,
+    cost_of,
     served_by,
     stored_cost,
     take_cost,
@@ -265,8 +266,9 @@ class LanguageModel:
         async def attempt(turns: list[BaseMessage], *, last: bool) -> T:
             try:
                 reply = await self._replied(form, turns, config, prompts, meter)
-                add_cost(reply)
-                require_whole_prompt(reply, turns, self.name, self._capabilities)
+                cost = cost_of(reply)
+                add_cost(cost)
+                require_whole_prompt(cost.input_tokens, turns, self.name, self._capabilities)
                 reading = parse(reply)
             except ProviderError as error:
                 if last or not (isinstance(error, UnreadableReplyError) and error.again):

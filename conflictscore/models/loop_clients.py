@@ -1,17 +1,98 @@
 """OpenAI's client over aiohttp, one per event loop, since a session belongs to its loop."""
 
 import asyncio
+import json
+import ssl
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 import httpx2
 import openai
 
 from conflictscore.threads import running_loop
 
-_Clients = dict[asyncio.AbstractEventLoop, openai.AsyncOpenAI]
+
+class _Form(NamedTuple):
+    """A request without its body."""
+
+    url: httpx2.URL
+    headers: httpx2.Headers
+    extensions: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, request: httpx2.Request) -> "_Form":
+        """All of a request but its body."""
+        headers = request.headers.copy()
+        for name in ("Content-Length", "Cookie"):
+            headers.pop(name, None)
+        return cls(request.url, headers, request.extensions)
+
+    def filled(self, body: Mapping[str, Any], cookies: httpx2.Cookies) -> httpx2.Request | None:
+        """The request with a body; None if only OpenAI's client can write the body."""
+        try:
+            # as OpenAI's client writes it
+            text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            content = text.encode()
+        except (TypeError, ValueError):
+            return None
+        stream = httpx2.ByteStream(content)  # for ``content``, httpx normalises all headers again
+        request = httpx2.Request(
+            "POST", self.url, headers=self.headers, stream=stream, extensions=self.extensions
+        )
+        request.headers.encoding = self.headers.encoding
+        request.headers["Content-Length"] = str(len(content))
+        if cookies:
+            cookies.set_cookie_header(request)
+        request.read()
+        return request
+
+
+class LoopClient:
+    """OpenAI's client of one event loop, which posts chats as plain JSON.
+
+    OpenAI's client makes each request from its settings: it checks options, merges headers and
+    joins addresses, which takes longer than sending does. So it makes the first request; later ones
+    have the same address and headers, and are sent by the same HTTP client.
+    """
+
+    def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
+        """``http`` is the HTTP client that ``client`` sends by."""
+        self._client, self._http = client, http
+        self._form: _Form | None = None
+
+    async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
+        """The response to a request for a chat completion, if its status is a success.
+
+        Raises:
+            openai.OpenAIError: The status is another one, or there is no response.
+        """
+        request = None if self._form is None else self._form.filled(body, self._http.cookies)
+        if request is None:
+            response = await self._client.post(
+                "/chat/completions", cast_to=httpx2.Response, body=body
+            )
+            if not response.history:  # otherwise this is the request that followed a redirection
+                self._form = _Form.of(response.request)
+            return response
+        try:
+            response = await self._http.send(request)
+        except httpx2.TimeoutException as error:
+            raise openai.APITimeoutError(request=request) from error
+        except (httpx2.RequestError, ssl.SSLError) as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise self._client._make_status_error_from_response(response)
+        return response
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+_Clients = dict[asyncio.AbstractEventLoop, LoopClient]
 
 
 class LoopClients:
@@ -26,7 +107,7 @@ class LoopClients:
         self._lock = threading.Lock()
         weakref.finalize(self, _close_all, self._clients)
 
-    def here(self) -> openai.AsyncOpenAI:
+    def here(self) -> LoopClient:
         """The client of the running event loop."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
@@ -35,7 +116,8 @@ class LoopClients:
         with self._lock:
             past_loops = [past for past in self._clients if past.is_closed()]
             _close_all({past: self._clients.pop(past) for past in past_loops})
-            client = self._settings.with_options(http_client=self._new_http_client())
+            http = self._new_http_client()
+            client = LoopClient(self._settings.with_options(http_client=http), http)
             return self._clients.setdefault(loop, client)
 
 
@@ -52,7 +134,7 @@ def _close_all(clients: _Clients) -> None:
                 loop.run_until_complete(client.close())
 
 
-def _close_now(client: openai.AsyncOpenAI) -> None:
+def _close_now(client: LoopClient) -> None:
     """Close a client without waiting for its connections to say goodbye."""
     closing = client.close()
     with suppress(StopIteration):

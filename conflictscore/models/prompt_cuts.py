@@ -1,13 +1,11 @@
 """Detects that a server cut the prompt, as some do silently if their context is short."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.messages import BaseMessage
 
 from conflictscore.errors import FailureKind, ProviderError
 from conflictscore.models.capabilities import Capabilities
-from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
@@ -24,9 +22,9 @@ _SHARE = 0.5
 
 
 def require_whole_prompt(
-    reply: Any, messages: Sequence[BaseMessage], model: str, capabilities: Capabilities
+    tokens_read: int, messages: Sequence[BaseMessage], model: str, capabilities: Capabilities
 ) -> None:
-    """Raise an error if the server reports far fewer prompt tokens than were sent.
+    """Raise an error if the server reports reading far fewer tokens than were sent.
 
     Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
     does not mean a cut if it is below any context window, or if the same server has reported
@@ -35,7 +33,6 @@ def require_whole_prompt(
     Raises:
         ProviderError: The server cut the prompt; the message says how to give it a longer context.
     """
-    tokens_read = cost_of(reply).input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
     if tokens_read < _LEAST_WINDOW or longest >= _LONGER * tokens_read:
         return

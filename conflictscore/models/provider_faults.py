@@ -101,13 +101,14 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
-    request = httpx2.Request("POST", url)
-    if isinstance(body, str) and body.strip():  # a web page from some other server
-        return openai.APIError(_ErrorWords(body).words, request, body=body)
-    if not isinstance(body, Mapping):
+    is_page = isinstance(body, str) and body.strip()  # a web page from some other server
+    error = _error_field_of(body) if isinstance(body, Mapping) else body if is_page else None
+    if not error:
         return None
-    error = _error_field_of(body)
     error_words = _ErrorWords(error)
+    request = httpx2.Request("POST", url)
+    if is_page:
+        return openai.APIError(error_words.words, request, body=body)
     if not (error_words.words or error_words.status):
         return None
     if error_words.status is None:

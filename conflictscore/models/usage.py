@@ -143,9 +143,10 @@ def begin_cost() -> None:
     _UNSTORED.set(None)
 
 
-def add_cost(reply: Any) -> None:
-    """Add the cost of the call that produced a reply."""
-    _UNSTORED.set((_UNSTORED.get() or Usage()) + cost_of(reply))
+def add_cost(cost: Usage) -> None:
+    """Add the cost of a call."""
+    unstored = _UNSTORED.get()
+    _UNSTORED.set(cost if unstored is None else unstored + cost)
 
 
 def take_cost() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from measurements.call_steps import call_steps
 from measurements.price import price_of
 from measurements.row_steps import row_steps
 
@@ -29,3 +30,7 @@ def test_a_row_of_a_file_takes_no_more_steps_than_it_did() -> None:
     steps = row_steps()
     assert steps.calls <= 13_500
     assert steps.records <= 100
+
+
+def test_a_call_to_a_judge_takes_no_more_steps_than_it_did() -> None:
+    assert call_steps() <= 2_600

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 import trustme
 from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler
@@ -20,7 +22,7 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables.config import set_config_context
 
 from conflictscore import proxies
-from conflictscore.errors import ConfigurationError, FailureKind
+from conflictscore.errors import ConfigurationError, ConflictScoreError, FailureKind
 from conflictscore.models import http_clients as http_clients_module
 from conflictscore.models import open_model, proxy_watch
 from conflictscore.models.language_model import LanguageModel
@@ -145,23 +147,78 @@ async def go():
         assert (ended.stdout.split("\n"), ended.stderr) == (["In 1871.", "In 1871.", ""], "")
 
 
+@pytest.mark.parametrize("replies_before", [0, 1])
 class TestLostConnections:
     """The transport reports each of them as a timeout."""
 
-    async def test_a_connection_that_is_closed_is_not_one_that_is_late(self) -> None:
-        with OpenAIServer(then(Fault.drop())) as server:
-            error = await failure(calling(server))
+    async def test_a_connection_that_is_closed_is_not_one_that_is_late(
+        self, replies_before: int
+    ) -> None:
+        with OpenAIServer(then(*["In 1871."] * replies_before, Fault.drop())) as server:
+            error = await _failure_after(replies_before, calling(server))
         assert error.failure is FailureKind.UNREACHABLE
 
-    async def test_an_endpoint_that_is_not_there_is_unreachable(self) -> None:
-        model = open_model("test-model", base_url=f"http://127.0.0.1:{_dead_port()}/v1")
-        error = await failure(replace(model, retries=None))
+    async def test_an_endpoint_that_is_not_there_is_unreachable(self, replies_before: int) -> None:
+        with OpenAIServer(then("In 1871.")) as server:
+            model = opened(server)
+            for _ in range(replies_before):
+                await ask(model)
+        error = await failure(model)
         assert error.failure is FailureKind.UNREACHABLE
 
-    async def test_one_that_says_nothing_is_late(self) -> None:
-        with OpenAIServer(then(Fault.hang(30))) as server:
-            error = await failure(calling(server, timeout=0.2))
+    async def test_one_that_says_nothing_is_late(self, replies_before: int) -> None:
+        with OpenAIServer(then(*["In 1871."] * replies_before, Fault.hang(30))) as server:
+            model = calling(server, timeout=0.5 if replies_before else 0.2)
+            error = await _failure_after(replies_before, model)
         assert error.failure is FailureKind.TIMED_OUT
+
+
+async def _failure_after(replies: int, model: LanguageModel) -> ConflictScoreError:
+    for number in range(replies):
+        await ask(model, prompt=f"call {number}")
+    return await failure(model)
+
+
+class TestLaterRequests:
+    """They are made in another way than the first one, which nobody can tell."""
+
+    async def test_each_has_the_headers_and_parameters_of_the_first(
+        self, server: OpenAIServer
+    ) -> None:
+        model = opened(server)
+        for _ in range(3):
+            await ask(model, prompt="Wann wurde es erbaut?")
+        first, *later = server.requests
+        assert [request.raw for request in later] == [first.raw] * 2
+        assert [request.headers for request in later] == [first.headers] * 2
+
+    @pytest.mark.parametrize(
+        ("status", "kind"),
+        [(401, openai.AuthenticationError), (429, openai.RateLimitError), (503, openai.APIError)],
+    )
+    async def test_an_error_is_that_of_openais_client(
+        self, status: int, kind: type[openai.APIError]
+    ) -> None:
+        fault = Fault(status, message="not just now", retry_after="7")
+        with OpenAIServer(then(fault, "In 1871.", fault)) as server:
+            chat = opened(server).chat
+            with pytest.raises(kind) as first:
+                await chat.ainvoke("hi")
+            await chat.ainvoke("hi")
+            with pytest.raises(kind) as later:
+                await chat.ainvoke("hi")
+        assert (type(later.value), str(later.value)) == (type(first.value), str(first.value))
+        assert later.value.body == first.value.body
+
+    async def test_one_that_only_openais_client_can_write_is_left_to_it(
+        self, server: OpenAIServer
+    ) -> None:
+        chat = opened(server).chat
+        for _ in range(2):
+            await chat.ainvoke("hi", extra_body={"since": datetime(1871, 5, 9, tzinfo=UTC)})
+        assert [request.body["since"] for request in server.requests] == [
+            "1871-05-09T00:00:00+00:00"
+        ] * 2
 
 
 @pytest.mark.parametrize("synchronous", [False, True])
