@@ -69,7 +69,9 @@ def test_a_gate_reads_parquet_and_the_same_command_pays_for_nothing_twice(tmp_pa
     assert len(server.requests) == asked
 
 
-@pytest.mark.parametrize(("name", "why"), [("out.parquet", "needs a .parquet input"), ("o.csv", "end")])
+@pytest.mark.parametrize(
+    ("name", "why"), [("out.parquet", "needs a .parquet input"), ("o.csv", "end")]
+)
 def test_another_output_is_refused_before_anything_is_scored(
     tmp_path: Path, name: str, why: str
 ) -> None:

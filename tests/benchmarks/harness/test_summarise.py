@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.figures import Figures, Interval, Proporti
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.results import results
-from conflictscore.records import Usage
+from conflictscore.records import ConflictReport, Usage
 from tests.benchmarks.harness.recorded import (
     MODEL,
     answered,
@@ -259,6 +259,18 @@ def test_a_question_that_waits_for_a_grade_has_not_ended() -> None:
     assert summed(questions, records, methods=[RAG], measures=measures).ended == 2
     records.append(grade(waiting, "Old.", True))
     assert summed(questions, records, methods=[RAG], measures=measures).ended == 3
+
+
+@pytest.mark.parametrize("second_report", [SUPPORTED, None])
+def test_a_method_has_a_mean_score_only_if_all_its_answers_were_scored(
+    second_report: ConflictReport | None,
+) -> None:
+    calm, split = questions = [choice("calm"), choice("split")]
+    second = attempt(option(split, 0), second_report, after=SPLIT)
+    records = [chosen(calm, 0), loop(split, attempt(option(split, 1), SPLIT), second)]
+    made = summed(questions, records, methods=[RAG, REGENERATED])
+    means = {scores.method: scores.cs_c.value for scores in made.scores}
+    assert means == ({RAG: 0.5} if second_report is None else {RAG: 0.5, REGENERATED: 0.0})
 
 
 def test_without_the_baseline_nothing_is_paired() -> None:
