@@ -165,8 +165,8 @@ def _docs_option(advice: str = "") -> Any:
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .docx, .jsonl, .csv, "
-        "and, with the extra [docs], .pdf. Takes every word up to the next "
+        help="Files and folders to search: .txt, .md, .html, .docx, .eml, .ipynb, .srt, "
+        ".vtt, .jsonl, .csv, and, with the extra [docs], .pdf. Takes every word up to the next "
         f"option{advice}.",
     )
 

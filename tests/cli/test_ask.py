@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
+from conflictscore.retrieval.reading.by_ending import ENDINGS
 from tests.cli.conftest import Run
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.world import PAPER_OPTIONS, World
@@ -346,3 +347,8 @@ def test_a_run_that_cannot_be_printed_is_in_the_log(
         assert ended.value.code == 1
     assert json.loads(log.read_text())["answer"] == "It was lit in 1874."
     assert capfd.readouterr().err == told
+
+
+def test_the_help_names_every_kind_of_file_that_is_read() -> None:
+    text = CliRunner().invoke(main, ["ask", "--help"]).output
+    assert [ending for ending in ENDINGS if ending not in text] == []

@@ -130,7 +130,7 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
     [
         (
             manifest(seed=8),
-            r"other settings, by conflictscore 0\.1\.0: configuration\.seed was 7 and is now 8; ",
+            r"other settings, by conflictscore 0\.1\.0: configuration\.seed was 7 and is now 8; r",
         ),
         (
             manifest(options={str(number): number for number in range(10)}),
