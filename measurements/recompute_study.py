@@ -144,7 +144,7 @@ def _variation(by_run: Sequence[Mapping[str, float]]) -> tuple[float | None, flo
 
 
 class _Outcome(NamedTuple):
-    """What became of one first answer with conflict; ``move`` is above 0 if it was corrected."""
+    """What became of one first answer with a conflict; ``move`` is above 0 if it was corrected."""
 
     is_revised: bool
     move: float | None
@@ -152,7 +152,7 @@ class _Outcome(NamedTuple):
 
 
 def _outcomes(run: Run, method: str) -> dict[str, _Outcome]:
-    """By question: the first answers with conflict to which the method gave an answer."""
+    """By question: the first answers with a conflict to which the method gave an answer."""
     measure = run.measures[0]
     sign = -1 if measure in run.falling else 1
     outcomes = {}

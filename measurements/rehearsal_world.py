@@ -33,7 +33,7 @@ class World:
         pages: How many pages the search finds for each question.
         true: The chance that a page states a right answer, in [0, 1].
         misconception: The chance that it states a wrong one; the other pages are unrelated.
-        corrected: The chance that a wrong first answer with conflict is corrected.
+        corrected: The chance that a wrong first answer with a conflict is corrected.
         harmed: The chance that a right one is changed for the worse.
         noise: The chance that the judge of free-form answers errs.
         seeds: Runs of the study.

@@ -18,7 +18,7 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """The paper's outcomes of answers with conflict under ``regenerated-rag`` (section 6.4).
+    """The paper's outcomes of answers with a conflict under ``regenerated-rag`` (section 6.4).
 
     Every revised answer was a correction or a harm, so these are all questions on which ``rag`` and
     ``regenerated-rag`` differ.

@@ -198,7 +198,7 @@ def _related(related_answer: RelatedAnswer) -> str:
     thing_note = f" ({related_answer.thing})" if related_answer.thing else ""
     givers = _documents(related_answer.given_by, "asked alone")
     relation = f"{related_answer.relation.value}{thing_note}"
-    return f"“{related_answer.statement}” (from {givers}) is no rival: {relation}"
+    return f"“{related_answer.statement}” (from {givers}) is not a rival: {relation}"
 
 
 def _documents(numbers: tuple[int, ...], what: str) -> str:

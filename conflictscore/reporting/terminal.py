@@ -119,7 +119,7 @@ def _state_of(evidence: ClaimEvidence, report: ConflictReport) -> str:
 def _print_details(run: Run, console: Console) -> None:
     _second_looks(run, console)
     if run.searches:
-        _heading(console, "Looked further")
+        _heading(console, "Further searches")
         for search in run.searches:
             _indented(console, _looked_further(search))
     first, final = run.report, run.final_report
@@ -215,7 +215,7 @@ def _print_claims(
     _indented(console, f"{_scores(report)}   {labelled_pairs}   (0 is best)")
     if weighted_scores := report.weighted:
         _indented(
-            console, f"{_scores(weighted_scores)}   with documents weighed by {weighted_scores.by}"
+            console, f"{_scores(weighted_scores)}   with documents weighted by {weighted_scores.by}"
         )
     if stages := Counter(pair.stage for pair in pairs if pair.stage):
         stages_in_words = (f"{stage} {count}" for stage, count in stages.most_common())
@@ -248,7 +248,7 @@ def _sides(
         if evidence.contradicts and label is not Label.UNLABELLED:
             yield from (("", _shown(witness)) for witness in witnesses(evidence, label, documents))
     if evidence.claim.number in report.uncovered:
-        yield Text("uncovered", style="dim"), "no document speaks to it"
+        yield Text("uncovered", style="dim"), "no document mentions it"
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:

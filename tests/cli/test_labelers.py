@@ -88,8 +88,8 @@ def test_what_was_searched_for_further_is_shown_step_by_step_and_in_json_and_log
     further = ("--set", "look_further=disputed")
     lines = [" ".join(line.split()) for line in ask(*further).stdout.splitlines()]
     came = "“lamp diary 1871”: known 1, 2, 3"
-    assert lines[lines.index("Looked further") + 1] == came
-    assert "Looked further" not in ask().stdout
+    assert lines[lines.index("Further searches") + 1] == came
+    assert "Further searches" not in ask().stdout
     printed = json.loads(ask(*further, "--json", "--log", "runs.jsonl").stdout)
     logged = json.loads(Path("runs.jsonl").read_text())
     for told in (printed, logged):

@@ -36,7 +36,7 @@ class Detection(Record):
 
     precision: Proportion
     recall: Proportion
-    """This is also the accuracy on groups with conflict, as the paper notes."""
+    """This is also the accuracy on groups with a conflict, as the paper notes."""
     f1: Interval
     """2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion

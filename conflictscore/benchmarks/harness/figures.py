@@ -79,7 +79,7 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """Outcomes of the answers with conflict (section 6.4 of the ACL submission).
+    """Outcomes of the answers with a conflict (section 6.4 of the ACL submission).
 
     They cover the questions that the method finished and whose first answer has a claim with
     evidence on both sides. A free-form answer counts as revised if its claims differ: according to

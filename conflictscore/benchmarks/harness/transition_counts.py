@@ -285,7 +285,7 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """The outcome of an answer with conflict under a method (section 6.4)."""
+    """The outcome of an answer with a conflict under a method (section 6.4)."""
 
     question: str
     answered: bool
@@ -311,7 +311,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """The outcome of each first answer with conflict on a question that the method finished."""
+    """The outcome of each first answer with a conflict on a question that the method finished."""
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or method not in question_result.methods:

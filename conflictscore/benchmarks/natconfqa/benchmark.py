@@ -89,7 +89,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """The questions without two conflicting answers (section 5.2, Table 6).
 
-    They are asked and judged like questions with conflict, by the quality of the answers.
+    They are asked and judged like questions with a conflict, by the quality of the answers.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")

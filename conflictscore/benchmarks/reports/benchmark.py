@@ -7,7 +7,7 @@ model names entities, in a file that can be checked and corrected before any rep
 Suitable sets are about controversial topics: the published ConflictingQA (the paper's own),
 Perspectrum, the opinions in CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where studies
 disagree. WikiContradict is less suitable, since two passages on one fact are not enough for three
-paragraphs. SciFact has no claim with conflict, and Factcheck-GPT almost none.
+paragraphs. SciFact has no claim with a conflict, and Factcheck-GPT almost none.
 """
 
 import json

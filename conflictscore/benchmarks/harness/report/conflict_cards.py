@@ -1,4 +1,4 @@
-"""Tables of section 6.4: the outcomes of first answers with conflict, by method."""
+"""Tables of section 6.4: the outcomes of first answers with a conflict, by method."""
 
 from collections.abc import Callable, Iterator
 
@@ -45,7 +45,7 @@ def conflict_cards(
         or transitions.method in compared_with
     ]
     if tables:
-        yield Card("Answers with conflict")
+        yield Card("Answers with a conflict")
     for transitions in tables:
         reports_them = paper is not None and transitions.method == "regenerated-rag"
         yield _card(transitions, figures, paper.transitions if paper and reports_them else None)
@@ -80,8 +80,8 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 
 
 def _counts(transitions: Transitions) -> Iterator[str]:
-    """The number of first answers with conflict, and how many of them rows leave out."""
-    yield counted(transitions.conflict, "first answer") + " with conflict"
+    """The number of first answers with a conflict, and how many of them rows leave out."""
+    yield counted(transitions.conflict, "first answer") + " with a conflict"
     for number, what in (
         (transitions.failed, "failed"),
         (transitions.unjudged, "revised but unjudged"),

@@ -196,13 +196,13 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
         ("revised", transitions.revised),
         ("corrected, of the revised", transitions.corrected),
         ("harmed, of the revised", transitions.harmed),
-        ("harmed, of all with conflict", transitions.harmed_of_conflict),
+        ("harmed, of all with a conflict", transitions.harmed_of_conflict),
     ]
     return card_of(
-        f"Pooled answers with conflict: {transitions.method}",
+        f"Pooled answers with a conflict: {transitions.method}",
         ("", "%", "95 % interval", "of"),
         [(name, *estimate_cells(share), share.n) for name, share in rows],
-        f"{counted(transitions.answers, 'answer')} with conflict to"
+        f"{counted(transitions.answers, 'answer')} with a conflict to"
         f" {counted(transitions.questions, 'question')}, of all runs; intervals resample"
         " questions",
     )

@@ -56,7 +56,7 @@ class PooledTransitions(Record):
     questions: int
     """The number of questions whose first answer has a conflict in some run."""
     answers: int
-    """The number of first answers with conflict, in all runs, for which the method answered."""
+    """The number of first answers with a conflict, in all runs, for which the method answered."""
     retained: Interval
     revised: Interval
     corrected: Interval
@@ -64,7 +64,7 @@ class PooledTransitions(Record):
     harmed: Interval
     """Right to wrong, among the same."""
     harmed_of_conflict: Interval
-    """The share of harmed answers among all answers with conflict judged before and after."""
+    """The share of harmed answers among all answers with a conflict judged before and after."""
 
 
 class CategoryGain(Record):
@@ -118,7 +118,7 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
 
 @dataclass
 class _Tally:
-    """The outcomes of a question's first answers with conflict, over the runs of a study."""
+    """The outcomes of a question's first answers with a conflict, over the runs of a study."""
 
     answers: int = 0
     revised: int = 0

@@ -9,7 +9,7 @@ const MOST_REASONING = 4000;
 /** The standings of claims: the CSS class, and its label. */
 const STANDINGS = {
   conflict: "Sources disagree",
-  hedged: "Both sides told",
+  hedged: "Both sides shown",
   supported: "Supported",
   contradicted: "Contradicted",
   uncovered: "Not covered",
@@ -85,7 +85,7 @@ function claimView(claim, known, isHedged) {
 
 /** @param {any} claim */
 function tally(claim) {
-  if (standing(claim) === "uncovered") return "no document speaks to it";
+  if (standing(claim) === "uncovered") return "no document mentions it";
   const parts = [`${claim.supports.length} for`, `${claim.contradicts.length} against`];
   if (claim.unlabelled.length) parts.push(`${claim.unlabelled.length} without a verdict`);
   return parts.join(", ");
@@ -118,7 +118,7 @@ function evidence(pair, known) {
     pair.score !== null && `the judge is ${Math.round(pair.score * 100)} % sure`,
     pair.snippet_found === false &&
       "the judge's quote is not in the document; the passage shown is the one nearest to the claim",
-    pair.document_cut && "the judge saw only the beginning of the document",
+    pair.document_cut && "the judge saw only parts of the document",
   ];
   return el(
     "article",

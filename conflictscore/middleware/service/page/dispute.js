@@ -155,6 +155,6 @@ function otherLabel(number, side, look) {
   if (against) return `By its label it also supports “${plain(against.evidence.claim.text, 200).replace(/\.$/, "")}”.`;
   const own = side.evidence.labels.find((label) => label.document === number);
   if (!own || own.label === "SUPPORTS") return null;
-  const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not speak to this", UNLABELLED: "has no verdict on this" };
+  const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not mention this", UNLABELLED: "has no verdict on this" };
   return `It gave this answer when it was asked alone; by its label it ${labels[own.label]}.`;
 }

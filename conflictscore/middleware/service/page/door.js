@@ -63,7 +63,7 @@ form.addEventListener("submit", (event) => {
   // a header can carry nothing else
   const given = field.value.trim();
   if (!/^[\x21-\x7e]+$/.test(given)) {
-    why.textContent = "A key has ASCII characters only, and no spaces.";
+    why.textContent = "A key has only ASCII characters and no spaces.";
     return;
   }
   key.set(given);

@@ -61,7 +61,7 @@ export function reviewForm(run, known, saved) {
       el(
         "p",
         { class: "row" },
-        el("button", { type: "submit", value: "next" }, "Save, and open the next"),
+        el("button", { type: "submit", value: "next" }, "Save and open the next run"),
         el("button", { type: "submit", class: "quiet" }, "Save"),
         own && el("span", { class: "faint" }, "You have reviewed this run; saving replaces your verdict."),
       ),

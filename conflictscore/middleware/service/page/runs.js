@@ -89,7 +89,7 @@ async function showList(mine) {
 function row(run) {
   const reviews = run.reviewers.length;
   const chips = [
-    [run.hedged ? "both sides told" : run.status, run.disputed ? "both" : ""],
+    [run.hedged ? "both sides shown" : run.status, run.disputed ? "both" : ""],
     run.flipped && !run.hedged && ["changed", "changed"],
     reviews > 0 && [count(reviews, "review"), "reviewed"],
   ];
@@ -134,7 +134,7 @@ function showTotals(totals) {
       { class: "faint" },
       totals.kept_in === "memory"
         ? "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them."
-        : `Reviews are kept in a ${totals.kept_in} beside the runs; they are added, and never removed.`,
+        : `Reviews are stored in a ${totals.kept_in} beside the runs, and none is ever removed.`,
     ),
   );
 }

@@ -109,7 +109,7 @@ export class Steps {
   /** @param {{decision: string, reason: string}} data */
   #decided(data) {
     const said = {
-      look_further: "Searching once more for what is in doubt",
+      look_further: "Searching again for the doubtful claims",
       correct: `Looking again: ${data.reason}`,
       justify: "Asking why the answer changed",
     };

@@ -6,8 +6,8 @@ import { el, plain, told } from "./dom.js";
 const HISTORY = "conflictscore.history";
 const MOST_KEPT = 30;
 const MODES = {
-  correct: "Where sources disagree, it looks again",
-  annotate: "Where sources disagree, the answer says so",
+  correct: "If sources disagree, it takes a second look",
+  annotate: "If sources disagree, the answer says so",
 };
 
 const byId = (id) => document.getElementById(id);

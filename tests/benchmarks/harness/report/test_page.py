@@ -105,7 +105,7 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
         "Before recall: 50.0 %",
         "After recall: 100.0 %",
         "Judge on recall: 1 of 2",
-        "pipeline (told misinformation) It was 1871. same as before",
+        "pipeline (named misinformation) It was 1871. same as before",
     ):
         assert part in better, part
     assert "Worse by recall" in worse

@@ -107,7 +107,7 @@ def test_a_figure_stands_with_its_interval_its_counts_and_the_papers(
     ("given", "paper", "told"),
     [
         (PLAIN, PAPER, "Table 5 and section 6.4 of the ACL submission, gpt-4.1-mini, 779"),
-        (PLAIN, PAPER, "regenerated-rag: 10 first answers with conflict"),
+        (PLAIN, PAPER, "regenerated-rag: 10 first answers with a conflict"),
         (PLAIN, PAPER, "p: exact McNemar test"),
         (GRADED, None, "p: Wilcoxon"),
         (GRADED, None, "higher less lower"),
@@ -141,7 +141,7 @@ def test_more_shows_in_verbose() -> None:
         (graded_figures(), CONFLICTS, "conflicting opinions", ["36.2", "73.3", "69.8", "87.9"]),
         (figures(), None, "Myths", ["8", "62.5 (8)", "75.0 (8)"]),
         (figures(), None, "loop", ["412", "35", "120,331", "8,812"]),
-        (figures(transitions=other), None, "madam-rag: 10 first answers with conflict", []),
+        (figures(transitions=other), None, "madam-rag: 10 first answers with a conflict", []),
         (graded_figures(), None, "wh", ["8", "50.0 (8)", "50.0 (8)"]),
     ):
         brief = [re.split(r"\s{2,}", line.strip())[0] for line in shown(given).splitlines()]
