@@ -104,9 +104,9 @@ def passages(answer: str) -> tuple[Passage, ...]:
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     """The passage of an answer that makes a claim.
 
-    It is the passage that contains ``opening``, the words with which it is said to begin, letter by
-    letter. Otherwise it is the passage that shares most words with the claim, where rare words
-    weigh more. None if no passage shares a word.
+    It is the passage that contains ``opening``, the words with which it should begin, unchanged.
+    Otherwise it is the passage that shares most words with the claim, where rare words weigh more.
+    None if no passage shares a word.
     """
     candidates = passages(answer)
     if opening:

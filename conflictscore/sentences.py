@@ -51,7 +51,7 @@ _MAY_END = frozenset(
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
-"""Characters of the longest of these with what stands before it."""
+"""Length of the longest of these in characters, including what precedes it."""
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
 """Letters. Before a number, most words of up to four are abbreviations ("obr. 3")."""
 _LONGEST_ORDINAL = 3  # digits; a number of four is a year, and years end sentences
@@ -135,7 +135,7 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)
-    # at its longest an abbreviation reaches so far back: "^" still is the beginning of the text
+    # the longest abbreviation reaches this far back, so "^" is still the beginning of the text
     abbreviates = _NEVER_ENDS.search(before, max(0, len(before) - _LONGEST_NEVER_ENDING))
     if abbreviates or (word == before and (word.isdecimal() or len(word) == 1)):
         return True

@@ -148,13 +148,13 @@ class DeclaredSettings:
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
         "Correct an answer at most N times; 0 only scores it.",
-        brief="most rounds of correction; 0 only scores the answer",
+        brief="maximum rounds of correction; 0 only scores the answer",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
-        "Label at most N claims of an answer, those that the documents cover best. Default: all.",
-        brief="most claims to label; the claims that the documents cover best are chosen",
+        "Label at most N claims of an answer, the ones that documents cover best. Default: all.",
+        brief="maximum claims to label; the claims that the documents cover best are chosen",
         presets={"paper": None},
         scoring=True,
         shown_default="all",

@@ -53,7 +53,7 @@ class Settings(DeclaredSettings):
             object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
-        """A copy with other values; changing ``effort`` here does not apply its preset."""
+        """A copy with other values; changing ``effort`` in this way does not apply its preset."""
         all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         all_settings |= changes
         return Settings(**all_settings)

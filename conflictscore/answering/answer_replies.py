@@ -190,6 +190,6 @@ def _option(line: str, options: Sequence[str]) -> int:
         if not text or folded(text) == folded(material(options[option])):
             return option
     if len(options) == 2:
-        raise ValueError("it was neither (A) nor (B) in the asked form")
+        raise ValueError("it was neither (A) nor (B) in the requested form")
     last = LETTERS[len(options) - 1]
-    raise ValueError(f"it was none of the letters A to {last} in the asked form")
+    raise ValueError(f"it was none of the letters A to {last} in the requested form")

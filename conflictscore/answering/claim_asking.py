@@ -161,7 +161,7 @@ class _Asking:
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
         """The claims with their places; if the model names no places, they are found by words.
 
-        If a small model fails to keep to that form, it is asked for the claims alone.
+        If a small model fails to keep to that form, it is asked for the claims only.
         """
         if by_model:
             form = self.judge.prompts.render("decompose_places")

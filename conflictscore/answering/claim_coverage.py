@@ -282,9 +282,9 @@ def _says_something(
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """The most words in a row of a text that are in no claim.
+    """The length of a text's longest run of words that are in no claim.
 
-    Words that state nothing do not interrupt the row.
+    Words that state nothing do not interrupt the run.
     """
     most = count = 0
     for term in telling_words(text):

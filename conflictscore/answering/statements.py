@@ -191,7 +191,7 @@ class _Facts(NamedTuple):
 def _side_of(statement: str, question: str) -> str | None:
     """The side that a statement takes of a question's choice: "green", of "Is it red or green?".
 
-    None where the question offers none, or the statement has both sides or neither.
+    None if the question offers no choice, or the statement has both sides or neither.
     """
     choice = _CHOICE.match(_CHOICE_OF_FORM.sub(" ", question[:_MOST_COMPARED]))
     if choice is None:
@@ -287,7 +287,7 @@ def is_about(claim: str, question: str) -> bool:
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Whether a claim gives the same answer as a statement, not just a remark made along with it.
+    """Whether a claim gives the same answer as a statement, not just an accompanying remark.
 
     It must give the question the same answer, and have most of the question's telling words.
     """

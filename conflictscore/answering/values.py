@@ -189,9 +189,9 @@ class StatedValue(NamedTuple):
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def is_said_by(self, another: "StatedValue") -> bool:
-        """Whether another value says it already: "1871" says no "3 May 1871"."""
+        """Whether another value already says it: "1871" does not say "3 May 1871"."""
         if self.date is None or another.date is None:
-            # a plain year tells one part of a date
+            # a plain year gives one part of a date
             has_more_parts = self.date is not None and self.date[1:] != (None, None)
             return self.agrees(another) and not has_more_parts
         parts = zip(self.date, another.date, strict=True)

@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     examples: tuple[str, ...] = ()
     """Example commands for the end of its help, without the program's name.
 
-    By default one is made.
+    By default one is generated.
     """
     write_topics: "Callable[..., None] | None" = None
     """Has a model name the topic of each question, and writes a file to be used as data."""

@@ -18,7 +18,7 @@ from conflictscore.retrieval.cleaning import clean_text
 
 def _filled(text: str) -> str:
     if not (clean := clean_text(text)):
-        raise ValueError("a text is needed that is not empty")
+        raise ValueError("a non-empty text is needed")
     return clean
 
 

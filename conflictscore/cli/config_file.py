@@ -7,7 +7,7 @@ overrides the environment, and the environment overrides the file.
 A file found in the working folder may come from somebody else. While an API key is set, such a file
 cannot set endpoints, prompts, output files, model files or ``--host``, cannot choose evidence other
 than documents in its own folder, and cannot change any setting that the check depends on. Name the
-file with ``--config`` to allow all that.
+file with ``--config`` to allow all of this.
 """
 
 import os

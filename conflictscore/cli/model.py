@@ -41,7 +41,7 @@ def _show(name: str, weights: "Weights", note: str, path: Path | None) -> None:
 def fetch_model(name: str) -> None:
     """Download a model; resume an interrupted download.
 
-    Without NAME, download all that local use needs: the language model behind `local`, and
+    Without NAME, download everything that local use needs: the language model behind `local`, and
     nli-mpnet, an NLI model that labels better than the bundled one and is asked before the language
     model.
     """

@@ -108,7 +108,7 @@ def run_server(
 
 
 _CALLS = 64
-"""Most calls in flight to an endpoint, over all requests."""
+"""Maximum calls in flight to an endpoint, over all requests."""
 
 _SERVE_EXAMPLES = """\b
 Examples:

@@ -29,7 +29,7 @@ async def write_anew(
     """
     report = last.report
     if report is None or report.reconsider is None:
-        raise ValueError("an answer is written anew only where a claim is disputed")
+        raise ValueError("an answer is rewritten only if a claim is disputed")
     before = last.answer.text
     number, notes = await _chosen(report, last, state, context, meter)
     claim = report.evidence(number).excluding_zero_weight(report.weights)

@@ -117,7 +117,7 @@ def _refusal_of_whole(case: _Case) -> str | None:
     added_claims = filter(case.is_added, case.new)
     if any(case.balance(claim) < 0 for claim in added_claims):
         has_weights = case.report.weights
-        what = "more trust is against than behind" if has_weights else _OUTNUMBERED
+        what = "documents with more weight contradict than support" if has_weights else _OUTNUMBERED
         return f"{what} a claim that it makes instead"
     return None
 
@@ -161,7 +161,7 @@ def _refusal_of_rider(
         return f"only the winner's own documents support “{text}”, which it adds"
     is_part = any(_is_part_of(claim, look) for look in deciding_looks)
     if case.balance(claim) < 0 and not is_part:
-        return f"more speaks against “{text}”, which it adds, than for it"
+        return f"more documents contradict than support “{text}”, which it adds"
     return None
 
 

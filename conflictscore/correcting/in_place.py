@@ -57,7 +57,7 @@ class _Dispute(NamedTuple):
 async def write_in_place(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Take a second look at each disputed passage, and replace the passage by the outcome.
+    """Take a second look at each disputed passage, and replace the passage with the outcome.
 
     The passages are looked at concurrently, the one with most at stake first. If a look fails or
     the new text does not fit, the passage is kept, with a note.
@@ -77,7 +77,7 @@ async def write_in_place(
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        # each change fits alone but not all together, and nothing says which one to give up
+        # each change fits by itself but not all together, and nothing says which one to give up
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
@@ -108,7 +108,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
     weight 0 are left out, since they may neither dispute a claim nor replace it.
     """
     if last.report is None or not last.report.disputed:
-        raise ValueError("an answer is written again only where a claim is disputed")
+        raise ValueError("an answer is edited only if a claim is disputed")
     answer, report = last.answer.text, last.report
     claims = [report.evidence(n).excluding_zero_weight(report.weights) for n in report.disputed]
     others = [each for each in report.claims if each.claim.number not in report.disputed]
@@ -220,7 +220,7 @@ def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
     statements = (look.counterpart.statement for look in proposal.looks)
     known_terms = telling_terms(before).union(*map(telling_terms, statements))
     new = sorted(telling_terms(text) - known_terms)
-    return f"no statement that was found says “{new[0]}”" if new else None
+    return f"none of the answers found says “{new[0]}”" if new else None
 
 
 def _in_wrong_form(
@@ -304,7 +304,7 @@ async def _written(
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")
         if of_the_task(new, text):
-            raise ValueError(f"the new passage, “{excerpt(new)}”, speaks of the passage itself")
+            raise ValueError(f"the new passage, “{excerpt(new)}”, talks about the passage itself")
         if not new:
             raise ValueError("it was empty")
         if problem := misfit(answer, passage, new):

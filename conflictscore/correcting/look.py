@@ -173,13 +173,13 @@ def _without_rival(look: SecondLook) -> SecondLook:
         why = "Documents are labelled as contradicting it, but none gives another answer."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     else:
-        why = "No document gives another answer that it supports."
+        why = "No document supports the other answer that it gave."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     return look.model_copy(update=update)
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """The decision to explain several things of one name.
+    """The decision to explain several things with the same name.
 
     Empty if documents support no other thing.
     """
@@ -312,9 +312,10 @@ def _with_dispute_told(
     beside: Callable[[SecondLook], Sequence[str]],
     looking: Looking,
 ) -> NewPassage:
-    """The passage with its first unsettled dispute, or its things of one name, explained.
+    """The passage with its first unsettled dispute, or its things with the same name, explained.
 
-    The other looks with several answers keep their claim, and their outcome says so.
+    The claims of all other looks with several answers are kept, and the outcomes of these looks say
+    so.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:

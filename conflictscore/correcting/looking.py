@@ -24,7 +24,7 @@ class Looking:
         judge: Compares statements and weighs sides.
         labeler: Labels statements against documents.
         cache: Store of verdicts.
-        seconds: The most time for labelling rivals; None for no limit.
+        seconds: Maximum time for labelling rivals; None for no limit.
         only_claim: Whether the answer makes only one claim, which then answers the user's question.
         answer: The whole answer, as context for a claim.
     """

@@ -147,7 +147,7 @@ async def own_question(
         if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
             raise ValueError("it was not one question")
         if leaked_term := next((term for term in secret if term in line), None):
-            raise ValueError(f"it gives “{leaked_term}” away, which is what is to be looked up")
+            raise ValueError(f"it gives away “{leaked_term}”, which should be looked up")
         return line
 
     fields = {"question": material(question), "claim": material(claim)}

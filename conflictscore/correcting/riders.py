@@ -155,7 +155,7 @@ def _words(text: str) -> list[str]:
 def _begins_with_order(text: str) -> bool:
     """Whether the text, or what follows a mark in it, begins with a verb that orders something.
 
-    A single word is no order, and neither is a noun as in "Report of the board".
+    A single word is not an order, and neither is a noun as in "Report of the board".
     """
     parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
     phrases = [words for words in map(_words, parts) if len(words) > 1]

@@ -1,4 +1,4 @@
-"""Writes an unsettled dispute, or several things of one name, into a passage.
+"""Writes an unsettled dispute, or several things with the same name, into a passage.
 
 The result is one sentence in the answer's language, with each value followed by its sources. If the
 project has no words for the language, the passage is kept.
@@ -58,8 +58,8 @@ def hedged(
     """The passage with both sides and their documents, the side with more witnesses first.
 
     If the sides differ in one value or name, both are put in its place. A passage with further
-    claims is kept, and a sentence about the other side is added. What is so of other things of the
-    name follows in a sentence of its own.
+    claims is kept, and a sentence about the other side is added. A separate sentence says what
+    holds for other things with the same name.
 
     None if the project has no words for this in the passage's language, or the rival is in another
     language.

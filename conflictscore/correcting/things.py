@@ -2,7 +2,7 @@
 
 "Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things,
 and so are "the 1951 novel" and "a 1977 album". A document describes its thing by words next to the
-name: in brackets, in apposition, after "is a", or as a place after "in". Two documents speak of
+name: in brackets, in apposition, after "is a", or as a place after "in". Two documents are about
 different things only if both describe theirs and their words have nothing in common.
 """
 

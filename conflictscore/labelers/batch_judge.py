@@ -40,7 +40,7 @@ _TEMPLATE = "label_per_document"
 _MOST_CLAIMS = 8
 """Claims per call. Models make more errors far down a long list."""
 _ROUNDS = 3
-"""How often a pair is asked about at most, in ever smaller batches."""
+"""Maximum number of times that a pair is asked about, in ever smaller batches."""
 _REPLY_TOKENS = 400
 """Tokens for every reply; smaller batches leave more for each verdict."""
 _VERDICT_TOKENS = 80
@@ -111,7 +111,7 @@ class Batch(NamedTuple):
     shown: str = ""
     """The document as it enters the prompt."""
     cut: bool = False
-    """Whether there is more of it that is not read."""
+    """Whether the document has further parts that are not read."""
     further: tuple[str, ...] = ()
     """The further parts of a document that is too long for a prompt, to be read like the first."""
     no_room: ContextWindowError | None = None
@@ -212,7 +212,7 @@ class BatchJudge:
                     start(partial(settle, batch, meter, on_label, _ROUNDS))
 
     async def _settle_parts(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Tell a label for each claim of a batch, once every part of the document was read."""
+        """Report a label for each claim of a batch, after reading every part of its document."""
         parts = [batch._replace(shown=text, further=()) for text in (batch.shown, *batch.further)]
         labels_by_part = [dict[int, EvidenceLabel]() for _ in parts]
         async with together() as start:
@@ -315,7 +315,7 @@ class BatchJudge:
     def _batch(
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
-        """A call for claims of so many tokens, which shows what is near them and ``beside``."""
+        """A call for claims of this many tokens, with the parts nearest to them and ``beside``."""
         room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
 

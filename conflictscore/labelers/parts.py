@@ -1,8 +1,8 @@
-"""Reading a document that no prompt has room for: to its end, a part in each call.
+"""Reads a document that is too long for a prompt to its end, with one part in each call.
 
 The parts nearest to the claims are read first, then the rest in its order. A decisive line need not
-share a word with the claim, so nothing but reading all tells what a document says. Where that would
-take too many calls, the nearest parts alone are read, and the label says so (``document_cut``).
+share a word with the claim, so a document has to be read completely. If that would take too many
+calls, only the nearest parts are read, and the label says so (``document_cut``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,30 +15,30 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.threads import at_once
 
 MOST_PARTS = 4
-"""The most parts that a document is read in; each costs a call for each claim or batch."""
+"""Maximum parts of a document that are read; each costs a call for each claim or batch."""
 _TITLE_CHARS = 300
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]
 """Fits a document into a judge's prompt."""
 AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
-"""Asks about a document once more, by the parts around these quotations of it."""
+"""Asks about a document once more, showing the parts around these quotations from it."""
 
 
 class Parts(NamedTuple):
     """A document as a judge is shown it."""
 
     texts: tuple[str, ...]
-    """A prompt each; a single one where it fits."""
+    """The text for each prompt; a single one if the whole document fits."""
     cut: bool
-    """Whether there is more that is not read."""
+    """Whether further parts of the document are not read."""
 
 
 def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     """The parts of a document that are read; ``choose`` names those nearest to the claims.
 
     Raises:
-        ContextWindowError: There is no room for any.
+        ContextWindowError: There is no room for any part.
     """
     fitted = fit(document, choose)
     first = as_shown(fitted.documents[0])
@@ -51,7 +51,7 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
         fitted = fit(document.model_copy(update={"text": rest}), None)
         texts.append(as_shown(fitted.documents[0]))
         rest, before = fitted.rests.get(document.number, ""), rest
-        # a part has room for at most twice as many characters as another, in another language
+        # a part in another language has room for at most twice as many characters
         most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
     return Parts(tuple(texts), cut=False)
 
@@ -61,7 +61,7 @@ async def label_by_parts(
     ask: Callable[[str], Awaitable[EvidenceLabel]],
     ask_again: AskAgain,
 ) -> EvidenceLabel:
-    """The label of a document by a prompt for each of its parts; one prompt is simply asked."""
+    """The label of a document from a prompt for each of its parts."""
     if len(prompts) == 1:
         return await ask(prompts[0])
     return await label_of_parts(await at_once(partial(ask, each) for each in prompts), ask_again)
@@ -70,9 +70,9 @@ async def label_by_parts(
 async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
     """The label of a document whose parts have these labels, the nearest part's first.
 
-    That is the side that its parts take. Where they take both, the judge is asked again, with the
-    parts around what it quoted; if it still takes none, the most certain part decides, or else the
-    nearest. A part without a label leaves the document without one.
+    This is the side that the parts take. If they take both, the judge is asked again and sees the
+    parts around its quotations. If it then takes no side, the part with the highest score decides,
+    or the nearest part on a tie. If a part has no label, the document has none.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
@@ -89,6 +89,6 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
 
 
 def as_shown(document: Document) -> str:
-    """Title and text as a judge reads them, safe to stand between marks."""
+    """Title and text as a judge reads them, safe to put between marks."""
     title = document.title.strip()[:_TITLE_CHARS]
     return material(f"{title}\n\n{document.text}" if title else document.text)

@@ -46,7 +46,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """All that a verdict depends on besides its pair; None if the model's settings are unknown."""
+    """What a verdict depends on besides its pair; None if the model's settings are unknown."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
@@ -56,8 +56,9 @@ def identity_of(
 class PromptWriter:
     """Writes the prompts of one judge: rules, document, claim.
 
-    A document's prefix is the same for every claim. One that is longer than the context window is
-    shown in parts, those nearest to the claim first, and each prompt says that it shows a part.
+    A document's prefix is the same for every claim. A document that is longer than the context
+    window is shown in parts, those nearest to the claim first, and each prompt says that it shows a
+    part.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class PromptWriter:
     async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         """The prompts of a pair; a long document is read off the event loop.
 
-        With ``beside`` it is a single prompt, with the parts nearest to these texts too.
+        With ``beside`` it is a single prompt, which also shows the parts nearest to these texts.
         """
         if len(document.text) > LONG_CHARS:
             return await in_thread(partial(self._of, claim, document, *beside))

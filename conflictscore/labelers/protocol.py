@@ -95,14 +95,14 @@ class StagedLabeler(Labeler, Protocol):
 def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
     """Whether a labeler is a :class:`StagedLabeler`, by the method that it adds.
 
-    ``isinstance`` looks at each member of the protocol anew, which costs more than a lookup in the
-    cache of verdicts.
+    ``isinstance`` looks at each member of the protocol every time, which costs more than a lookup
+    in the cache of verdicts.
     """
     return hasattr(labeler, "label_in_stages")
 
 
 def judges_many(labeler: Labeler) -> TypeIs[TableLabeler | StagedLabeler]:
-    """Whether a labeler takes many pairs at once, by the methods that add to a single one's."""
+    """Whether a labeler takes many pairs at once, by the methods that only such a labeler has."""
     return judges_in_stages(labeler) or hasattr(labeler, "label_all")
 
 

@@ -17,7 +17,7 @@ from conflictscore.scripts import Folded, folded, terms_in
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
-"""Most characters of a document shown for a verdict."""
+"""Maximum characters of a document shown for a verdict."""
 
 Span = tuple[int, int]
 """Offsets of a stretch of text: start, and end (exclusive)."""

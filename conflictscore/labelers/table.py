@@ -40,10 +40,10 @@ async def label_table(
     never cached.
 
     ``on_label`` is called for each pair as soon as its label is known. At most ``max_claims``
-    claims are judged, those that the documents cover best. ``seconds`` limits the time: the most
-    informative pairs then go first, and pairs not done in time are skipped; cached verdicts take no
-    time. ``seconds_if_disputed`` is the limit once the labels put a claim in dispute, so that the
-    rest of ``seconds`` is left for its correction.
+    claims are judged, namely the ones that the documents cover best. ``seconds`` limits the time:
+    the most informative pairs then go first, and pairs not done in time are skipped; cached
+    verdicts take no time. ``seconds_if_disputed`` is the limit once the labels put a claim in
+    dispute, so that the rest of ``seconds`` is left for its correction.
 
     Returns:
         One entry per claim, with one label per document, both in order. A pair whose judge failed,

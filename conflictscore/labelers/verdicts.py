@@ -147,10 +147,10 @@ def _hashed(title: str, text: str) -> str:
 
 
 def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:
-    """The label of a stored verdict; None if it has none, or one that may be read again.
+    """The label of a stored verdict; None if it is invalid, or the document is to be read again.
 
-    Earlier versions read one part of a document that did not fit, under the same key if it is not
-    long, as happens with small context windows.
+    Earlier versions read only one part of a document that did not fit. If the document is not long,
+    as with a small context window, their verdicts have the same key.
     """
     claim, document = pair
     numbers = {"claim": claim.number, "document": document.number, "cached": True}

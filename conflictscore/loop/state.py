@@ -51,7 +51,7 @@ class RevisionRequest:
     before: Answer
     claim: ClaimEvidence
     weights: Mapping[int, float] = field(default_factory=dict)
-    """By document; empty where all count alike."""
+    """By document; empty if all documents count alike."""
 
 
 class Written(NamedTuple):
@@ -126,7 +126,7 @@ class RagInput(TypedDict, total=False):
 
 
 class ScorerInput(TypedDict, total=False):
-    """Input of scoring alone."""
+    """Input for scoring only."""
 
     answer: str
     documents: Sequence[DocumentLike]
@@ -254,10 +254,10 @@ class RunRuntime:
 
 
 class StateOfRecords(dict[str, Any]):
-    """A state whose records are made of their JSON at most once.
+    """A state that builds each record from its JSON at most once.
 
-    Steps read the same documents, claims and labels again and again, and checking them costs more
-    than all else that a step does beside its calls.
+    Steps read the same documents, claims and labels again and again, and validating them costs more
+    than everything else that a step does apart from its calls.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -265,13 +265,13 @@ class StateOfRecords(dict[str, Any]):
         self._made: dict[str, tuple[object, tuple[Any, ...]]] = {}
 
     def updated(self, update: Mapping[str, Any]) -> Self:
-        """The state after an update; the records of fields that it leaves alone stay made."""
+        """The state after an update; records of unchanged fields are not built again."""
         state_after = type(self)({**self, **update})
         state_after._made = self._made
         return state_after
 
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
-        """The records of a field, each of one kind."""
+        """The records in a field, all of this kind."""
         plain = self.get(field, ())
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:

@@ -91,7 +91,7 @@ def _completed(output: Any, run: Run) -> Any:
 
 
 def _set_beside_fields(model: BaseModel, about: Mapping[str, Any]) -> None:
-    """Set a model's ``conflictscore``, which pydantic forbids: it is no field of the model."""
+    """Set a model's ``conflictscore``, which pydantic forbids: it is not a field of the model."""
     object.__setattr__(model, "conflictscore", about)
 
 
@@ -203,7 +203,7 @@ def in_its_form(run: Run, output: object) -> Any:
 
 
 def _key(output: Mapping[Any, Any]) -> str | None:
-    """The key of a mapping's answer; None where all of it is the answer, as data."""
+    """The key of a mapping's answer; None if the whole mapping is the answer, as data."""
     return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 

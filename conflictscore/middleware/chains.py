@@ -12,16 +12,16 @@ from conflictscore.records import Document
 _QUESTION_NAMES = ("question", "query", "input")
 _DOCUMENTS_NAMES = ("documents", "context")
 _ALONE = {"root"}
-"""The fields of a chain that takes one value, such as the question, and finds its documents."""
+"""The fields of a chain that takes a single value, the question, and finds its documents itself."""
 
 
 def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
     """The chain as a function, which invokes it with a mapping.
 
     The question is its ``question``, ``query`` and ``input``; the documents are its ``documents``
-    and ``context``: a text where the chain says that it takes one, as a prompt does, else
-    LangChain's documents. Further keywords are further fields. A chain that takes one value, as one
-    that searches for itself does, gets the question.
+    and ``context``. They are a text if the chain declares one, as a prompt does, and otherwise
+    LangChain's documents. Further keywords are further fields. A chain that takes a single value,
+    such as one with its own search, gets the question.
     """
     schema = chain.get_input_jsonschema()
     fields = schema.get("properties", {})
@@ -40,6 +40,6 @@ def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
 
 
 def _retrieved(document: Document) -> Retrieved:
-    """The document as LangChain has it."""
+    """The document in LangChain's form."""
     about = {"title": document.title, "source": document.url}
     return Retrieved(document.text, metadata={**document.metadata, **about})

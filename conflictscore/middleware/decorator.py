@@ -102,13 +102,13 @@ def self_correct(
     Args:
         chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
             function like the decorated one. It is invoked with ``question`` (also as ``query`` and
-            ``input``) and ``documents`` (also as ``context``), or with the question alone where it
-            takes one value, and always synchronously. To decorate a function, give settings alone:
-            ``@self_correct(…)``.
-        retriever: Any LangChain retriever; not needed where every call brings documents.
-        require: How far an answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
-            is refused by an ``UncheckedAnswerError``, one that states nothing passes.
-        on_event: Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
+            ``input``) and ``documents`` (also as ``context``), or with only the question if it
+            takes a single value, and always synchronously. To decorate a function, give only
+            settings: ``@self_correct(…)``.
+        retriever: Any LangChain retriever; not needed if every call passes documents.
+        require: How much of an answer must be checked, ``"fully"`` or ``"partly"``; otherwise an
+            ``UncheckedAnswerError`` is raised. Answers that state nothing pass.
+        on_event: Called with each event of a run, in its own thread. Inside a LangGraph graph,
             ``stream_mode="custom"`` has the same events.
         **settings: See below. The judge, which also gives the reasons, opens at the first call.
 

@@ -18,7 +18,7 @@ from conflictscore.retrieval.tool_results import documents_from_messages, read_m
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
-_SHARED_TERMS = 2  # terms of the question in a short result that speaks of what was asked
+_SHARED_TERMS = 2  # terms of the question in a short result that concerns it
 _PROSE_WORDS = 40
 _NOTHING_CHARS = 400
 NOTHING_FOUND = re.compile(
@@ -131,8 +131,8 @@ def asked_in(
 
 
 def unfinished(ending: str) -> Gap:
-    """The gap of an answer that the model did not end by itself."""
-    note = f"the answer may not be whole: it ended with “{ending}”"
+    """The gap for an answer that the model did not finish by itself."""
+    note = f"the answer may be incomplete: it ended with “{ending}”"
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
 
@@ -141,9 +141,9 @@ def left_out_of(
 ) -> Iterator[Gap]:
     """Parts of a tool message that the model saw as evidence, but that are in no document.
 
-    Blocks that are no text (images, files) are never read. A text that gave no document is named
-    where it has some length, or speaks of what was asked; other short ones are receipts, clocks and
-    sums. Tools that the builder left out by ``sources`` are no evidence by the builder's word.
+    Blocks other than text (images, files) are never read. A text that gave no document is named if
+    it is long enough, or if it concerns the question; other short texts are receipts, clocks and
+    sums. Results of tools that are not in the builder's ``sources`` are not evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -162,7 +162,7 @@ def left_out_of(
 
 
 def _is_evidence(message: ToolMessage, question: str) -> bool:
-    """Whether a result tells something: it is no receipt, clock or sum, and found something."""
+    """Whether a result states more than a receipt, a clock, a sum or that nothing was found."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
@@ -171,9 +171,9 @@ def _is_evidence(message: ToolMessage, question: str) -> bool:
 
 
 def _speaks_of(message: ToolMessage, question: str) -> bool:
-    """Whether a short result tells about what was asked.
+    """Whether a short result concerns the question.
 
-    The receipt of a tool that writes may only repeat it.
+    The receipt of a tool that writes may just repeat the question.
     """
     name_words = {word.lower() for word in NAME_WORD.findall(message.name or "")}
     shared = telling_terms(str(message.text)) & telling_terms(question)

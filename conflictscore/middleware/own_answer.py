@@ -130,7 +130,7 @@ class OwnAnswer(ModelAnswerer):
             raise PassedOnError(error) from error
         notes = cut_notes(fitted, "answer")
         if ending:
-            notes.append(f"the answer may not be whole: it ended by “{ending}”")
+            notes.append(f"the answer may be incomplete: it ended with “{ending}”")
         return GeneratedAnswer(Answer(text=text), tuple(notes))
 
 

@@ -27,7 +27,7 @@ from conflictscore.loop.turns import turns_in
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
-"""Most turns to remember; the least recently used one is dropped first."""
+"""Maximum turns to remember; the least recently used one is dropped first."""
 
 Result = tuple[ToolCall, ToolMessage]
 

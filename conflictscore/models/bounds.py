@@ -8,7 +8,7 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Most bytes of a reply, including stream frames: enough for 100,000 tokens sent one by one."""
+"""Maximum bytes of a reply, including stream frames: enough for 100,000 tokens sent one by one."""
 
 
 def check_length(size: int, provider: str) -> None:

@@ -65,7 +65,7 @@ class CircuitBreaker:
     def in_doubt(self) -> bool:
         """Whether repeated requests must finish before other calls are made.
 
-        The lock does not tell: it is free for a moment when one of several such requests ends.
+        The lock does not show this: it is free for a moment when one of several such requests ends.
         """
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._unsettled > 0

@@ -33,7 +33,7 @@ class RequestForm(NamedTuple):
     """The requested form."""
 
     max_tokens: int
-    """Most tokens of the reply, including reasoning."""
+    """Maximum tokens of the reply, including reasoning."""
     parameters: Mapping[str, Any] = {}
     schema: str = ""
     """The JSON schema of the requested object; empty if no JSON is requested."""

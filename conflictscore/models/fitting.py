@@ -16,7 +16,9 @@ _MARGIN = 1.15
 """Margin for chat templates and for tokenizers that count differently."""
 _OVERHEAD_TOKENS = 48
 _REPEATED_CHARS = 300
-"""The rest begins so far before the end of the part that is shown, so no sentence is halved."""
+"""The rest begins this many characters before the end of the shown part, so that no sentence is
+halved.
+"""
 
 
 class Excerpt(Protocol):
@@ -28,7 +30,7 @@ class Excerpt(Protocol):
 
     @property
     def chars(self) -> int:
-        """How many characters of the document they contain."""
+        """The number of characters of the document in these parts."""
 
     @property
     def rest(self) -> str:
@@ -49,11 +51,13 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut without reading the rest, ascending."""
+    """Numbers of the documents that were cut without searching the rest, ascending."""
     excerpted: tuple[int, ...] = ()
-    """Numbers of those of which chosen parts are shown, and the rest was searched."""
+    """Numbers of the documents of which only chosen parts are shown, after the rest was
+    searched.
+    """
     rests: Mapping[int, str] = field(default_factory=dict)
-    """Of each shortened document, by its number, the text that is not shown."""
+    """For each shortened document, by its number, the text that is not shown."""
 
 
 def fit_documents(
@@ -109,11 +113,11 @@ class _Part(NamedTuple):
     document: Document
     rest: str
     is_complete: bool
-    """Whether nothing was passed over unread."""
+    """Whether all of it was shown or searched."""
 
 
 def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
-    """The document's chosen parts; None where nothing tells which to choose."""
+    """The document's chosen parts; None if nothing shows which to choose."""
     total = len(document.text)
     room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
     while room >= _LEAST_TOKENS:
@@ -156,7 +160,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """The text after its beginning, with a little of the end of that."""
+    """The text after its beginning, with a short overlap."""
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]
 

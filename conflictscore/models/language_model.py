@@ -51,7 +51,9 @@ from conflictscore.threads import in_time
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
-"""The most that OpenAI returns; a letter that is not among them has a probability near zero."""
+"""Maximum candidates that OpenAI returns; a letter that is not among them has a probability near
+zero.
+"""
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
 """Tokens that a reasoning model gets in addition to the length of its reply."""

@@ -68,7 +68,7 @@ class ConcurrencyLimit:
     def refused(self, began: float) -> None:
         """Report that a call that began then (monotonic clock) was refused or timed out."""
         with self._lock:
-            if began > self._shrunk_at:  # calls sent before the last decrease tell nothing new
+            if began > self._shrunk_at:  # calls sent before the last decrease reveal nothing new
                 self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()
 
     def pause(self, seconds: float) -> None:

@@ -24,7 +24,7 @@ class _Form(NamedTuple):
 
     @classmethod
     def of(cls, request: httpx2.Request) -> "_Form":
-        """All of a request but its body."""
+        """A request without its body."""
         headers = request.headers.copy()
         for name in ("Content-Length", "Cookie"):
             headers.pop(name, None)
@@ -53,13 +53,13 @@ class _Form(NamedTuple):
 class LoopClient:
     """OpenAI's client of one event loop, which posts chats as plain JSON.
 
-    OpenAI's client makes each request from its settings: it checks options, merges headers and
-    joins addresses, which takes longer than sending does. So it makes the first request; later ones
-    have the same address and headers, and are sent by the same HTTP client.
+    OpenAI's client builds each request from its settings: it checks options, merges headers and
+    joins addresses, which takes longer than sending does. So it builds only the first request.
+    Later ones reuse its address and headers, and go through the same HTTP client.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
-        """``http`` is the HTTP client that ``client`` sends by."""
+        """``http`` is the HTTP client through which ``client`` sends."""
         self._client, self._http = client, http
         self._form: _Form | None = None
 
@@ -67,7 +67,7 @@ class LoopClient:
         """The response to a request for a chat completion, if its status is a success.
 
         Raises:
-            openai.OpenAIError: The status is another one, or there is no response.
+            openai.OpenAIError: The status is not a success, or there is no response.
         """
         request = None if self._form is None else self._form.filled(body, self._http.cookies)
         if request is None:
@@ -122,7 +122,7 @@ class LoopClients:
 
 
 def _close_all(clients: _Clients) -> None:
-    """Close clients, whether their loops run, rest or are closed; aiohttp warns about open ones."""
+    """Close clients, since aiohttp warns about open ones; their loops may be idle or closed."""
     here = running_loop()
     for loop, client in clients.items():
         with suppress(RuntimeError):  # the loop has just been closed

@@ -15,9 +15,11 @@ import openai
 # that pass a model on wrap its error in theirs, often as JSON in a string.
 
 _DEPTH = 6
-"""Objects within each other that are looked into: two services, each with an object in a list."""
+"""Maximum depth of nested objects that are searched: two services, each with an object in a
+list.
+"""
 _MOST_WORDS = 3
-"""How many different messages of one error are shown."""
+"""Maximum different messages of one error that are shown."""
 _BODY_CHARS = 20_000
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
@@ -96,7 +98,7 @@ def timed_out(error: BaseException) -> bool:
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
     """The error in a response with the status 200; None for a chat completion.
 
-    ``url`` is for the exception, which OpenAI's client makes of a request.
+    ``url`` is needed for the exception, which OpenAI's client derives from a request.
     """
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
@@ -162,7 +164,7 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
-    """Whether a number is the status of an error; 200 comes with errors, and tells nothing."""
+    """Whether a number is the status of an error; 200 may come with an error, and means nothing."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 

@@ -14,14 +14,14 @@ from conflictscore.proxies import PROXY_ADVICE, is_socks, without_login
 Out = TypeVar("Out")
 
 _SLOW_S = 5.0
-"""A call that has no reply after these seconds makes us try its proxy."""
+"""Seconds without a reply after which a call's proxy is tested."""
 _ANSWER_S = 10.0
-"""A proxy that sends nothing for so many seconds does not answer."""
+"""A proxy that sends nothing for this many seconds counts as not answering."""
 _GOOD_FOR_S = 60.0
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SOCKS_PORT = 1080
 _answered_at: dict[str, float] = {}
-"""The last answer of each proxy to a trial, on the monotonic clock."""
+"""When each proxy last answered a test, on the monotonic clock."""
 
 
 async def by_answering_proxy(
@@ -29,8 +29,8 @@ async def by_answering_proxy(
 ) -> Out:
     """Make a call through a proxy, and end it if the proxy does not answer at all.
 
-    A call may take minutes, so its own time limit would name the proxy far too late. If there is
-    no reply for a few seconds, the proxy is tried by itself, next to the call.
+    A call may take minutes, so its own time limit would name the proxy far too late. If there is no
+    reply for a few seconds, the proxy is tested separately while the call goes on.
 
     Raises:
         ProviderError: The proxy does not answer.
@@ -99,10 +99,10 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Bytes that a proxy answers without asking the endpoint for anything.
+    """Bytes that a proxy answers by itself, without sending the endpoint a request.
 
-    For ``https`` that is the first step of each call. A plain request is not for the endpoint
-    either, but for the proxy itself, which refuses it.
+    For ``https`` they are the first step of every call. For ``http`` they are a request to the
+    proxy itself, which refuses it.
     """
     if is_socks(proxy):
         return b"\x05\x01\x00"  # version 5; one way to log in: none

@@ -154,7 +154,7 @@ def _starts_block(tag: re.Match[str], begins: int, *, certain: bool) -> bool:
 
 
 def _name_of(tag: re.Match[str]) -> tuple[str, bool]:
-    """The name of a block's tag in small letters, and whether the tag closes the block."""
+    """The name of a block's tag in lower case, and whether the tag closes the block."""
     if tag["gemma"]:
         return "thought", tag["gemma"].startswith("channel")
     name = tag["name"].casefold()

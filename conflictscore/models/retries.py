@@ -124,8 +124,9 @@ class Retries:
     """
 
     attempts: int = 5
-    """Most attempts at a call that fails or times out, and least attempts at a refused call, which
-    may have been queued for long between attempts."""
+    """Maximum attempts at a call that fails or times out, and minimum attempts at a refused call,
+    which may have been queued for long between attempts.
+    """
     patience: float = 180.0
     """Seconds after the first attempt from which a refused or timed-out call is not retried."""
 

@@ -30,7 +30,7 @@ from conflictscore.threads import at_once, deadline
 _MOST_CLAIMS = 3  # claims per round, with two queries each
 _MOST_NEW = 4  # new documents per search
 _QUERY_TOKENS = 160
-_NO_RETRIEVER = "there is no retriever to ask"
+_NO_RETRIEVER = "there is no retriever"
 
 
 class _Search(NamedTuple):
@@ -55,7 +55,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     first_few = doubtful[:_MOST_CLAIMS]
     if context.retriever is None:
         searches = [_Search(evidence, note=_NO_RETRIEVER) for evidence in first_few]
-        notes = [f"nothing was looked for further: {_NO_RETRIEVER}"]
+        notes = [f"no further search was made: {_NO_RETRIEVER}"]
     else:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         half = None if seconds is None else seconds / 2

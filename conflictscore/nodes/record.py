@@ -155,7 +155,7 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
     if foreign:
         yield (
             f": {foreign} of {len(report.claims)} claims are in a script that "
-            f"{labeler.name} was not trained on; their labels mean little"
+            f"{labeler.name} was not trained on; their labels are unreliable"
         )
     yield from _notes_on_pairs([pair for each in report.claims for pair in each.labels])
 
@@ -166,7 +166,7 @@ def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
     if errors:
         yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
-        yield f": the judge saw document {number} cut, for lack of room"
+        yield f": the judge saw only part of document {number}, for lack of room"
 
 
 def run_of(state: Mapping[str, Any]) -> Run:

@@ -168,14 +168,14 @@ class SecondLook(Record):
 
     @property
     def tells_several(self) -> bool:
-        """Whether the passage gives several answers: a dispute, or several things of one name."""
+        """Whether the passage gives several answers: a dispute, or things with the same name."""
         return self.decision in ("hedge", "explain")
 
     @property
     def sides(self) -> tuple[ClaimEvidence, ...]:
         """The answers that a passage gives in a hedge or an explanation, the claim's own first.
 
-        The rival of a hedge comes next, then what is so of other things of the name.
+        The rival of a hedge comes next, then the answers about other things with the same name.
         """
         own = self.candidates[0].evidence
         rival = () if self.decision == "explain" else (self.counterpart.evidence,)
@@ -214,7 +214,7 @@ class RevisionAction(StrEnum):
     KEEP = "keep"
     REPLACE = "replace"
     HEDGE = "hedge"  # the passage says that sources disagree, and which source says what
-    EXPLAIN = "explain"  # the passage distinguishes several things of one name
+    EXPLAIN = "explain"  # the passage distinguishes several things with the same name
     REMOVE = "remove"
 
 

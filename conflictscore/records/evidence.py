@@ -54,7 +54,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable; once, when a record is made, and not when another one takes it."""
+        """Make texts encodable when a record is created, not again when another includes it."""
         fields = vars(self)
         for name, field in fields.items():  # a label alone has eleven fields, a run thousands
             kind = type(field)
@@ -139,8 +139,9 @@ class EvidenceLabel(Record):
     failure: FailureKind | None = None
     """The kind of ``error``, for code; set together with it, by default ``failed``."""
     document_cut: bool = False
-    """Whether the judge saw only parts of the document, those nearest to the claim, for want of
-    room."""
+    """Whether the judge saw only the parts of the document nearest to the claim, for lack of
+    room.
+    """
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None

@@ -21,7 +21,7 @@ class Card:
     rows: tuple[tuple[str, ...], ...] = ()
     """Each with as many cells as there are columns."""
     note: str = ""
-    """Explanation, one remark a line."""
+    """Explanation, one remark per line."""
     after: tuple[str, ...] = ()
     """Sentences below it."""
     free_text: bool = False

@@ -1,4 +1,4 @@
-"""The available searches by name, and what each one needs; help and errors are made from this."""
+"""The available searches by name, with their needs; help and errors are generated from this."""
 
 import os
 from collections.abc import Mapping

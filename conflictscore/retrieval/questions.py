@@ -1,4 +1,4 @@
-"""Reads the questions of a file, and tells which of them are the same."""
+"""Reads the questions of a file, and recognises questions that are the same."""
 
 import unicodedata
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ _STOP_WORDS = frozenset(STOPWORDS_EN)
 _NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
 """A stop word in capitals, which may be a name: "What is IT?", "vitamin A", "Who wrote It?".
 
-A short word in capitals differs from the same word in small letters: "US", "WHO".
+A short word in capitals differs from the same word in lower case: "US", "WHO".
 """
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
 _LOWER_CASE = re.compile(r"[a-z]")
@@ -83,7 +83,7 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
 
 
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
-    """Stop words in capitals, as terms different from the words in small letters.
+    """Stop words in capitals, as terms different from the lower-case words.
 
     At the beginning of a question's sentence they do not count. In a text they may: "It is a novel
     by Stephen King.".

@@ -11,13 +11,11 @@ the last counts.
  "recorded_at": "2026-11-21T09:30:00+00:00",
  "notes": [],                                      what the user should know about this search
  "results": [                                      best first; none if nothing was found
-  {"rank": 1, "provider": "serper", "url": "https://...", "title": "...",
-   "snippet": "...",                               null if the text is all that was found
-   "date": "...",
-   "text": "...",                                  what evidence is looked for in
-   "text_from": "page",                            page or snippet, where pages were read
-   "page_error": null, "fetched_at": "...",
-   "metadata": {}}]}                               what else the search knew, single values
+  {"rank": 1, "provider": "serper", "url": "https://...", "title": "...", "snippet": "...",
+   null if the text is all that was found "date": "...", "text": "...",
+   searched for evidence "text_from": "page",                            page or snippet, where
+   pages were read "page_error": null, "fetched_at": "...", "metadata": {}}]}
+   what else the search knew, single values
 ```
 
 Information that a search did not give is null. Unknown fields, for example from an earlier version,

@@ -23,9 +23,9 @@ from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
 MOST_EXPORTED = 1000
-"""The most runs in one export."""
+"""Maximum runs in one export."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""The most reviews in total, including replaced ones, and the most reviewers of one run."""
+"""Maximum reviews in total, including replaced ones, and maximum reviewers of one run."""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 """The media type by file ending; the ending is also the format's name in an address."""
@@ -109,10 +109,10 @@ class KeptReviews:
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
         """Why no review can be added; None if one can."""
         if self._count >= MOST_REVIEWS:
-            return f"there are {MOST_REVIEWS:,} reviews, the most that are kept; move them away"
+            return f"there are {MOST_REVIEWS:,} reviews, which is the maximum; move them away"
         there = self.of(run_id)
         if reviewer not in there and len(there) >= MOST_REVIEWERS:
-            return f"this run has reviews by {MOST_REVIEWERS} reviewers, the most that are kept"
+            return f"this run has reviews by {MOST_REVIEWERS} reviewers, which is the maximum"
         return None
 
     def of(self, run_id: str) -> Mapping[str, Review]:
@@ -134,7 +134,7 @@ class KeptReviews:
             append_line(self._file, json_line(row))
         except OSError as error:
             raise ConfigurationError(
-                f"{self._file}: cannot be written ({error.strerror}); the review is not kept"
+                f"{self._file}: cannot be written ({error.strerror}); the review is not stored"
             ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:

@@ -191,7 +191,7 @@ async def review(
         await in_thread(lambda: reviews.add(run_id, review_body.reviewer, review, caller.name))
     except ConfigurationError as error:
         _log.error("%s", error)
-        message = "the review could not be kept; this service's log says why"
+        message = "the review could not be stored; this service's log says why"
         raise RefusedError(503, message, code="review_not_kept") from error
     return JsonResponse(review.to_json(), 201)
 

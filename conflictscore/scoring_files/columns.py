@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 from conflictscore.errors import InputError
 
 _LONGEST_OBJECT: Final = 50_000_000
-"""The most characters of a cell that is read as an object."""
+"""Maximum characters of a cell that is read as an object."""
 _LONGEST_LITERAL: Final = 1_000_000
-"""The most characters of a Python literal; its syntax tree takes a hundred times the memory."""
+"""Maximum characters of a Python literal; its syntax tree takes a hundred times the memory."""
 
 
 class _Family(NamedTuple):

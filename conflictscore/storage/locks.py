@@ -36,7 +36,7 @@ def lock_beside(path: Path, *, wait: bool = False) -> AbstractContextManager[obj
 
 
 def lock_folder(folder: Path, *, otherwise: str) -> AbstractContextManager[object]:
-    """Lock a run's folder through a file in it; a missing folder is created for its owner alone.
+    """Lock a run's folder through a file in it; a missing folder is created for its owner only.
 
     ``otherwise`` names the option to change, for the error message. The folder stays locked until
     the returned context ends.

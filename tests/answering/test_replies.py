@@ -57,7 +57,7 @@ def choose(reply: str) -> Choice:
         ),
         (
             choose,
-            r"^it was neither \(A\) nor \(B\) in the asked form$",
+            r"^it was neither \(A\) nor \(B\) in the requested form$",
             [
                 *("", "C", "(C)", "a", "(a)", "AB", "ANothing happens", "(A", "A or B"),
                 *("(A) or (B)", "Both (A) and (B)", "A dog", "A tooth falls out."),

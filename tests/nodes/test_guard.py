@@ -62,7 +62,9 @@ async def test_where_documents_are_weighed_trust_decides_and_the_refusal_says_so
 
     assert stands.accepted
     assert stands.balance_after == pytest.approx((0.6 / 1.4,))
-    assert refused.note == "more trust is against than behind a claim that it makes instead"
+    assert refused.note == (
+        "documents with more weight contradict than support a claim that it makes instead"
+    )
     unheard = claims("+00", said="new", weights={1: 0.0})
     invented, _ = await verdict(claims("---", weights={1: 0.0}), unheard, whole())
     assert invented.note == "no document supports what it says instead"

@@ -122,5 +122,5 @@ def statement(question: str, answer: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A text without case, punctuation and white space, for comparison."""
+    """A text in lower case, without punctuation and white space, for comparison."""
     return " ".join(re.findall(r"\w+", text.casefold()))

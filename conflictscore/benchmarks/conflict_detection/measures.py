@@ -89,7 +89,9 @@ class DetectionFigures(Record):
     overall: SetFigures
     """The figures of all groups as one set."""
     reliability: Reliability | None = None
-    """Of all labels that people gave too; None if the labeler gives no probabilities."""
+    """The reliability over all pairs that people also labelled; None if the labeler gives no
+    probabilities.
+    """
     usage: Usage
     """The labeler's usage in this run; cached verdicts are counted separately."""
     seconds: float

@@ -1,4 +1,4 @@
-"""Whether the probabilities of a labeler are those with which its labels are right."""
+"""Compares the probabilities that a labeler gives its labels with how often they are right."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -33,21 +33,21 @@ class ReliabilityBin(Record):
 
     low: float
     high: float
-    """Excluded, but for 1."""
+    """Excluded, except if it is 1."""
     probability: float
     """Mean probability of the labels, in [0, 1]."""
     right: Proportion
-    """Of the labels, those that people gave too."""
+    """The number of these labels that people gave, too."""
 
 
 class Reliability(Record):
     """How often labels are right, by the probability that the labeler gave them."""
 
     bins: tuple[ReliabilityBin, ...]
-    """Those that hold a label, lowest first."""
+    """The bins that contain a label, lowest first."""
     calibration_error: Annotated[float, Field(ge=0, le=1)]
-    """Mean distance of the probability from the share that is right, each bin by its labels
-    (expected calibration error; Guo et al., 2017)."""
+    """Mean distance between a bin's probability and its share of right labels, weighted by its
+    number of labels (expected calibration error; Guo et al., 2017)."""
     without: Annotated[int, Field(ge=0)]
     """Labels without a probability; in no bin."""
 
@@ -57,7 +57,7 @@ def reliability(
 ) -> Reliability | None:
     """The reliability over all pairs that both people and the labeler labelled.
 
-    ``judged_groups`` are claims with the labeler's verdicts, one a document. None where the labeler
+    ``judged_groups`` are claims with the labeler's verdicts, one per document. None if the labeler
     gives no probabilities.
     """
     tenths = defaultdict[int, list[tuple[float, bool]]](list)
@@ -107,12 +107,12 @@ def reliability_card(figures: Reliability) -> Card:
             for tenth in figures.bins
         ),
         f"expected calibration error: {percent(figures.calibration_error)} points; a probability"
-        f" can be believed where mean and right agree{without}",
+        f" can be trusted if mean and right agree{without}",
     )
 
 
 def reliability_picture(figures: Reliability, labeler: str) -> Picture:
-    """The share of right labels over their probability, beside the line on which they agree."""
+    """A plot of the share of right labels over their probability, with the line of equality."""
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))

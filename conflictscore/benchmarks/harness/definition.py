@@ -85,9 +85,9 @@ class Benchmark:
     prompt_set: str = "default"
     """The prompt set for its figures, unless the user chooses another."""
     wording: Mapping[str, str] = field(default_factory=dict)
-    """Templates that replace others with the same placeholders, by the replaced name.
+    """Templates that replace others with the same placeholders, keyed by the replaced name.
 
-    For example, a benchmark may replace ``free_form_rag`` by its own words.
+    For example, a benchmark may replace ``free_form_rag`` with its own words.
     """
     reply_tokens: int | None = None
     """Maximum tokens of a free-form answer, if it may be longer than usual.

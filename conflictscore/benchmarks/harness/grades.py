@@ -43,6 +43,6 @@ def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collecti
                 "a number from 0 to 1" if name in graded_measures else "yes or no; it is not graded"
             )
             raise InputError(
-                f"the judge gave {verdict.value} by the measure {name!r}, which wants"
+                f"the judge gave {verdict.value} for the measure {name!r}, which takes"
                 f" {allowed_values}"
             )

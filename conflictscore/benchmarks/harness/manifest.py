@@ -117,9 +117,9 @@ def read_manifest(path: Path) -> Manifest:
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise InputError(f"{path}: damaged, or of another program ({why})") from None
+        raise InputError(f"{path}: damaged, or written by another program ({why})") from None
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
-        raise InputError(f"{path}: damaged, or of another program")
+        raise InputError(f"{path}: damaged, or written by another program")
     if fields["format"] not in _READ_FORMATS:
         package_versions = fields.get("versions")
         writer = (

@@ -302,8 +302,9 @@ def meaning_key(first: str, second: str) -> str:
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
     """The methods whose ConflictScores have a mean over all of their answers.
 
-    A method that scores its answer to some questions alone, such as the second answers without a
-    guard, would have the mean of those: of answers without a conflict.
+    If only some of a method's answers are scored, as without a guard the ones that have no second
+    answer, their mean would not describe the method: it would cover only answers without a
+    conflict.
     """
     answers_by_method = {
         method: [

@@ -84,6 +84,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: damaged after line {number} (not gzip)") from None
     if rest or not decompress.eof:
         raise TornTranscriptError(
-            f"{path}: ends after line {number} without its end, as after a kill, or the run is"
+            f"{path}: is incomplete after line {number}, because the run was killed or is"
             " still running; the lines so far are complete"
         )

@@ -225,7 +225,7 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
                 if form == "multiple-choice" and _WRONG not in header and "Question" in header:
                     raise InputError(
                         f"{where}: multiple choice needs the column {_WRONG}, which the version of"
-                        " January 2025 has; this file goes with the free form only"
+                        " January 2025 has; this file only works with the free form"
                     )
             elif len(cells) != len(header):
                 raise InputError(

@@ -119,9 +119,7 @@ class AdaptedModel:
             shutil.rmtree(earlier, ignore_errors=True)
         folder = self.fetched()
         if folder is None:
-            raise ConfigurationError(
-                f"{self.archive.title} holds another {self.data} than expected"
-            )
+            raise ConfigurationError(f"{self.archive.title} contains an unexpected {self.data}")
         return folder
 
     def _unwritable(self, error: OSError) -> ConfigurationError:

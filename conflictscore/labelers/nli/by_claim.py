@@ -104,7 +104,7 @@ def most_likely_pair(
     is paired with the second of the other side.
 
     Args:
-        probabilities: Of each label, by the number of the document.
+        probabilities: The probability of each label, by the number of the document.
 
     Returns:
         The product, the document that supports and the one that contradicts.

@@ -55,13 +55,13 @@ class NliLabeler:
     """A cross-encoder for natural language inference as the judge.
 
     Every window of a document is read as a premise and the claim as its hypothesis: entailment is
-    SUPPORTS, contradiction CONTRADICTS, neutral IRRELEVANT. How the windows' verdicts come to one
-    is said in :func:`~conflictscore.labelers.nli.labeler.deciding_window`; that window is the
-    snippet, and ``score`` its label's calibrated probability. A side that a trap of language makes
-    doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at most, so that a
-    cascade asks its judge, and ``reasoning`` names the trap. Of a document with more than 128
-    windows those nearest to the claim are read, or the first ones where it shares no word with any,
-    and ``document_cut`` says so.
+    SUPPORTS, contradiction CONTRADICTS, neutral IRRELEVANT.
+    :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
+    That window is the snippet, and ``score`` its label's calibrated probability. A side that a trap
+    of language makes doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at
+    most, so that a cascade asks its judge, and ``reasoning`` names the trap. If a document has more
+    than 128 windows, only the nearest to the claim are read, or the first ones if no window shares
+    a word with it; ``document_cut`` is then set.
 
     The model runs in this process, which does not count as a language model call.
     """

@@ -25,7 +25,7 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Most windows read of a document; of a longer one, those nearest to the claim."""
+"""Maximum windows that are read of a document; if it has more, these are nearest to the claim."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
@@ -37,7 +37,7 @@ _CLAIM_TOKENS = 40
 _PREMISE_TOKENS = 48
 """Minimum size of a window, however long the claim."""
 _LEAD_TOKENS = 40
-"""Most tokens of a window's context, half of them for the heading above it."""
+"""Maximum tokens of a window's context, half of them for the heading above it."""
 _LEAD_SHARE = 4
 """The context takes at most a quarter of a window."""
 _OVERLAP = 4
@@ -60,8 +60,8 @@ class Premises(NamedTuple):
     """A document as the model reads it.
 
     Attributes:
-        texts: Its windows, each after the title, the date and what leads into it.
-        windows: The same windows as they stand in the document.
+        texts: Its windows, each after the title, the date and its context.
+        windows: The same windows as they appear in the document.
         cut: Whether it has more windows than are read.
     """
 
@@ -71,7 +71,7 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Most tokens of a premise that fit with a claim."""
+    """Maximum tokens of a premise that fit with a claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
@@ -109,7 +109,7 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """All windows, or if there are too many, those that share most words with the claim."""
+        """All windows or, if there are too many, the ones that share most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)

@@ -292,7 +292,7 @@ def disagreement_note(run: Run) -> str | None:
         return None
     speaks_against = all(not claim.supports for claim in split)
     lines = [
-        f"Note: the sources {'speak against' if speaks_against else 'disagree about'} {len(split)}"
+        f"Note: the sources {'contradict' if speaks_against else 'disagree about'} {len(split)}"
         f" of {len(claims)} claims of this answer."
     ]
     for claim in split[:_MOST_CLAIMS]:

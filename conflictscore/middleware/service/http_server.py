@@ -43,7 +43,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
         return socket.create_server(address, family=family, dualstack_ipv6=both, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
-        raise InputError(f"--host {host} --port {port}: cannot be listened on ({error})") from error
+        raise InputError(f"--host {host} --port {port}: cannot listen there ({error})") from error
 
 
 def raise_file_limit() -> None:

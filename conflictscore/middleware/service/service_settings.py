@@ -63,18 +63,18 @@ class ServiceSettings:
     store: str | None = field(default=None, repr=False)
     """PostgreSQL database (``postgresql://…``) that stores runs instead of the file."""
     max_body: int = _MIB
-    """Most bytes of a request body."""
+    """Maximum bytes of a request body."""
     max_concurrent: int = 32
-    """Most requests served at once. The same number may wait; further requests get HTTP 429. With
-    several keys, each key can use at most half, so that none blocks the others."""
+    """Maximum requests served at once. The same number may wait; further requests get HTTP 429.
+    With several keys, each key can use at most half, so that none blocks the others."""
     timeout: float = 300.0
-    """Most seconds that a request may take, including waiting."""
+    """Maximum seconds that a request may take, including waiting."""
     heartbeat: float = 10.0
     """Seconds between keep-alive events in a stream that has no text yet."""
     runs_kept: int = 1000
-    """Most runs to store; the least recently used one is dropped first."""
+    """Maximum runs to store; the least recently used one is dropped first."""
     runs_bytes: int = 256 * _MIB
-    """Most bytes of stored runs."""
+    """Maximum bytes of stored runs."""
     runs_file: Path | None = None
     """File that stores runs across restarts; by default they are kept in memory."""
 

@@ -131,7 +131,7 @@ def _link_share(node: Any) -> float:
 def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
     """A main text with the lines of the page that belong between its own lines.
 
-    If the lines of page and text do not fit together, the text is returned unchanged.
+    If the lines of page and text do not match, the text is returned unchanged.
     """
     lines = text.split("\n")
     places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}

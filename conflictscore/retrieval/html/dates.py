@@ -28,7 +28,7 @@ _DEEPEST, _MOST_OBJECTS = 6, 2_000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
 """Fields of an object that hold the article."""
 _OLDEST = date(1990, 1, 1)
-"""Earliest year of publication: the web is no older."""
+"""Earliest year of publication, since the web is no older."""
 _NOT_OF_THE_ARTICLE = (
     "[class*=comment],[id*=comment],[class*=related],[class*=recent],[class*=sidebar],[class*=event],"
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"

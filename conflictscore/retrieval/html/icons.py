@@ -1,4 +1,4 @@
-"""Replaces icons of a page by the signs that they draw, from their name, class or drawing."""
+"""Replaces icons of a page with the signs that they draw, found by their name, class or drawing."""
 
 import re
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
 
 
 def put_drawing(node: "LexborNode") -> None:
-    """Replace a drawing by its words, its name or its sign."""
+    """Replace a drawing with its words, its name or its sign."""
     attributes = node.attributes
     title = node.css_first("title,desc")
     name = attributes.get("aria-label") or (title.text() if title else "")

@@ -13,7 +13,7 @@ _LONGEST_CELL = 2_000
 
 
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Replace tables of data by lines of text; the cells of layout tables become blocks.
+    """Replace tables of data with lines of text; the cells of layout tables become blocks.
 
     A table lays out the page if it has a single cell, or if one of its cells contains another table
     or a heading, or is as long as an article.

@@ -59,7 +59,7 @@ _SAMPLE = 5_000  # maximum signs of one kind on a page that are put into words
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
-    """Replace each formula by one line of text, whatever form it has in the page.
+    """Replace each formula with one line of text, whatever form it has in the page.
 
     KaTeX and Wikipedia give a formula both as MathML and as a drawing. If there is only a picture,
     the TeX in its alternative text is used.
@@ -95,7 +95,7 @@ def _tex(source: str) -> str:
 
 
 def put_signs_into_words(body: "LexborNode") -> int:
-    """Replace icons, boxes and emoji by words, and pictures by marks.
+    """Replace icons, boxes and emoji with words, and pictures with marks.
 
     Returns the number of marks.
     """
@@ -133,7 +133,7 @@ def _quote(body: "LexborNode") -> None:
 
 
 def _mark_embedded(body: "LexborNode") -> int:
-    """Replace films, sounds and drawings by marks; returns their number."""
+    """Replace films, sounds and drawings with marks; returns their number."""
     count = 0
     for tag, name in _DRAWN_OTHERWISE.items():
         for node in body.css(tag):
@@ -144,7 +144,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """Replace a form's control by its content: a box's state, the chosen option, a field's text."""
+    """Replace a form's control with its content: a box's state, the chosen option, or a text."""
     attributes = node.attributes
     if node.tag == "select":
         options = node.css("option")
@@ -172,7 +172,7 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
 
 
 def _put_picture(node: "LexborNode") -> int:
-    """Replace a picture by its sign, or by a mark with its author's words.
+    """Replace a picture with its sign, or with a mark that has its author's words.
 
     Returns the number of marks.
 

@@ -1,4 +1,4 @@
-"""Replaces the snippets of search results by the text of their pages."""
+"""Replaces the snippets of search results with the text of their pages."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ _Outcome = PageText | UnreadableError
 
 
 class PageReadingRetriever(WrappingRetriever):
-    """Replaces the texts of another retriever's results by the pages at their addresses.
+    """Replaces the texts of another retriever's results with the pages at their addresses.
 
     The snippet is kept if its page cannot be read, says less than the snippet or is about something
     else, such as cookies; one note counts these pages by reason. If a page lacks words or numbers

@@ -254,7 +254,7 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 def _limit_time(seconds: float) -> None:
     """Limit the next request to these processor seconds, however busy the machine is.
 
-    Where the system cannot do that, only the clock ends the process; it is a backstop everywhere.
+    If the system cannot do that, only the clock ends the process; it is a backstop everywhere.
     """
     faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):
@@ -265,7 +265,7 @@ def _limit_time(seconds: float) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Limit how much more memory this process may take, where the system can do that."""
+    """Limit how much more memory this process may take, if the system can do that."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

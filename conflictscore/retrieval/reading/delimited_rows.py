@@ -104,7 +104,7 @@ def rows_of(
             where, last_start = f"{url}, line {start}", start
             start = reader.line_num + 1
             if number > MOST_ROWS:
-                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
             pending = DelimitedRow(where, cells) if any(cell.strip() for cell in cells) else None
         rest = text.split("\n", last_start - 1)[-1]
         if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):

@@ -27,23 +27,28 @@ _SEALED = frozenset(
 _CONTENT_ID = re.compile(r"""\bcid:([^\s"'<>()]{1,200})""", re.IGNORECASE)
 _QUOTES = re.compile(r">*")
 _DEEPEST = 20
-"""Messages and groups of parts within each other; nested mails of a long thread are fewer."""
+"""Maximum depth of nested messages and groups of parts; the mails of a long thread nest less
+deeply.
+"""
 _NAMES_NOTED = 10
 _LONGEST_NAME = 120
 _LONGEST_HEADER = 10_000
-"""Characters of a list of recipients; the library takes time by the square of its length."""
+"""Maximum characters of a list of recipients; the library takes time with the square of its
+length.
+"""
 
 _Part: TypeAlias = "Message[str, Any]"
 
 
 def read_message(data: bytes) -> RichText:
-    """The head and body of a mail, of two forms of it the one with a layout; title is the subject.
+    """The head and body of a mail, with its subject as title.
 
-    A forwarded message stands in its place with its own head, a picture leaves a mark, and an
-    attachment its name at the end; its contents are not read.
+    If the body has two forms, the one with a layout is read. A forwarded message appears in its
+    place with its own head, and a picture leaves a mark. Attachments are named at the end, but not
+    read.
 
     Raises:
-        UnreadableError: It is no mail, or encrypted.
+        UnreadableError: It is not a mail, or it is encrypted.
     """
     message = message_from_bytes(data)
     if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
@@ -54,7 +59,7 @@ def read_message(data: bytes) -> RichText:
 
 
 class _Walk:
-    """The pieces of one mail, and what is to be noted of it."""
+    """The pieces of one mail, and the notes on it."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -86,16 +91,16 @@ class _Walk:
         self._part(message, depth)
 
     def _attachments(self) -> list[str]:
-        """Names of attachments; a picture that the text shows is none."""
+        """Names of attachments; a picture that the text shows is not one."""
         return [name for name, content_id in self._attached if content_id not in self._shown_ids]
 
     def _part(self, part: _Part, depth: int) -> None:
         """Add a part of a message with all parts in it."""
         kind = part.get_content_type()
         if kind in _SEALED:
-            raise UnreadableError("is encrypted, or sealed by a signature around it")
+            raise UnreadableError("is encrypted, or enclosed in a signature")
         if depth > _DEEPEST:
-            raise UnreadableError(f"holds messages or parts more than {_DEEPEST} deep")
+            raise UnreadableError(f"contains messages or parts nested more than {_DEEPEST} deep")
         is_attached = part.get_content_disposition() == "attachment"
         if kind == "message/rfc822" and part.is_multipart() and not is_attached:
             self.message(_parts(part)[0], depth + 1)
@@ -112,7 +117,7 @@ class _Walk:
         kind, subtype = part.get_content_maintype(), part.get_content_subtype()
         if kind == "image" and part.get_content_disposition() == "inline":
             if part.get("Content-ID") is not None:
-                return False  # shown where the text names it
+                return False  # shown at the place where the text names it
             self._pieces.append(f"[image: {_name(part)}]")
             self._pictures += 1
             return True
@@ -141,7 +146,7 @@ def _parts(part: _Part) -> list[_Part]:
 
 
 def _shown_parts(group: _Part) -> list[_Part]:
-    """The parts of a group that are shown: of several forms of a text one, with a layout if any."""
+    """The parts of a group that are shown; if a text has several forms, the best one."""
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts
@@ -182,7 +187,7 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
 
 
 def _name(part: _Part) -> str:
-    """An attachment's name; that of its type if it has none."""
+    """An attachment's name or, if it has none, the name of its type."""
     name = _decoded(part.get_filename() or "")[:_LONGEST_NAME]
     if not name and part.get_content_type() == "message/rfc822" and part.is_multipart():
         name = _header(_parts(part)[0], "Subject")[:_LONGEST_NAME]
@@ -190,7 +195,7 @@ def _name(part: _Part) -> str:
 
 
 def _plain(part: _Part, text: str) -> str:
-    """A plain text, its lines joined where the sender's program broke them (RFC 3676)."""
+    """A plain text; lines that the sender's program broke are joined again (RFC 3676)."""
     lines = text.replace("\r\n", "\n").split("\n")
     if str(part.get_param("format") or "").lower() != "flowed":
         return "\n".join(lines)

@@ -143,8 +143,8 @@ class Sight:
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
         """The objects of these runs whose removal leaves the page looking the same.
 
-        All of them are removed together first. Where the page then looks different, text over other
-        doubtful text may still be invisible, so it is removed separately.
+        All of them are removed together first. If the page then looks different there, text over
+        other doubtful text may still be invisible, so it is removed separately.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)

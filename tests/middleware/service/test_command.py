@@ -106,7 +106,7 @@ def test_it_says_where_it_listens_takes_the_port_and_serves_openais_client(
     assert re.match(r"http://127\.0\.0\.1:\d+ in front of scripted at http://", command.line)
     assert "mode correct, no key needed" in command.line
     assert taken.exit_code == 2
-    assert f"--port {port}: cannot be listened on" in taken.stderr
+    assert f"--port {port}: cannot listen there" in taken.stderr
     assert capsys.readouterr().out.splitlines() == [
         "It was lit in 1874.",
         "corrected: 7 documents, CS-C 1.0",

@@ -48,7 +48,7 @@ async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
             {"types": prompts.render("conflict_types")},
             read_type,
             reply_tokens=_TYPE_TOKENS,
-            step="tell the type of the conflict",
+            step="name the type of the conflict",
         )
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)

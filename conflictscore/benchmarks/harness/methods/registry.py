@@ -38,7 +38,7 @@ _REPORTS = "conflictscore.benchmarks.reports.benchmark"
 
 _LOOP_METHODS = {
     "rag": MethodEntry("answers from the documents, without mentioning conflicts", ".loop", LOOP),
-    "control-rag": MethodEntry("answers once, told to watch for conflicts", ".loop"),
+    "control-rag": MethodEntry("answers once, with a prompt to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
         "rag, asked again if a claim has evidence on both sides (the paper's)",
         ".loop",

@@ -25,7 +25,7 @@ def export_calls(runs: Iterable[Path], out: Path) -> int:
         InputError: A run has no transcript, a transcript is damaged, or ``out`` cannot be written.
     """
     if out.suffix.casefold() != ".jsonl":
-        raise InputError(f"{out}: calls are written as .jsonl; give a name that ends so")
+        raise InputError(f"{out}: calls are written as .jsonl; give a name with that ending")
     count = 0
     try:
         with open(out, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:

@@ -135,7 +135,7 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
 def _ending(out: Path, *kinds: str) -> str:
     if (kind := out.suffix.casefold()) not in kinds:
         raise InputError(
-            f"{out}: this is written as {' or '.join(kinds)}; give a name that ends so"
+            f"{out}: this is written as {' or '.join(kinds)}; give a name with such an ending"
         )
     return kind
 
