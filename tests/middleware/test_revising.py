@@ -142,5 +142,5 @@ def test_the_service_annotates_what_one_document_alone_contradicts() -> None:
     with serving(world, retriever=Shelf(found=DOCUMENTS), settings=annotating) as served:
         said = served.ask("When?").json()["choices"][0]["message"]["content"]
     assert said.startswith(REFUTED.strip())
-    assert "Note: the sources speak against 1 of 1 claims of this answer." in said
+    assert "Note: the sources contradict 1 of 1 claims of this answer." in said
     assert "For it: none. Against it: Deeds." in said

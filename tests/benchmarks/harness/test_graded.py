@@ -106,8 +106,8 @@ def test_a_measure_that_does_not_apply_is_waited_for_by_nobody_and_in_no_count()
 @pytest.mark.parametrize(
     ("value", "graded_by", "words"),
     [
-        (0.7, (), "gave 0.7 by the measure 'truthful', which wants yes or no; it is not graded"),
-        (70.0, ("truthful",), "gave 70.0 by the measure 'truthful', which wants a number from 0"),
+        (0.7, (), "gave 0.7 for the measure 'truthful', which takes yes or no; it is not graded"),
+        (70.0, ("truthful",), "gave 70.0 for the measure 'truthful', which takes a number from 0"),
     ],
 )
 async def test_a_value_that_would_be_counted_as_another_is_no_verdict(

@@ -37,8 +37,8 @@ def test_what_decides_the_figures_is_compared_field_by_field_but_not_time_and_ve
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"format": 1, "bench', r"damaged, or of another program \(not JSON\)"),
-        ("[]", "damaged, or of another program"),
+        ('{"format": 1, "bench', r"damaged, or written by another program \(not JSON\)"),
+        ("[]", "damaged, or written by another program"),
         ('{"format": 1, "benchmark": "x"}', r"damaged \(field created: Field required"),
         (
             '{"format": 3, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',

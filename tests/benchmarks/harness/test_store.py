@@ -206,7 +206,7 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, names: list[
     before = contents(tmp_path)
 
     with pytest.raises(
-        InputError, match=r"of another program|holds other files \(\S+\) and no man"
+        InputError, match=r"by another program|holds other files \(\S+\) and no man"
     ):
         begin(tmp_path)
 
