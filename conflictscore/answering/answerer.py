@@ -153,7 +153,7 @@ async def ask_with_documents(
     reply_tokens: int,
     step: str,
 ) -> tuple[T, list[str]]:
-    """Ask by a template of ``question``, ``documents`` and further fields.
+    """Ask with a template that has ``question``, ``documents`` and further fields.
 
     Returns:
         The value that ``read`` returns for the reply, and notes on documents that were cut: "to

@@ -297,7 +297,7 @@ def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
-    """Numbers and stems as they are written in a text, in its order; those not in it come last."""
+    """Numbers and stems as a text writes them, in its order; ones that it lacks come last."""
     left = dict.fromkeys(sorted(terms))
     written = []
     for match in _WORD_OR_NUMBER.finditer(text):

@@ -49,7 +49,8 @@ _NUMBER_WORDS = dict(
     )
 ) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
 _MANY_CAPITALS = 0.4
-"""Share of capitalised words within sentences from which capitals do not mark names (German)."""
+"""Minimum share of capitalised words within sentences at which capitals do not mark names
+(German)."""
 
 
 class Terms(NamedTuple):

@@ -61,7 +61,7 @@ class ReplyLine(NamedTuple):
     def heads(self, after: "ReplyLine") -> bool:
         """Whether the line is the title of a list that begins with the next line.
 
-        That list must be indented further or have marks of another kind. A sentence with a full
+        That list must be indented further or have a different kind of marks. A sentence with a full
         stop is not a title, unless it is short and bold and the next line is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT

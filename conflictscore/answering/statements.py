@@ -119,7 +119,7 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 
 
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
-    """The span of the one name or number with which a statement answers a question.
+    """The span of the only name or number with which a statement answers a question.
 
     None if it gives none or several: "by Ida Reeve in 1871". With ``alone``, the statement must
     consist only of that answer: "By Ada Lowe."

@@ -32,7 +32,7 @@ _KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "n
 def self_correcting_rag(
     retriever: BaseRetriever | None = None, model: Model | None = None, **settings: Any
 ) -> Solver:
-    """Answer by the loop, and keep both answers and the evidence in the sample's store.
+    """Answer with the loop, and keep both answers and the evidence in the sample's store.
 
     ``choices`` are the options of a multiple choice, and ``documents`` in the metadata replace the
     retriever's. The model is ours, not Inspect's, so its calls are in no Inspect log. The other

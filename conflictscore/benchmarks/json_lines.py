@@ -52,7 +52,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Named(Protocol):
-    """Anything with an ``id`` by which repetitions are recognised."""
+    """Anything with an ``id``, by which repetitions are recognised."""
 
     @property
     def id(self) -> str: ...
@@ -114,7 +114,7 @@ def row_of(kind: type[_K], record: Any, where: str) -> _K:
 
 
 def read_json(path: Path) -> Iterator[tuple[str, Any]]:
-    """The values of a file with a JSON list, each with its place for errors.
+    """The values of a file with a JSON list, each with its location for error messages.
 
     Raises:
         InputError: The file cannot be read, or is not a JSON list.

@@ -173,7 +173,7 @@ class Cascade:
                     on_label(sides.pop(place))
                 await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
-        finally:  # kept even if the budget or the time ends during judging
+        finally:  # kept even if the budget or the time runs out during judging
             for verdict in sides.values():
                 on_label(verdict)
 

@@ -50,7 +50,7 @@ class ChatQuestion:
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; None to recognise such tools."""
     cut: bool = False
-    """Whether tools returned more documents before the question than the limit."""
+    """Whether tools returned more documents than the limit before the question."""
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:

@@ -178,7 +178,7 @@ class EndpointChat(ChatOpenAI):
 
 
 def _completion(response: httpx2.Response) -> Any:
-    """The JSON object of a response, or its text if it is of another type, such as a web page.
+    """The JSON object of a response, or its text if it is something else, such as a web page.
 
     Raises:
         ValueError: It is labelled as JSON, but is not a JSON object.

@@ -18,7 +18,7 @@ _REASONING = re.compile(
 )
 """Names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""A block of another name is reasoning only if it opens a reply and is closed."""
+"""A block with another name is reasoning only if it opens a reply and is closed."""
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"

@@ -106,8 +106,8 @@ async def _searches_for(
 ) -> list[_Search]:
     """The searches for one claim; without queries by the model, the claim itself is the query.
 
-    A failed search has no documents, and its note says why. A configuration error does not concern
-    only one claim, and ends the run.
+    A failed search has no documents, and its note says why. A configuration error affects more than
+    one claim, so it ends the run.
     """
     claim, note, searches = evidence.claim.text, None, list[_Search]()
     fields = {"question": material(state["question"]), "claim": material(claim)}

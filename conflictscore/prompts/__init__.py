@@ -1,11 +1,11 @@
-"""Every text that a model reads: one template a file, in named sets.
+"""Every text that a model reads: one template per file, in named sets.
 
 ``default`` is ours; ``paper`` has the rules, inputs and forms of the paper's Tables 6 to 18, in our
-sentences, and the templates of ``default`` for all that the paper has no prompt for.
+sentences, and the templates of ``default`` for everything else.
 
-A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). Those of the
-loop are in a folder of this package for each set, and those of a benchmark in its own folder
-``prompts/``. A user's folder overrides any of them by a file of the same name.
+A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). The loop's
+templates are in a folder of this package for each set, and a benchmark's templates in its own
+folder ``prompts/``. A user's folder overrides any of them by a file of the same name.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _DOCUMENT = re.compile(
 )
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
-"""The named sets; the first is completed by none, and the others by the first."""
+"""The named sets; the first is complete, and the others take missing templates from it."""
 
 
 class PromptSet:
@@ -58,7 +58,7 @@ class PromptSet:
         """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
 
         Raises:
-            ConfigurationError: No such set or folder, or a file that is no template of the set.
+            ConfigurationError: No such set or folder, or a file that is not a template of the set.
         """
         if name not in _SHIPPED:
             names = ", ".join(PROMPT_SETS)
@@ -86,7 +86,7 @@ class PromptSet:
 
     @property
     def follows_the_paper(self) -> bool:
-        """Whether it is the set ``paper``, or that one with changes of a user."""
+        """Whether it is the set ``paper``, with or without a user's changes."""
         return self.name.partition("+")[0] == "paper"
 
     @property
@@ -104,11 +104,11 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """The same set, in which some templates have the text of others: ``{name: stand_in}``.
+        """The same set, with the texts of some templates taken from others: ``{name: stand_in}``.
 
         Raises:
-            ConfigurationError: The user's folder overrides the replaced one, which is no longer
-                read, and not the stand-in.
+            ConfigurationError: The user's folder overrides a template that is no longer read, but
+                not the one that replaces it.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         for name, stand_in in aliases.items():
@@ -134,7 +134,7 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template; the marks around each document carry what only they can.
+        """Fill a template; the marks around each document get digits that its text cannot contain.
 
         Raises:
             KeyError: A placeholder is not given, or the template has no place for a field.

@@ -1,8 +1,8 @@
-"""Untrusted text made safe to stand in a prompt.
+"""Makes untrusted text safe to use in a prompt.
 
-A server such as llama.cpp's reads the control tokens of its model's chat template wherever they
-stand in a prompt, and has no setting against it: a document that holds ``<|im_end|>`` ends the
-user's turn. So no text that is not ours may hold one, or a mark of our own templates.
+A server such as llama.cpp's interprets the control tokens of its model's chat template anywhere in
+a prompt, and no setting prevents that: a document with ``<|im_end|>`` ends the user's turn. So only
+our own texts may contain such tokens, or the marks of our templates.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
-"""Characters that are not drawn (Unicode's ``Default_Ignorable_Code_Point``)."""
+"""Invisible characters (Unicode's ``Default_Ignorable_Code_Point``)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
 _LOOK_ALIKE = {
     alike: stand_in
@@ -28,7 +28,7 @@ _LOOK_ALIKE = {
     for alike in alikes
 }
 _BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z])|\](?=[~!])")
-"""Those with which a token can begin: most brackets are passed over at the speed of a search."""
+"""The brackets with which a token can begin; all others are skipped quickly."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
@@ -42,24 +42,25 @@ _NAMED = (
     r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237)>|<<?/?sys>>?"
 )
 """Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder, Nemotron, MiniCPM,
-Ling, MiniMax, Hunyuan. By rule: words joined by underscores or their like, numbered words and
-brackets in brackets, which no element of HTML has."""
+Ling, MiniMax, Hunyuan. General forms: words joined by underscores or similar characters, numbered
+words, and brackets in brackets; no HTML element has them."""
 _SQUARE = (
     r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
     r"|INST|SYS|ARGS|THINK|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|USER|SYSTEM|ASSISTANT"
     r"|CLS|SEP|[a-z]?MASK|PAD|UNK|BOS|EOS)\]|\[e~\[|\]~!?b[\[\]]|\]!p~\[|>>[A-Z_]{4,32}<<"
     r"|<(?:PRE|MID|SUF|EOT|AI)>"
 )
-"""Mistral, GLM, BERT, InternLM, MiniMax, Falcon, Code Llama. In small letters they are none. By
-rule: capitals joined by underscores."""
+"""Mistral, GLM, BERT, InternLM, MiniMax, Falcon, Code Llama. In lower case they are not tokens.
+General form: capitals joined by underscores."""
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 _MARK_DIGITS = 18
 
 
 def material(text: str) -> str:
-    """Make untrusted text safe to stand between marks: it can neither close nor open one.
+    """Make untrusted text safe to put between marks: it can neither close nor open one.
 
-    Control characters other than tab and newline become spaces; all else is as in :func:`neutral`.
+    Control characters other than tab and newline become spaces; everything else is as in
+    :func:`neutral`.
     """
     return neutral(_CONTROL.sub(" ", text.replace("\r\n", "\n")))
 
@@ -73,8 +74,8 @@ def material_line(text: str) -> str:
 def neutral(text: str) -> str:
     """Untrusted text without a control token of a chat template or a mark of our own.
 
-    The first bracket of each becomes a look-alike, also where full-width letters or characters
-    that are not drawn hide it; all else stays letter by letter.
+    The first bracket of each becomes a look-alike, even if full-width letters or invisible
+    characters hide the token. Everything else is unchanged.
     """
     plain = _NOT_ASCII.sub(lambda match: _form(match[0]), text)
     openings = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
@@ -88,13 +89,13 @@ def neutral(text: str) -> str:
 
 
 def without_invisibles(text: str) -> str:
-    """A text without the characters that are not drawn."""
+    """A text without invisible characters."""
     return _INVISIBLES.sub("", text)
 
 
 @lru_cache(maxsize=4096)
 def _form(character: str) -> str:
-    """A character as a model may read it: full-width letters are plain ones, some are nothing."""
+    """A character as a model may read it: plain instead of full-width, or nothing if invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))
 
 
@@ -102,7 +103,7 @@ def mark_of(text: str) -> str:
     """The digits in a text's own marks: 18 of its hash, so that no text can contain its own marks.
 
     They are the same in every run and on every machine, so prompts can be cached and reproduced;
-    and digits take the same number of tokens whichever they are.
+    and all digits take the same number of tokens.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"

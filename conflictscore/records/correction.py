@@ -60,7 +60,7 @@ class RelatedAnswer(Record):
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """How one of these documents calls the other thing; empty if nothing distinguishes it."""
+    """One of these documents' name for the other thing; empty if nothing distinguishes it."""
     evidence: ClaimEvidence | None = None
     """Its labels, if the passage mentions it."""
 
@@ -132,8 +132,8 @@ class SecondLook(Record):
     """Answers of documents that are not rivals: the same answer, about another thing, or beside the
     point."""
     thing: str = ""
-    """How a document or the answer calls the claim's own thing, if other things have the same
-    name."""
+    """The name that a document or the answer uses for the claim's own thing, if other things share
+    it."""
     outcome: LookOutcome | None = None
     """None in runs of older versions, which did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"

@@ -244,7 +244,7 @@ class _ToolReply:
         yield from parts
 
     def _in_data(self, data: object) -> list[Retrieved]:
-        """The documents of data that a text holds."""
+        """The documents in data that a text contains."""
         if isinstance(data, list) and all(map(_has_text, data)):
             return [Retrieved(page_content=text) for text in data[: MOST_OF_TOOLS + 1]]
         documents = [*islice(_documents(data), MOST_OF_TOOLS + 1)]

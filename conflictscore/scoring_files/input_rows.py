@@ -261,7 +261,7 @@ def task_of(row: Row, columns: Columns) -> "RagState":
     """The answer and documents of a row.
 
     Raises:
-        InputError: A field is missing, empty or of another type; names the field or document.
+        InputError: A field is missing or empty, or has the wrong type; names the field or document.
     """
     if row.fault is not None:
         raise InputError(row.fault)

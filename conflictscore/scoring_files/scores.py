@@ -88,8 +88,8 @@ def score(
     print(scores[0].report.cs_r, scores.to_pandas())
     ```
 
-    An answer that cannot be scored fails alone. Verdicts are cached by content, so repeating a
-    stopped call pays for nothing twice.
+    An answer that cannot be scored does not affect the others. Verdicts are cached by content, so
+    repeating a stopped call pays for nothing twice.
 
     Args:
         answers: The answers, or a single one.

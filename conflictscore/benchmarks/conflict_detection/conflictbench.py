@@ -1,9 +1,9 @@
 """Reads ConflictBench's sources in their published formats, and constructs it (paper, appendix A).
 
-ConflictBench itself is not published. By its construction, each question has one claim. With
-conflict, the claim is checked against documents that give its answer and documents that give
-another answer. Without conflict, it is checked against one document that gives its answer and two
-documents of other questions.
+ConflictBench itself is not published. By its construction, each question has one claim. If it is to
+be a conflict, the claim is checked against documents that give its answer and documents that give
+another answer. Otherwise it is checked against one document that gives its answer and two documents
+of other questions.
 
 The paper leaves some points open. They are decided here as follows, so figures can differ from its
 Table 2:
@@ -300,7 +300,7 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
-    """Construct groups like ConflictBench: one claim for each question, about half with conflict.
+    """Construct groups like ConflictBench: one claim per question, about half in conflict.
 
     A draw by ``seed`` decides whether a question with contradicting documents shows both sides. All
     other questions show their first supporting document among documents of other questions, so that

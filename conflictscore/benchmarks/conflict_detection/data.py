@@ -55,7 +55,7 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """Draw equal numbers of groups with and without conflict from every set, as far as possible.
+    """Draw equal numbers of groups with and without a conflict from every set, as far as possible.
 
     Conflicts are rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
     larger sample with the same seed contains the smaller one.

@@ -3,7 +3,7 @@
 The cost of a net correction is based on the method's cost without a cache. It includes, for
 
 - ``regenerated-rag``: the cost of the loop beyond its first answer, for all questions, with or
-  without conflict: claims, labels and the second answer. As in the paper, the score and the
+  without a conflict: claims, labels and the second answer. As in the paper, the score and the
   explanation of the second answer are not included;
 - ``guarded-rag``: the same plus that score, which the guard needs;
 - all other methods: their own step.

@@ -38,7 +38,7 @@ def read_run(
     """Read a run as far as it went, finished or still running, without changing its folder.
 
     Raises:
-        InputError: There is no run in the folder, or it is damaged or of another format.
+        InputError: There is no run in the folder, or it is damaged or has an unknown format.
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)

@@ -302,9 +302,8 @@ def meaning_key(first: str, second: str) -> str:
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
     """The methods whose ConflictScores have a mean over all of their answers.
 
-    If only some of a method's answers are scored, as without a guard the ones that have no second
-    answer, their mean would not describe the method: it would cover only answers without a
-    conflict.
+    If only some of a method's answers are scored, their mean does not describe the method. Without
+    a guard, for example, only first answers without a conflict are scored.
     """
     answers_by_method = {
         method: [

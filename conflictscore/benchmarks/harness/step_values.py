@@ -81,5 +81,5 @@ def read_value(record: StepRecord, form: type[V]) -> V:
         field, why = first_fault(error)
         raise InputError(
             f"question {record.question!r}, step {record.step}: {field or 'value'}: {why};"
-            " the records are of another version, or were edited: start a new run"
+            " the records are from another version, or were edited: start a new run"
         ) from None

@@ -201,13 +201,13 @@ def _answers(cell: str, column: str, where: str) -> list[str]:
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of the CSV file below its header, by column, each with its place for errors.
+    """The rows of the CSV file below its header, by column, each with its location for errors.
 
     Empty rows are skipped. Quotes are read strictly, since a stray one would silently join rows.
 
     Raises:
-        InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row of
-            another length than its header.
+        InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row that
+            is longer or shorter than its header.
     """
     try:
         text = path.read_text("utf-8-sig")

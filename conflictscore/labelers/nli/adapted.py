@@ -79,7 +79,7 @@ class AdaptedModel:
     """The length of pairs in training, in tokens."""
     shipped: Path
     stage: int
-    """Training stage; matrices of another stage do not fit this graph."""
+    """Training stage; matrices from another stage do not fit this graph."""
 
     @property
     def folder(self) -> Path:

@@ -115,7 +115,7 @@ class Uploads:
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
     """Read the body of a request; it must be JSON, which a form on another site cannot send.
 
-    A body that is too large (413), too slow (408) or of another type (415) is refused.
+    A body that is too large (413), too slow (408) or of the wrong type (415) is refused.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
     if kind != "application/json":

@@ -119,7 +119,7 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
 def _hides_own(node: "LexborNode", style: str) -> bool:
     """Whether an element's own style hides it.
 
-    An element with letters of size 0 may have children of another size.
+    An element with letters of size 0 may have children with visible letters.
     """
     if not hides(style):
         return False

@@ -235,7 +235,7 @@ def _serve() -> None:
 
 
 def _missing(error: ImportError) -> str:
-    """The package that a failed import needs; lxml's message names the one that it split off."""
+    """The package that a failed import needs; lxml's message names a part that was split off."""
     return "lxml_html_clean" if "lxml_html_clean" in str(error) else error.name or str(error)
 
 

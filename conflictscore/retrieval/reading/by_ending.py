@@ -34,7 +34,7 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
     Errors, notes and documents name it by its ``url``.
 
     Raises:
-        UnreadableError: The file is empty, damaged or of another kind than its ending says.
+        UnreadableError: The file is empty or damaged, or its content does not match its ending.
         InputError: The file has too many rows.
     """
     notes: Notes = []

@@ -295,7 +295,7 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
 
 
 def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects in a set of questions in JSON lines, each with its place for errors.
+    """The objects in a set of questions in JSON lines, each with its location for errors.
 
     Raises:
         InputError: A line is not an object, or there are too many lines; names the line.

@@ -60,7 +60,7 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""Older characters with the same meaning for newer ones of Unicode, since more models know them."""
+"""For newer Unicode characters, older ones with the same meaning, which more models know."""
 
 
 def is_symbol_font(font: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reviews of a service's runs in their stored form, with an appended JSON object for each."""
+"""The stored form of reviews of a service's runs: one appended JSON object per review."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
 
 
 def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, Review]]:
-    """Reviews from JSON texts, each with its place for errors.
+    """Reviews from JSON texts, each with its location for error messages.
 
     If a reviewer reviewed a run several times, the last review counts.
 
