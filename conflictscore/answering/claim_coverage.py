@@ -40,14 +40,14 @@ from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
 _LOOSE_SHARE = 0.2
-"""Largest share of a passage's telling words that may be missing from its claims."""
+"""Largest share of a passage's informative words that may be missing from its claims."""
 _LOOSE_IN_A_ROW = 2
 """This many missing words in a row say something.
 
 Single words between claimed ones only link them.
 """
-_MOST_LOOSE = 1  # maximum telling words of its own that a refusal may have
-_MOST_OF_A_LABEL = 4  # maximum telling words of a heading or a question that need no claim
+_MOST_LOOSE = 1  # maximum informative words of its own that a refusal may have
+_MOST_OF_A_LABEL = 4  # maximum informative words of a heading or a question that need no claim
 _WORDS_OF_A_VALUE = 3
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
@@ -76,7 +76,7 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """The numbers, names, negations and telling words that are in no claim about the passage."""
+    """The numbers, names, negations and informative words that no claim about the passage has."""
 
 
 class Beyond(NamedTuple):
@@ -271,7 +271,7 @@ def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> fro
 def _says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
-    """Whether a passage's telling words that no claim has are enough to state something."""
+    """Whether a passage's informative words that no claim has are enough to state something."""
     if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
         return len(loose) > _MOST_OF_A_LABEL
     if text.rstrip().endswith(":"):  # introduces the text that follows

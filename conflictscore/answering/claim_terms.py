@@ -59,7 +59,7 @@ class Terms(NamedTuple):
     numbers: frozenset[str]
     names: frozenset[str]
     negations: frozenset[str]
-    words: frozenset[str]  # stems of telling words, including names
+    words: frozenset[str]  # stems of informative words, including names
 
     @property
     def of_a_place(self) -> frozenset[str]:
@@ -89,7 +89,7 @@ def terms_of(text: str, *, names: bool) -> Terms:
 
 
 def telling_words(text: str) -> Iterator[str]:
-    """The stems of the telling words of a text, in order, without negations."""
+    """The stems of the informative words of a text, in order, without negations."""
     for term in terms_in(_NUMBER.sub(" ", text)):
         if len(term) > 1 and term not in FUNCTION_WORDS and term not in NEGATIONS:
             yield stem_of(term)

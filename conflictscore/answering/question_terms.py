@@ -140,5 +140,5 @@ def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tup
 
 
 def asks_for_current(question: str) -> bool:
-    """Whether a question asks for the current state, so that newer documents know better."""
+    """Whether a question asks for the current state, for which newer documents are better."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))

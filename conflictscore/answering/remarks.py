@@ -50,7 +50,7 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 
     Args:
         text: A passage of an answer.
-        question_stems: Stems of the question's telling words, which a remark may repeat.
+        question_stems: Stems of the question's informative words, which a remark may repeat.
     """
     return "".join(_bared(sentence, question_stems) for sentence in _SENTENCE.findall(text))
 
@@ -107,7 +107,7 @@ def _has_name(words: list[str]) -> bool:
 
 
 def _content_stems(words: list[str]) -> Iterator[str]:
-    """The stems of a clause's telling words, without courtesies."""
+    """The stems of a clause's informative words, without courtesies."""
     for word in words:
         folded = fold(word)
         if folded not in FUNCTION_WORDS and folded not in NEGATIONS:

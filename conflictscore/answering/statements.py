@@ -34,7 +34,7 @@ _FUNCTION_WORDS = word_set(
 )
 """Function words of English only.
 
-In other languages every word is telling, so fewer answers count as the same.
+In other languages every word is informative, so fewer answers count as the same.
 """
 _LEADING = word_set("a an at by for from in on the to with")
 _WITHIN_A_NAME = word_set("and de la of the van von")
@@ -139,7 +139,7 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 def same_answer(first: str, second: str, question: str) -> bool:
     """Whether two statements give a question the same answer.
 
-    They do if one statement's telling words beyond the question are all in the other, and its
+    They do if one statement's informative words beyond the question are all in the other, and its
     values agree with the other's: "in 1874" and "on 14 October 1874", "1.2 km" and "1,200 m".
 
     They do not if only one of them denies, if two names are exchanged, if a word of direction
@@ -161,7 +161,8 @@ def same_answer(first: str, second: str, question: str) -> bool:
 class _Facts(NamedTuple):
     """The words and values of a statement: those beyond its question, and all.
 
-    A value of the question that the statement repeats ("The Osk 200 has 200 laps") is beyond it.
+    A value of the question that the statement repeats ("The Osk 200 has 200 laps") counts as beyond
+    it.
     """
 
     words: frozenset[str]
@@ -189,7 +190,7 @@ class _Facts(NamedTuple):
 
 
 def _side_of(statement: str, question: str) -> str | None:
-    """The side that a statement takes of a question's choice: "green", of "Is it red or green?".
+    """The side that a statement takes in a question's choice: "green" in "Is it red or green?".
 
     None if the question offers no choice, or the statement has both sides or neither.
     """
@@ -211,7 +212,7 @@ def _repeats(reply: str, question: str) -> bool:
 
 @lru_cache(maxsize=512)
 def words_beside_values(statement: str) -> frozenset[str]:
-    """The telling words of a statement without its values and their units."""
+    """The informative words of a statement without its values and their units."""
     plain, end = list[str](), 0
     text = statement[:_MOST_COMPARED]
     for start, value_end in (each.span for each in values_in(text)):
@@ -281,7 +282,7 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
 
 
 def is_about(claim: str, question: str) -> bool:
-    """Whether a claim is about a question: it has most of the question's telling words."""
+    """Whether a claim is about a question: it has most of the question's informative words."""
     terms = telling_terms(question)
     return not terms or 2 * len(terms & telling_terms(claim)) > len(terms)
 
@@ -289,7 +290,7 @@ def is_about(claim: str, question: str) -> bool:
 def restates(claim: str, statement: str, question: str) -> bool:
     """Whether a claim gives the same answer as a statement, not just an accompanying remark.
 
-    It must give the question the same answer, and have most of the question's telling words.
+    It must give the question the same answer, and have most of the question's informative words.
     """
     return claim == statement or (
         same_answer(claim, statement, question) and is_about(claim, question)

@@ -234,10 +234,10 @@ def values_in(text: str) -> tuple[StatedValue, ...]:
 
 
 def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
-    """The values of a statement that its question does not say.
+    """The values of a statement that its question does not state.
 
-    A day of the question's year is one, and so is a number that the statement has more often than
-    the question: "The Osk 200 race has 200 laps".
+    A day in the question's year counts as one, and so does a number that the statement has more
+    often than the question: "The Osk 200 race has 200 laps".
     """
     of_question, new = [*values_in(question)], list[StatedValue]()
     for each in values_in(text):

@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     forms: "tuple[Form, ...]"
     """The forms of its questions; the first is the default."""
     searches: bool
-    """Whether documents must be searched for; otherwise its questions bring their own."""
+    """Whether documents must be searched for; otherwise its questions come with their own."""
     open: "Callable[..., Benchmark]"
     """Opens the benchmark from data file, form and seed, with ``flags`` as keywords."""
     judged_by: str = ""
@@ -52,7 +52,8 @@ class Entry(NamedTuple):
     write_topics: "Callable[..., None] | None" = None
     """Has a model name the topic of each question, and writes a file to be used as data."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
-    """The benchmark's own tables from a run's figures; empty if the run is of another benchmark."""
+    """The benchmark's own tables from a run's figures; empty if the run belongs to another
+    benchmark."""
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
     """The same, from the results of each question."""
 

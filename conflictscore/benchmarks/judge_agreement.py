@@ -1,7 +1,7 @@
 """Compares a benchmark's judge with people who rated the same answers.
 
 Answers to one question are dependent, so intervals resample questions. Answers that the judge could
-not rate are counted, but are in no other figure.
+not rate are counted, but not included in any other figure.
 """
 
 from collections import Counter

@@ -216,7 +216,7 @@ def run_benchmark(
         data: The benchmark's official file, or several if it accepts them; required with a name.
         form: The form of the questions; by default the benchmark's first form.
         model: The answering model: a spec or any LangChain chat model.
-        retriever: Any LangChain retriever; not needed if questions bring their own documents.
+        retriever: Any LangChain retriever; not needed if questions come with documents.
         methods: Names of ``METHODS`` that the benchmark offers; ``rag`` is always run. None for the
             papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers; by default ``judge``.

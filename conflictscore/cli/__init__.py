@@ -33,7 +33,7 @@ _KEPT = {
         ("ask", "correct", "judge-check", "score"), "; cached replies are not paid for again"
     ),
 }
-"""By command: how the line that Ctrl-C prints ends."""
+"""For each command, the end of the line that Ctrl-C prints."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """An argument of the library, as its error messages spell it: ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")

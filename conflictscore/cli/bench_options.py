@@ -34,8 +34,8 @@ _default = partial(click.option, show_default=True)
 def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
-    Search options are omitted if the benchmark brings its documents, ``--form`` if it has only one
-    form, and judge options if no model judges its answers.
+    Search options are omitted if the benchmark's questions come with documents, ``--form`` if it
+    has only one form, and judge options if no model judges its answers.
     """
     for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
         command = option(command)

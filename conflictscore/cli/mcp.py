@@ -52,7 +52,7 @@ Examples:
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     """Serve three tools to agents over the Model Context Protocol.
 
-    score: tell which documents support and contradict each claim of an answer. correct: correct an
+    score: show which documents support and contradict each claim of an answer. correct: correct an
     answer where documents disagree with it. ask: answer a question from documents, then check and
     correct the answer.
 

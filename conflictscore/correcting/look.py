@@ -88,8 +88,8 @@ async def _weighing_of(
 ) -> Weighing | None:
     """The weighing of two sides that counting leaves open; None if counting decides.
 
-    Embedded models do not weigh. Instead, a document is looked for that says it replaces the other
-    side, even if the vote would remove what that document states.
+    Embedded models do not weigh. Instead, the look searches for a document that says it replaces
+    the other side, even if the vote would remove what that document states.
     """
     if vote.rival is None or vote.kind == "keep":
         return None

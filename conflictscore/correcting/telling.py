@@ -170,7 +170,7 @@ def explained_things(
 
 
 def tellable(look: SecondLook, language: Language | None) -> SecondLook:
-    """A look whose other things of the name are those worded in a passage's language."""
+    """A look without the other things that are worded in another language than the passage."""
     related = tuple(
         answer
         if answer.evidence is None or (language and _is_in(language, answer.statement))

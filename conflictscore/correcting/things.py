@@ -41,7 +41,7 @@ class Thing(NamedTuple):
 
     Attributes:
         words: The document's description, at most eight words.
-        terms: The telling words of the description, without the name itself.
+        terms: The informative words of the description, without the name itself.
     """
 
     words: str

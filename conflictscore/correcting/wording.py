@@ -26,7 +26,7 @@ Each position of a text may cost the span's length.
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum telling words of a change that its claims may leave out; numbers may not be left out."""
+"""Maximum informative words of a change that its claims may leave out, but not numbers."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 
@@ -196,8 +196,8 @@ def replaced(
 def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """Whether a passage only states its claim, and the rival's sentence can replace it.
 
-    The passage may have one telling word that claim, question and rival lack. The rival must be in
-    the passage's language or, if a language is unknown, share half of its words with claim and
+    The passage may have one informative word that claim, question and rival lack. The rival must be
+    in the passage's language or, if a language is unknown, share half of its words with claim and
     question.
     """
     claim_terms = telling_terms(claim) | telling_terms(question)

@@ -14,7 +14,7 @@ async def make_graph() -> SelfCorrectionGraph:
 
     ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
     (paths, separated as in ``PATH``) the documents. Without documents, the first web search whose
-    variables are set is used, or each question brings its own.
+    variables are set is used, or each question comes with its own.
     """
     return await in_thread(_graph)
 

@@ -60,7 +60,7 @@ def build_self_correction_graph(
     ```
 
     A follow-up question goes through ``contextualize`` first. An answer without text and a failed
-    correction go to ``record``. Without a ``context`` each run brings its own through
+    correction go to ``record``. Without a ``context`` each run gets its own through
     :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is a LangGraph checkpointer;
     False keeps the graph out of a surrounding graph's checkpoints.
     """

@@ -241,7 +241,7 @@ class SelfCorrectingChatModel(SettingFields):
         """
         loop = self._open()
         parameters = in_words(self._parameters(None, {}))
-        parameters.pop("response_format", None)  # the form brings its own
+        parameters.pop("response_format", None)  # the form has its own
         writer = loop.chat.with_structured_output(
             schema, include_raw=True, **{**parameters, **kwargs}
         )

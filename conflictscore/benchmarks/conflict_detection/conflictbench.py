@@ -77,7 +77,7 @@ _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
-"""Draws to allow for a document of another question.
+"""Maximum draws for a document of another question.
 
 Many questions of ContraQA share a paragraph, so some draws fail.
 """

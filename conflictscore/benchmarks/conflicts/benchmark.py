@@ -105,7 +105,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
         if kind is None:
             types = ", ".join(map(repr, _TYPES))
             raise InputError(
-                f"{where}, field conflict_type: {row.conflict_type!r} is none of {types}"
+                f"{where}, field conflict_type: {row.conflict_type!r} is not one of {types}"
             )
         documents = [
             document

@@ -223,7 +223,7 @@ async def _behaviour(
     verdict = await judge.decide(prompt, _FOLLOWS, _REPLY_TOKENS)
     if not evidence.cut or verdict.value is None:
         return verdict
-    cut = f"the judge saw documents {', '.join(map(str, evidence.cut))} in part only"
+    cut = f"the judge saw only parts of documents {', '.join(map(str, evidence.cut))}"
     explanation = f"{verdict.explanation} ({cut})" if verdict.explanation else cut
     return verdict.model_copy(update={"explanation": explanation})
 

@@ -96,7 +96,7 @@ class CountingModel(LanguageModel):
 
     ledger: Ledger
     replies: Sequence[str] = ()
-    """Further forms of reply, such as a benchmark's judge asks for."""
+    """Further forms of reply, for example for a benchmark's judge."""
     claims: int = 3
     """The number of claims of a free-form answer."""
     texts: Iterator[int] = field(default_factory=partial(count, 1))
@@ -181,7 +181,7 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
     """The labeler of the run, with a model that only counts calls; None if it makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
-        # asked about every pair, which is the most that can happen
+        # the worst case: it is asked about every pair
         return default_judge(model, prompts)
     asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
     return (

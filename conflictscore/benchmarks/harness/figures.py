@@ -43,7 +43,7 @@ class MethodFigures(Record):
     measures: dict[str, Proportion | Interval]
     """For each measure, the share of right answers among judged ones; if graded, the mean."""
     unjudged: dict[str, int]
-    """For each measure, the number of answers without a verdict; they are in no mean."""
+    """For each measure, the number of answers without a verdict, which no mean includes."""
 
 
 class Paired(Record):

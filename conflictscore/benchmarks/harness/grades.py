@@ -27,7 +27,7 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
-    """Refuse values that would be miscounted, such as a user's own judge may give.
+    """Refuse values that would be miscounted, which a user's own judge may give.
 
     A graded measure takes numbers from 0 to 1, any other measure yes or no.
 

@@ -39,7 +39,7 @@ class LoopValue(StepValue):
     first_usage: dict[str, Usage] | None = None
     """The usage of the first answer.
 
-    None if the record does not say, and likewise ``check_usage``.
+    None if the record does not say; the same is true of ``check_usage``.
     """
     check_usage: dict[str, Usage] | None = None
     guard: Guard | None = None

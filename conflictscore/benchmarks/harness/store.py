@@ -5,7 +5,7 @@
 questions.jsonl        the questions, in order
 templates.json         every template that models may be asked by, by name
 manifest.json          what the run was started with
-records.jsonl          one line a step, only ever added to
+records.jsonl          one line per step, only ever appended
 transcripts/           every call with its prompt and reply; see harness.transcripts
 figures.json           the figures, at the end of each session
 calls.sqlite           replies of models that are not deterministic, so that none is paid for twice
@@ -214,7 +214,7 @@ def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
                 f"{folder}: the run has the method {name!r}, which is not known here; nothing is"
                 " damaged: read it with the conflictscore that wrote it"
                 f" ({manifest.versions.get('conflictscore', '?')}), or install the package that"
-                f" brings the method, with an entry point conflictscore.methods called {name}"
+                f" provides the method, with an entry point conflictscore.methods called {name}"
             )
     path = folder / _QUESTIONS
     advice = "restore a copy of the file, or start the run again in another folder"

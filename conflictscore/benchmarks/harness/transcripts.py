@@ -1,7 +1,7 @@
 """Writes every call of a run, with its prompt and raw reply, compressed into the run's folder.
 
 ```
-transcripts/session-1.jsonl.gz      one file a session: JSON lines in UTF-8
+transcripts/session-1.jsonl.gz      one file per session: JSON lines in UTF-8
 
 {"text": "3f0c…", "is": "…"}        a text that calls refer to by its hash, before the first one
 {"question": "tqa-…", "step": "loop", "key": "",
@@ -77,7 +77,7 @@ _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", defaul
 
 @contextmanager
 def transcribed_step(place: StepKey) -> Iterator[None]:
-    """Name the step for which calls are made inside, also by tasks and threads started there."""
+    """Name the step of the calls made inside and in tasks and threads started there."""
     token = _STEP.set(place)
     try:
         yield

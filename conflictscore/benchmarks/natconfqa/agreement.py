@@ -64,7 +64,7 @@ class DecisionAgreement(Record):
 
     decisions: _Natural
     undecided: _Natural
-    """The number of decisions that the judge could not make; they are in no other figure."""
+    """The number of decisions that the judge could not make; no other figure includes them."""
     agreement: Proportion
     kappa: float | None
     people_yes: Proportion

@@ -2,10 +2,10 @@
 
 The paper leaves some points open, which are decided here:
 
-- A fraction with total 0 is undefined, and in no mean. This applies to the precision of an answer
-  without short answers or without a conflict between them, and to recall if there is nothing to
-  find. The paper's Table 8 cannot be explained otherwise: Gemini 2.5 Pro with the conflict-aware
-  prompt has a mean F1 of 100 and a mean recall of 80.
+- A fraction with total 0 is undefined, and not included in any mean. This applies to the precision
+  of an answer without short answers or without a conflict between them, and to recall if there is
+  nothing to find. The paper's Table 8 cannot be explained otherwise: Gemini 2.5 Pro with the
+  conflict-aware prompt has a mean F1 of 100 and a mean recall of 80.
 - F1 is undefined if precision or recall is undefined and, as in the authors' code, if both are 0;
   such an answer is left out of the mean. In our own measure ``f1 with zeros`` it counts as 0. Both
   only cover answers that name any conflict, so read them together with recall.

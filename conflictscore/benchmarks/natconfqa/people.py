@@ -73,7 +73,7 @@ def read_people(
     """Read people's judgements, one on each line, in file order.
 
     A list may name an answer that does not exist, as one of the published lists does. Its meaning
-    is unknown, so it is an error and is in no figure.
+    is unknown, so it is an error and is not included in any figure.
     """
     questions_by_id = {question.id: question for question in questions}
     return read_items(

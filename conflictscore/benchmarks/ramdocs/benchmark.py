@@ -2,7 +2,7 @@
 
 A name covers one to three entities ("What sport is Richard Leach associated with?"), each with its
 own right answer, and the question asks for all of them. So correct documents may disagree without
-any wrong one among them, and a conflict is no sign of misinformation. If the question names the
+any wrong one among them, and a conflict is not a sign of misinformation. If the question names the
 entities, answers and their claims say which entity they are about.
 
 Exact match has limits: a wrong answer that is mentioned only to be denied counts as given, and a

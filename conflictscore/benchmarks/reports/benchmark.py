@@ -204,7 +204,7 @@ def _report(name: str, template: str) -> BenchmarkMethod:
 
 
 BALANCED = _report("balanced", "report_balanced")
-"""A report with care and all sides (Table 9)."""
+"""A careful report that covers all sides (Table 9)."""
 
 SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
 """A report by rules: hedge, attribute, name every view (Table 10)."""

@@ -109,7 +109,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
 
     Returns:
         The questions; ``correct`` begins with Best Answer. Each list contains an answer once; an
-        answer is in both lists if it is so in the file ("Unknown", twice).
+        answer is in both lists if the file has it in both ("Unknown", twice).
     """
     file = Path(path)
     if form in ("mc1", "mc2"):

@@ -51,7 +51,7 @@ class PartFigures(Record):
     answers: Annotated[int, Field(ge=0)]
     questions: Annotated[int, Field(ge=0)]
     unscored: Annotated[int, Field(ge=0)]
-    """The number of answers without a labelled claim, which are in no figure."""
+    """The number of answers without a labelled claim, which no figure includes."""
     people_mean: float | None
     measures: tuple[Tracked, ...]
 

@@ -39,7 +39,7 @@ class Rating(StrEnum):
     INCORRECT = "incorrect"
     """It gives none of the right answers, or combines them into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """It gives some of them, or all but takes a side."""
+    """It gives only some of them, or gives all of them but takes a side."""
     CORRECT = "correct"
     """It gives all of them, each as a possible answer."""
 

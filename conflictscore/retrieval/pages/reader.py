@@ -31,7 +31,7 @@ _AT_ONCE = 8
 """Pages that are read, and kept in memory, at the same time."""
 
 _HELD, _STRANGE = 0.75, 0.4
-"""Share of a snippet's telling words that decides whether a page can replace the snippet.
+"""Share of a snippet's informative words that decides whether a page can replace the snippet.
 
 Below it, a short page is about something else.
 
@@ -172,7 +172,7 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
     """The page if it can replace its snippet, and whether the snippet must be kept as well.
 
-    The snippet is kept if the page lacks some of its telling words: the free beginning of an
+    The snippet is kept if the page lacks some of its informative words: the free beginning of an
     article, or a changed page, may lack the fact in the snippet.
     """
     words = _telling_words(snippet)

@@ -72,9 +72,9 @@ _OURS = {
     "no-documents": MethodEntry("answers the question without documents", _WIKI),
     "first-document": MethodEntry("answers from only the first document", _WIKI),
     "second-document": MethodEntry("answers from only the second document", _WIKI),
-    "swapped-order": MethodEntry("as control-rag, with the documents in the other order", _WIKI),
+    "swapped-order": MethodEntry("control-rag with the documents in the other order", _WIKI),
     "asked-conflict": MethodEntry("says whether the documents conflict over the question", _WIKI),
-    "agreeing-pair": MethodEntry("as control-rag, from two documents that agree", _WIKI),
+    "agreeing-pair": MethodEntry("control-rag with two documents that agree", _WIKI),
     "asked-agreeing": MethodEntry("says whether two documents that agree conflict", _WIKI),
     "revised-rag": MethodEntry(
         "rag, corrected in place where documents dispute it, with a guard (ours)",

@@ -55,7 +55,7 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Sentences on a pair of methods: the difference, whether chance explains it, and the paper's.
+    """Sentences on a pair of methods: its difference, whether chance explains it, the paper's.
 
     With several tests, significance is decided by the Holm-adjusted p-value.
     """
