@@ -7,8 +7,8 @@ ConflictScoreError                 one clear line, safe to show: it never contai
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
 │   └── NoDocumentsError           nothing was found to answer from
 ├── ProviderError                  a model or a search engine failed after its retries; exit code 1
-│   ├── QuotaError                 its quota or credit is used up; asking again now cannot help
-│   └── UnreadableReplyError       a model replied in another form than it was asked for
+│   ├── QuotaError                 its quota or credit is used up; asking again now will not help
+│   └── UnreadableReplyError       a model replied, but not in the requested form
 ├── UncheckedAnswerError           an answer is less checked than the caller requires; exit code 1
 └── BudgetError                    the caller's own budget is used up; exit code 3
 ```
@@ -118,7 +118,7 @@ class ProviderError(ConflictScoreError):
 
 
 class QuotaError(ProviderError):
-    """The provider's quota or credit is used up; asking again now cannot help."""
+    """The provider's quota or credit is used up; asking again now will not help."""
 
     failure = FailureKind.REFUSED
 
@@ -177,7 +177,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Reason for a failure; of foreign errors only the type, since their text may quote a key."""
+    """Reason for a failure; for foreign errors only the type, since their text may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

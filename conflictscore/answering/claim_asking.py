@@ -53,7 +53,7 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A question that contains the statement it asks about: "True or false: the lamp burns"."""
-_LONG_ANSWER = 20_000  # characters from which an answer is compared in a thread
+_LONG_ANSWER = 20_000  # minimum characters of an answer to compare in a thread
 _BEFORE_CHARS = 600  # characters of the answer shown before a passage that is split
 
 

@@ -35,7 +35,7 @@ from conflictscore.records import (
 
 _MOST_RIVALS = 4  # maximum rivals of a claim; those that most documents gave are kept
 _MOST_THINGS = 3  # maximum other things of the same name that are explained beside the claim's own
-# P(IRRELEVANT) from which a document is not asked. With the bundled NLI model on one half of
+# Minimum P(IRRELEVANT) at which a document is not asked. With the bundled NLI model on one half of
 # RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
 _SURELY_SILENT = 0.6
 _MOST_ASKED = 12  # documents that are asked about a claim

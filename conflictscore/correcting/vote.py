@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-_LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document votes for a statement
+_LEAST_SUPPORT = 0.4  # minimum P(SUPPORTS) for a document to vote for a statement
 _LEAST_LEAD = 0.1  # lead in P(SUPPORTS) over every other statement that a vote needs
 _WITNESSES = 2
 """Independent documents required for a change; a single one is too often a wrong label or a

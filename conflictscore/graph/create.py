@@ -137,8 +137,8 @@ def open_run(
     """Open the models, retriever and labeler for validated settings; see ``run_context``.
 
     ``max_calls`` limits the calls in flight to an endpoint (None: 16). ``ledger`` counts the calls
-    of the models opened here and enforces its budget. Without ``effort_needed`` it is no error if
-    none of them accepts a reasoning effort, because the caller checks all models of the run.
+    of the models opened here and enforces its budget. Without ``effort_needed`` it is not an error
+    if none of them accepts a reasoning effort, because the caller checks all models of the run.
     """
     _check_collaborators(model, judge, retriever)
     _check_model_options(max_calls, reasoning_effort)

@@ -36,7 +36,7 @@ class ChoiceJudge:
         prompts = await self._prompt_writer.of(claim, document)
 
         async def no_quotes(snippets: Sequence[str]) -> None:
-            """A letter quotes nothing that could be looked at again."""
+            """A letter contains no quotation to look at again."""
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}

@@ -105,7 +105,7 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 
 def _nearest(claim: str, text: str) -> str:
-    """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
+    """The consecutive sentences, of at most 400 characters, that have most of the claim's words."""
     sentences, claim_words = _sentences(text), frozenset(terms_in(claim))
     texts = [sentence for sentence, _ in sentences]
     whole = " ".join(texts)
@@ -125,17 +125,19 @@ def _nearest(claim: str, text: str) -> str:
     for first, last in _rows(texts):
         own = shared_words[first]
         if spread and not own:
-            continue  # the row that begins with the next sentence has the same words
+            continue  # the run that begins with the next sentence has the same words
         worth = worth_of(own.union(*shared_words[first + 1 : last])), worth_of(own)
         if worth > most:
             best, most = (first, last), worth
         if not spread:
-            break  # no row has any of the words
+            break  # no run has any of the words
     return " ".join(texts[slice(*best)])
 
 
 def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each sentence, the longest row of up to 400 characters from it on, as a range."""
+    """For each sentence, the longest run of at most 400 characters that begins with it, as a
+    range.
+    """
     last, length = 0, -1
     for first, sentence in enumerate(texts):
         while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:

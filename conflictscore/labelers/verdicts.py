@@ -27,9 +27,9 @@ _Place = tuple[int, int]
 """Numbers of a claim and a document."""
 
 _FORMAT = 1
-"""Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
+"""Increased whenever a stored EvidenceLabel of an earlier version could no longer be read."""
 _READING = 2
-"""Goes up when a document that may be too long for a prompt is read in another way."""
+"""Increased whenever a document that may be too long for a prompt is read in another way."""
 _LONG_BYTES = 6000
 """A shorter document fits the prompts of most judges, so its verdicts keep their keys."""
 _NOT_TOLD = "the labeler returned no label"

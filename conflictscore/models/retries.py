@@ -128,7 +128,7 @@ class Retries:
     which may have been queued for long between attempts.
     """
     patience: float = 180.0
-    """Seconds after the first attempt from which a refused or timed-out call is not retried."""
+    """Seconds after the first attempt until which a refused or timed-out call is retried."""
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Seconds before the next attempt; None to give up.

@@ -68,8 +68,8 @@ def open_model(
             ``OPENAI_API_KEY``.
         context_window: Tokens of prompt and reply together; by default the model's own, or 8192.
         cache: Where replies are stored.
-        max_calls: Most calls in flight to an endpoint; by default 16, and always 1 for the embedded
-            model.
+        max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
+            embedded model.
         reasoning_effort: How much to reason; ignored for models known to have no such setting. None
             leaves it to the provider.
 

@@ -11,7 +11,7 @@ from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _LONG_CHARS = 4000
-"""Characters of documents from which comparing them takes a thread."""
+"""Minimum characters of documents for comparing them in a thread."""
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from conflictscore.errors import ConfigurationError, scrubbed
 from conflictscore.storage.private_files import owner_only, private_folder
 
 _SHARED_CHARS = 120
-"""Lines of a prompt from this length on are stored once and referred to."""
+"""Minimum length of a prompt's line that is stored only once and then referred to."""
 _HASH_CHARS = 16
 _PARAMETERS = frozenset(
     {

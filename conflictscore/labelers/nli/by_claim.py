@@ -24,8 +24,8 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that was decided together with another document."""
 LEAST_PRODUCT = 0.22
-"""The product of P(SUPPORTS) of one document and P(CONTRADICTS) of another from which they count as
-disagreeing, for a claim with two documents."""
+"""Minimum product of P(SUPPORTS) of one document and P(CONTRADICTS) of another for the two to count
+as disagreeing, if a claim has two documents."""
 GROWTH = 0.0
 """How the bound grows with the number of documents. Both values were chosen for the F1 of conflict
 detection, on half of the claims in sets of every size (``measurements.by_claim_rule``)."""
@@ -34,7 +34,7 @@ _MOST_PRODUCT = 0.95
 
 
 def least_product(documents: int) -> float:
-    """The product from which two of this many documents count as disagreeing.
+    """The minimum product for two of this many documents to count as disagreeing.
 
     The largest product over all pairs grows with their number, whether or not any two disagree. So
     two of ten documents must disagree more surely than if they were the only ones.

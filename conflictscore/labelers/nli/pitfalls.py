@@ -24,7 +24,7 @@ with each of its sentences."""
 _STEM, _SHORTEST = 4, 3
 """Letters."""
 _ALL_BUT = 0.75
-"""Share of the claim's words from which a sentence may be the claim in another order."""
+"""Minimum share of the claim's words for a sentence to be the claim in another order."""
 
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")

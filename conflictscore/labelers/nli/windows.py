@@ -139,7 +139,7 @@ def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str =
 
     Args:
         document: The document; its text, title and metadata ``date`` are used.
-        size: Most tokens of a premise.
+        size: Maximum tokens of a premise.
         vocabulary: Counts tokens as the model does.
         claim: The claim; if there are very many windows, the nearest ones are read.
     """

@@ -15,7 +15,7 @@ _LEVEL = 0.02
 """Largest difference in height between cells of a row, in font sizes."""
 _NUMBER = re.compile(r"[\d+\u2212-]")
 _APART = 2.0
-"""Distance, in font sizes, from which two runs are not adjacent, whatever pdfium says."""
+"""Minimum distance, in font sizes, between runs that are not adjacent, whatever pdfium says."""
 
 
 class Segment(NamedTuple):

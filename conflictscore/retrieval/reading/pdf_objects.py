@@ -18,7 +18,7 @@ _OPAQUE = 250
 _SMALLEST = 24.0
 """Minimum size of a picture in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
-"""Share of a page from which an image with text over it is a scan or a background."""
+"""Minimum share of a page for an image with text over it to be a scan or a background."""
 _TOUCHING = 2.0
 """Largest distance, in points, between parts of one image."""
 _MARK = "[picture]"
