@@ -135,9 +135,7 @@ def _nearest(claim: str, text: str) -> str:
 
 
 def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each sentence, the longest run of at most 400 characters that begins with it, as a
-    range.
-    """
+    """For each sentence, the longest run from it on with at most 400 characters, as a range."""
     last, length = 0, -1
     for first, sentence in enumerate(texts):
         while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
