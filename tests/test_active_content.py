@@ -14,7 +14,7 @@ ACTIVE = {
 
 
 @pytest.mark.parametrize(("kind", "text"), ACTIVE.items())
-def test_what_a_change_brings_in_is_named(kind: str, text: str) -> None:
+def test_what_a_change_adds_is_named(kind: str, text: str) -> None:
     assert added_active_content("It is 1871.", text) == kind
     assert added_active_content(text, text.replace("1874", "1871")) is None, "it was there before"
     assert added_active_content("", without_active_content(text)) is None

@@ -93,7 +93,7 @@ def test_a_benchmark_of_your_own_is_run_and_judged(asking: Run) -> None:
     assert [answer.value("accuracy") for answer in result.methods.values()] == [False, True]
 
 
-def test_a_method_of_your_own_is_run_beside_the_others(asking: Run, tmp_path: Path) -> None:
+def test_a_method_of_your_own_is_run_with_the_others(asking: Run, tmp_path: Path) -> None:
     question = Question(
         id="lamp-1",
         question="When was lamp 1 lit?",

@@ -118,7 +118,7 @@ def test_an_unknown_field_a_missing_one_and_a_number_out_of_range_are_refused(
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.01, 1.01])
 @pytest.mark.parametrize("field", ["cs_c", "cs_r", "coverage"])
-def test_a_score_that_is_no_number_from_0_to_1_is_refused(field: str, wrong: float) -> None:
+def test_a_score_that_is_not_a_number_from_0_to_1_is_refused(field: str, wrong: float) -> None:
     with pytest.raises(ValidationError, match=field):
         ConflictReport.model_validate({"cs_c": 0.5, "cs_r": 0.5, "coverage": 0.5, field: wrong})
 
@@ -234,9 +234,7 @@ def test_an_answer_that_was_scored_without_a_question_is_shown_as_such() -> None
     ]
 
 
-def test_the_answer_that_stands_has_a_final_report_only_where_it_is_the_one_that_was_scored() -> (
-    None
-):
+def test_the_final_answer_has_a_final_report_only_if_it_was_scored() -> None:
     assert _run(answer="In 1871.").final_report is None
     assert _run(answer="Something else.").final_report is None
 
@@ -279,7 +277,7 @@ def test_a_failure_stored_without_a_kind_gets_the_one_that_its_version_meant(
     assert EvidenceLabel.model_validate(label.to_json()) == label
 
 
-def test_the_kind_of_a_failure_is_kept_whatever_its_words() -> None:
+def test_the_kind_of_a_failure_is_kept_whatever_its_wording() -> None:
     late = EvidenceLabel(
         claim=1,
         document=1,

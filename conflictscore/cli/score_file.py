@@ -242,7 +242,7 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
     """The reason why a row fails, with a line for each failing claim; empty if it passes.
 
     A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
-    is the mean of these shares, so a row above it has a failing claim.
+    is the mean of these shares, so a row above the limit has a failing claim.
     """
     from conflictscore.reporting.figure_text import one_line
 

@@ -46,7 +46,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """What a verdict depends on besides its pair; None if the model's settings are unknown."""
+    """Everything that a verdict depends on besides its pair; None if settings are unknown."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}

@@ -32,7 +32,7 @@ def world() -> Talk:
 
 
 @pytest.mark.parametrize("face", ["sync", "async"])
-async def test_a_question_that_goes_on_from_a_conversation_is_made_to_stand_alone(
+async def test_a_follow_up_question_is_rewritten_to_stand_alone(
     model: ChatOpenAI, world: Talk, face: str
 ) -> None:
     shelf = Shelf()
@@ -136,7 +136,9 @@ def test_a_conversation_is_given_as_messages_pairs_or_mappings(
     assert (told["checked"], told["flipped"], told["run_id"]) == ("fully", True, state["run_id"])
 
 
-def test_a_question_beside_a_whole_prompt_is_the_question(model: ChatOpenAI, world: Talk) -> None:
+def test_a_question_given_with_a_whole_prompt_is_the_question(
+    model: ChatOpenAI, world: Talk
+) -> None:
     shelf = Shelf()
     prompt = "Answer as a sailor would. When was it lit?"
 
@@ -191,7 +193,7 @@ def test_a_thread_without_a_retriever_keeps_its_documents(model: ChatOpenAI) -> 
     assert len(replaced["documents"]) == 3
 
 
-async def test_a_question_after_one_that_failed_starts_anew(model: ChatOpenAI, world: Talk) -> None:
+async def test_a_question_after_a_failed_one_starts_afresh(model: ChatOpenAI, world: Talk) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
     shelf = Shelf()
     graph = paper_loop(model, retriever=shelf, checkpointer=InMemorySaver())

@@ -108,7 +108,7 @@ def test_an_answer_that_is_known_in_part_counts_as_checked_in_part(
     assert not [part for part in parts if part in caplog.text]
 
 
-def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
+def test_an_answer_without_readable_claims_is_not_checked(
     model: ChatOpenAI, world: ForgetfulWorld
 ) -> None:
     world.decomposition = "Claims:"

@@ -78,7 +78,7 @@ def names(state: dict[str, Any]) -> list[str]:
     return [Path(document["url"]).stem for document in state["documents"]]
 
 
-def test_a_tie_stays_as_it_is_without_looking_further(
+def test_a_tie_is_unchanged_without_a_further_search(
     model: ChatOpenAI, corpus: Searches, world: RevisingWorld
 ) -> None:
     state = ask(model, corpus, look_further="off")
@@ -178,7 +178,7 @@ def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     assert any(said in note for note in state["notes"])
 
 
-def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(corpus: Searches) -> None:
+def test_documents_without_a_labelled_pair_are_removed_again(corpus: Searches) -> None:
     class JudgeGoesSilent(RevisingWorld):
         def __call__(self, request: ChatRequest) -> Reply | str | Fault:
             if self.asked["look_further"]:

@@ -106,7 +106,7 @@ def test_a_wrong_passage_goes_where_the_answer_says_what_is_right_already(
     assert "By the documents' vote" in gone["reason"]
 
 
-def test_a_hedge_of_what_no_document_supports_is_none(
+def test_a_hedge_without_support_from_a_document_is_refused(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
     world.broken["weigh"] = UNDECIDED
@@ -125,7 +125,7 @@ BESIDE = ", and in pain take 5000 mg at once", " (see ![x](//a.b/5000))", "; sto
 
 @pytest.mark.parametrize("settled", [True, False], ids=["replaced", "hedged"])
 @pytest.mark.parametrize("rider", BESIDE)
-def test_what_a_document_says_beside_its_answer_stands_in_no_answer(
+def test_what_a_document_adds_to_its_answer_gets_into_no_answer(
     model: ChatOpenAI, world: RevisingWorld, rider: str, settled: bool
 ) -> None:
     says = f"The lamp was lit in 1874{rider}."
@@ -153,7 +153,7 @@ def test_what_a_document_says_beside_its_answer_stands_in_no_answer(
     ids=["passed over", "unsupported", "active"],
 )
 @pytest.mark.parametrize("settled", [True, False], ids=["replaced", "hedged"])
-def test_what_a_statement_brings_along_is_refused(
+def test_additions_to_a_statement_are_refused(
     world: RevisingWorld, says: str, claims: str, why: str, settled: bool
 ) -> None:
     """Two documents add the rider, so that the vote alone would let it in."""

@@ -82,7 +82,7 @@ def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, wo
     assert state["reason"] == "there is no new evidence"
 
 
-def test_multiple_choice_scores_the_chosen_option_and_may_choose_anew(
+def test_multiple_choice_scores_the_chosen_option_and_may_choose_again(
     model: ChatOpenAI, world: World
 ) -> None:
     world.answer = "(A)"
@@ -117,7 +117,7 @@ def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     assert (state["notes"], state["reason"], state["decision"]) == ([why], why, "record")
 
 
-def test_a_claim_that_is_copied_from_the_request_is_none_of_the_answers(
+def test_a_claim_copied_from_the_request_is_not_a_claim_of_the_answer(
     model: ChatOpenAI, world: World
 ) -> None:
     copied = "Add nothing, and state nothing twice."
@@ -267,9 +267,7 @@ def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> N
 # Runs that are stopped, and resume from a real SQLite checkpoint
 
 
-async def test_a_run_that_failed_goes_on_where_it_was(
-    model: ChatOpenAI, world: World, tmp_path: Path
-) -> None:
+async def test_a_failed_run_resumes(model: ChatOpenAI, world: World, tmp_path: Path) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
     world.broken["generate"] = Fault(status=503)
     documents = [Retrieved(d["text"], metadata={"title": d["title"]}) for d in DISAGREEING]

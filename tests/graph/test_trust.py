@@ -35,7 +35,7 @@ def run(model: ChatOpenAI, documents: Any = DOCUMENTS, **settings: Any) -> dict[
     return graph.invoke({"question": QUESTION, "documents": documents})
 
 
-def test_the_scores_with_weights_stand_beside_those_without(model: ChatOpenAI) -> None:
+def test_scores_are_shown_with_and_without_weights(model: ChatOpenAI) -> None:
     plain, weighed = run(model), run(model, trust=GAZETTE_KNOWS)
 
     for name in ("report", "final_report"):

@@ -79,7 +79,7 @@ JUDGE = "json(test-model)"
         "a conflict that the judge finds",
     ],
 )
-async def test_what_is_not_certain_or_makes_a_conflict_alone_goes_to_the_judge(
+async def test_uncertain_pairs_and_pairs_that_alone_make_a_conflict_go_to_the_judge(
     said: list[tuple[Label, float | None]],
     years: tuple[int, ...],
     certain: Thresholds | None,
@@ -221,7 +221,7 @@ async def test_where_every_score_counts_the_judge_gets_what_the_cheap_labeler_ca
     assert {stage for stage, _ in found} == {"json(test-model)"}
 
 
-async def test_where_the_budget_ends_what_stands_without_the_judge_is_told() -> None:
+async def test_when_the_budget_ends_verdicts_that_need_no_judge_are_reported() -> None:
     told: list[EvidenceLabel] = []
     with OpenAIServer(World()) as server:
         model = attach(calling(server), Ledger(max_calls=1))

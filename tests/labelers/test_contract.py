@@ -86,7 +86,7 @@ class TestRegistry:
         ("missing", "named"),
         [("", "cascade(nli(minilm), choice(test-model))"), ("tokenizers", "choice(test-model)")],
     )
-    def test_a_local_model_has_a_cascade_where_its_extra_is_installed(
+    def test_a_local_model_has_a_cascade_if_its_extra_is_installed(
         self,
         server: OpenAIServer,
         monkeypatch: pytest.MonkeyPatch,
@@ -246,7 +246,7 @@ class TestKeeping:
         assert json.loads(json.dumps(dict(one))) == one == other
 
     @pytest.mark.parametrize("asking", ASKING)
-    async def test_another_model_judges_anew_and_an_unknown_one_is_never_kept(
+    async def test_another_model_judges_again_and_verdicts_of_an_unknown_one_are_not_cached(
         self, asking: str, server: OpenAIServer, cache: ContentCache
     ) -> None:
         await told(opened(asking, server), cache=cache)

@@ -31,7 +31,7 @@ async def labelled(server: OpenAIServer) -> list[ClaimEvidence]:
         (Fault(402, message="no credit left"), "no credit left"),
     ],
 )
-async def test_few_calls_are_made_where_all_fail_alike(outcome: Reply | Fault, reason: str) -> None:
+async def test_few_calls_are_made_if_all_fail_alike(outcome: Reply | Fault, reason: str) -> None:
     with OpenAIServer(then(outcome)) as server:
         rows = await labelled(server)
         asked = len(server.requests)

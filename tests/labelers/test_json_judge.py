@@ -83,7 +83,7 @@ DOCUMENT = document(
         "and <claim> 5 < 6 km off",
     ],
 )
-async def test_a_quote_is_found_whatever_its_white_space_case_and_quotation_marks(
+async def test_a_quote_is_found_despite_other_white_space_case_or_quotation_marks(
     snippet: str,
 ) -> None:
     found, _ = await judged(verdict(snippet=snippet), text=DOCUMENT)

@@ -96,6 +96,6 @@ async def test_where_parts_take_both_sides_the_judge_sees_what_it_quoted_togethe
 
 
 @pytest.mark.parametrize("labeler", ["json", "per-document"])
-async def test_one_of_which_a_part_cannot_be_read_has_no_label(labeler: str) -> None:
+async def test_a_document_with_an_unreadable_part_has_no_label(labeler: str) -> None:
     with pytest.raises(ProviderError):
         await judged(labeler, NEAR + FOG + FAR, Reader(fails_on=FAR))

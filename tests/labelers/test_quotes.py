@@ -28,7 +28,7 @@ def test_a_quotation_is_shown_in_the_words_of_the_document() -> None:
 
 
 @pytest.mark.parametrize("snippet", [None, "It was lit in 1874, they say."])
-def test_without_a_quotation_that_stands_there_the_sentence_nearest_to_the_claim_is_shown(
+def test_without_a_quotation_in_the_document_the_sentence_nearest_to_the_claim_is_shown(
     snippet: str | None,
 ) -> None:
     shown = passage(FILLER + LAMP + " " + FILLER, snippet=snippet)

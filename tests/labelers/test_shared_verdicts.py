@@ -70,7 +70,7 @@ def test_an_ordinary_claim_reads_like_none(text: str) -> None:
     assert not reads_like_an_order(claim(text))
 
 
-async def test_nobody_gets_a_verdict_that_another_claim_may_have_swayed(
+async def test_no_caller_gets_a_verdict_that_another_claim_may_have_influenced(
     cache: ContentCache,
 ) -> None:
     with OpenAIServer(obeying) as server:
@@ -92,7 +92,7 @@ async def test_the_same_claims_get_their_verdicts_again(cache: ContentCache) -> 
         assert len(server.requests) == 1
 
 
-async def test_a_verdict_that_was_given_alone_serves_whatever_is_asked_beside(
+async def test_a_verdict_on_a_single_claim_is_reused_with_any_other_claims(
     cache: ContentCache,
 ) -> None:
     with OpenAIServer(obeying) as server:

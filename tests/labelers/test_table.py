@@ -92,7 +92,7 @@ class TestTable:
         assert labels(rows) == expected
         assert server.requests == []
 
-    async def test_pairs_of_the_same_content_are_judged_once_and_told_each(self) -> None:
+    async def test_pairs_with_the_same_content_are_judged_once_and_each_is_reported(self) -> None:
         told: list[EvidenceLabel] = []
         meter = UsageMeter()
         claims = [*CLAIMS, claim(CLAIMS[0].text, 3)]
@@ -160,7 +160,7 @@ class TestCache:
         ],
         ids=["numbers", "address", "claim", "text", "title"],
     )
-    async def test_another_claim_text_or_title_is_judged_anew_and_other_numbers_are_not(
+    async def test_another_claim_text_or_title_is_judged_again_but_another_number_is_not(
         self, cache: ContentCache, the_claim: Claim, the_document: Document, cached: bool
     ) -> None:
         with OpenAIServer(by_year) as server:
@@ -253,7 +253,7 @@ def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
     assert row[1] > 0
 
 
-def test_a_claim_that_two_documents_speak_of_comes_before_one_that_one_does() -> None:
+def test_a_claim_that_two_documents_cover_comes_before_one_that_one_covers() -> None:
     assert most_overlapping([[0.9, 0.0], [0.6, 0.6], [0.0, 0.1]], 1) == [1]
 
 
@@ -333,7 +333,7 @@ async def test_a_pair_that_it_could_not_judge_is_tried_again_another_time(
     assert rows[1][0].label is CONTRADICTS
 
 
-async def test_where_it_fails_what_it_told_stands_and_the_rest_is_unlabelled(
+async def test_if_it_fails_reported_labels_are_kept_and_the_rest_is_unlabelled(
     cache: ContentCache,
 ) -> None:
     error = ProviderError("the endpoint is down", provider="test")

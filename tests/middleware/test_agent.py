@@ -68,7 +68,7 @@ def test_the_final_message_is_the_second_answers_own_and_holds_the_run_in_brief(
 
 
 @pytest.mark.parametrize(("torn", "scored"), [(False, 2), (True, 0)])
-def test_words_beside_a_call_of_a_tool_are_no_answer(
+def test_words_next_to_a_tool_call_are_not_an_answer(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, torn: bool, scored: int
 ) -> None:
     agent_world.instead["tools"] = lambda request: call_tool(
@@ -116,7 +116,7 @@ def test_without_documents_and_retriever_an_answer_is_left_with_a_note(
     assert note not in caplog.text
 
 
-def test_where_tools_brought_none_the_retriever_finds_the_documents(
+def test_if_tools_returned_none_the_retriever_finds_the_documents(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     library = Shelf()
@@ -130,7 +130,7 @@ def test_where_tools_brought_none_the_retriever_finds_the_documents(
     assert request.prompt.count("<document ") == 3
 
 
-def test_where_tools_brought_documents_a_follow_up_is_rewritten_and_not_searched_for(
+def test_if_tools_returned_documents_a_follow_up_is_rewritten_but_not_searched_for(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     library = Shelf(found=[{"text": "Nothing of this."}])
@@ -144,7 +144,7 @@ def test_where_tools_brought_documents_a_follow_up_is_rewritten_and_not_searched
     assert state["conflict"]["question"] == agent_world.standing_alone
 
 
-def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
+def test_documents_that_do_not_fit_next_to_the_conversation_are_cut_with_a_note(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     found = [*DISAGREEING, {"text": "A long walk by the sea. " * 2000}]

@@ -123,7 +123,7 @@ def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_aga
         {"decisions": [{"type": "respond", "message": "x"}]},
     ],
 )
-def test_a_decision_that_is_none_is_refused_with_those_there_are(
+def test_an_invalid_decision_is_refused_with_a_list_of_the_valid_ones(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, wrong: Any
 ) -> None:
     agent = reviewed(agent_model)

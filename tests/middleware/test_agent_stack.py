@@ -67,7 +67,7 @@ def test_retries_further_in_apply_to_the_second_answer(
     assert (agent_world.asked["generate"], agent_world.asked["regenerate"]) == (1, 2)
 
 
-def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew(
+def test_a_second_answer_that_fails_does_not_restart_outer_retries(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     agent_world.failing["regenerate"] = 1
@@ -112,7 +112,7 @@ def test_an_error_in_the_place_of_an_answer_is_not_scored_and_replaces_none(
 
 
 @BOTH_ORDERS
-def test_looking_again_is_no_step_of_its_own_for_a_limit_of_model_calls(
+def test_a_second_look_is_not_a_separate_step_for_a_limit_on_model_calls(
     agent_model: ChatOpenAI, invoke: Invoke, first: bool
 ) -> None:
     limit: Any = ModelCallLimitMiddleware(run_limit=2, exit_behavior="error")

@@ -43,7 +43,7 @@ def with_content(streamed: list[Any]) -> list[Any]:
     return [m for m in streamed if m.text or getattr(m, "tool_calls", None)]
 
 
-def test_the_answer_that_stands_is_streamed_once_and_the_draft_and_the_judge_never(
+def test_the_final_answer_is_streamed_once_and_the_draft_and_the_judge_never(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
     parts = stream(agent_of(agent_model), stream_mode=["messages", "values"])
@@ -61,7 +61,7 @@ def test_the_answer_that_stands_is_streamed_once_and_the_draft_and_the_judge_nev
     assert streamed[-1].id == parts[-1][1]["messages"][-1].id, "the same as in the history"
 
 
-def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
+def test_if_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
     bare = messages_of(stream, agent_of(agent_model, tools=[]))

@@ -146,7 +146,7 @@ async def test_a_reply_that_calls_tools_counts_once(ask: Ask) -> None:
 
 
 @BOTH
-async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_from(
+async def test_earlier_messages_are_the_conversation_before_the_question(
     ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf
 ) -> None:
     _, called, brought = _searched("The lamp was lit in 1999.")
@@ -308,7 +308,7 @@ async def test_a_reply_that_calls_tools_is_returned_untouched(ask: Ask, shelf: S
 
 
 @BOTH
-async def test_an_answer_after_tools_is_scored_against_what_they_brought(
+async def test_an_answer_after_tools_is_scored_against_what_they_returned(
     ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer, world: Talk, shelf: Shelf
 ) -> None:
     artifact = [
@@ -404,7 +404,7 @@ def test_a_model_without_tools_or_forms_says_so_at_once() -> None:
 
 
 @BOTH
-async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
+async def test_content_other_than_text_reaches_the_model_and_its_own_reply_is_returned(
     ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer, shelf: Shelf
 ) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -495,7 +495,7 @@ def test_one_model_may_be_used_from_threads_and_from_one_event_loop_after_anothe
     assert texts == [LAST] * 6
 
 
-def test_keys_stand_in_no_form_of_it() -> None:
+def test_no_form_of_it_contains_keys() -> None:
     secret = "zaphod-0042-beeblebrox"
     inner = ChatOpenAI(model="m", api_key=SecretStr(secret), base_url="http://127.0.0.1:9/v1")
     url = f"http://user:{secret}@127.0.0.1:9/v1"

@@ -58,7 +58,7 @@ def world() -> Clerk:
 
 @BOTH
 @pytest.mark.parametrize("schema", [Lit, LitIn, Lit.model_json_schema()])
-async def test_the_answer_that_stands_is_what_is_put_into_a_form(
+async def test_the_final_answer_is_put_into_a_form(
     ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer, schema: Any
 ) -> None:
     shaped = chat.with_structured_output(schema)
@@ -90,7 +90,7 @@ class Calls(BaseCallbackHandler):
 
 
 @FACES
-async def test_callbacks_are_told_of_one_call_with_the_tokens_of_all_and_of_no_draft(
+async def test_callbacks_see_one_call_with_the_tokens_of_all_and_no_draft(
     ask: Ask, server: OpenAIServer
 ) -> None:
     calls, inside, outside = Calls(), *(UsageMetadataCallbackHandler() for _ in range(2))

@@ -142,7 +142,7 @@ class TestService:
         assert reply.json()["error"]["param"].startswith(param)
         assert served.upstream.requests == []
 
-    def test_documents_beside_a_conversation_are_checked_against_and_not_forwarded(self) -> None:
+    def test_documents_passed_with_a_conversation_are_used_and_not_forwarded(self) -> None:
         with serving(ChatWorld()) as served:
             mine = {"text": "The lamp was lit in 1871.", "title": "Mine"}
             run = served.run(served.ask(documents=[mine]))
@@ -154,7 +154,7 @@ class TestService:
 
 
 @pytest.mark.parametrize("bound", [False, True])
-def test_the_chat_model_takes_documents_that_stand_in_the_prompt(bound: bool) -> None:
+def test_the_chat_model_takes_documents_that_are_in_the_prompt(bound: bool) -> None:
     prompt = [HumanMessage(f"Use only this: {' '.join(TEXTS)}\n\n{QUESTION}")]
     shelf = Shelf()
     with OpenAIServer(world := AgentWorld(tools=())) as server:

@@ -179,7 +179,7 @@ def test_a_decorated_function_keeps_its_name_its_docstring_and_its_signature() -
 
 
 @pytest.mark.parametrize("function", [lambda question: "", lambda *, question, documents: ""])
-def test_what_takes_something_else_is_refused_where_it_is_decorated(function: Any) -> None:
+def test_a_function_with_other_parameters_is_refused_when_it_is_decorated(function: Any) -> None:
     with pytest.raises(ConfigurationError, match="a function of a question and documents"):
         self_correct()(function)
 

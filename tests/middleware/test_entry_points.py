@@ -24,7 +24,7 @@ def entry_point(request: pytest.FixtureRequest) -> EntryPoint:
     return cast("EntryPoint", request.param)
 
 
-def test_where_the_sources_agree_the_first_answer_stands(
+def test_if_the_sources_agree_the_first_answer_is_kept(
     entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     got = entry_point.answered(world, AGREEING)
@@ -55,7 +55,7 @@ def test_where_they_disagree_another_answer_is_given_with_a_reason(
     assert got.run["usage"]["calls"] == got.calls
 
 
-def test_another_answer_that_says_the_same_is_no_flip(
+def test_another_answer_that_says_the_same_is_not_a_flip(
     entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     world.regenerated = "It was lit  in 1871."
@@ -78,7 +78,7 @@ def test_another_answer_that_says_the_same_is_no_flip(
     ],
     ids=["no labels", "no claims", "no other answer", "no round"],
 )
-def test_where_a_step_fails_or_none_is_left_the_first_answer_stands_and_says_so(
+def test_if_a_step_fails_or_none_is_left_the_first_answer_is_kept_with_a_note(
     entry_point: EntryPoint,
     world: AgentWorld,
     step: str | None,
@@ -118,7 +118,7 @@ def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_n
     assert got.asked.get("label", 0) == 0
 
 
-def test_where_nothing_is_found_an_answer_passes_unscored_or_there_is_none(
+def test_if_nothing_is_found_an_answer_passes_unscored_or_there_is_none(
     entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     if not entry_point.has_its_own_answer:

@@ -75,7 +75,7 @@ async def call(tools: Any, name: str, **arguments: Any) -> Any:
         return await client.call_tool(name, arguments)
 
 
-async def test_a_question_is_asked_and_its_steps_are_told(tools: Any) -> None:
+async def test_a_question_is_asked_and_its_steps_are_reported(tools: Any) -> None:
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -191,7 +191,7 @@ async def test_an_answer_that_was_not_checked_or_in_part_says_so_first(
         ("correct", {"answer": ANSWER, "documents": 7}, "correct: documents: "),
     ],
 )
-async def test_a_wrong_call_is_told_what_is_wrong_in_one_line(
+async def test_a_wrong_call_gets_one_line_that_says_what_is_wrong(
     tools: Any, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     result = await call(tools, tool, **arguments)
@@ -229,7 +229,7 @@ async def test_errors_tell_of_no_key_no_path_and_no_bug(
     assert "sk-" not in caplog.text
 
 
-async def test_over_http_nobody_is_let_in_without_a_key(tools: Any) -> None:
+async def test_over_http_a_request_without_a_key_is_refused(tools: Any) -> None:
     from mcp.client.streamable_http import streamable_http_client
 
     scoring = {"answer": ANSWER, "documents": [ANSWER]}

@@ -48,7 +48,7 @@ def graph_of(entry_point: str, model: Any, on_event: Callable[[Mapping[str, Any]
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 @pytest.mark.parametrize("entry_point", ["agent", "chat model", "function", "correct"])
-async def test_events_are_streamed_and_told(entry_point: str, face: str) -> None:
+async def test_events_are_streamed_and_reported(entry_point: str, face: str) -> None:
     told: Events = []
     with OpenAIServer(AgentWorld(tools=("search",) if entry_point == "agent" else ())) as server:
         graph = graph_of(entry_point, scripted_model(server), told.append)

@@ -112,7 +112,7 @@ class TestRequire:
             ConflictScoreMiddleware(require="wholly")  # type: ignore[arg-type]
 
 
-def test_a_verdict_takes_at_most_600_bytes_whatever_its_run_holds() -> None:
+def test_a_verdict_takes_at_most_600_bytes_for_any_run() -> None:
     for kind in GapKind:
         run = Run(question="q" * 9000, run_id="é" * 5000, answer="a").with_gaps(
             Gap(kind=kind, note="x" * 9000)
@@ -224,7 +224,7 @@ class TestTurn:
         ("save_note", "Saved: when was the lamp first lit?", False),
     ],
 )
-def test_a_short_result_that_speaks_of_what_was_asked_is_named_where_it_is_not_read(
+def test_a_short_result_that_concerns_the_question_is_named_if_it_is_not_read(
     tool: str, result: str, is_named: bool
 ) -> None:
     call = {"name": tool, "args": {}, "id": "1", "type": "tool_call"}

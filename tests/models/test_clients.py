@@ -42,7 +42,7 @@ class Gemini(FakeListChatModel):
     max_output_tokens: int | None = None
 
 
-def test_a_client_that_calls_the_limit_of_a_reply_otherwise_is_told_it_so() -> None:
+def test_a_client_gets_the_reply_limit_under_its_own_name() -> None:
     gemini, plain = Gemini(responses=[]), FakeListChatModel(responses=[])
 
     assert with_max_tokens(gemini, {"max_tokens": 9})[1] == {"max_output_tokens": 9}

@@ -160,7 +160,7 @@ async def test_a_verdict_and_a_text_are_read_in_the_clients_own_way(dialect: Dia
 
 @pytest.mark.parametrize("ask", [judged, text])
 @pytest.mark.parametrize("ending", ["filtered", "cut"])
-async def test_a_reply_that_did_not_end_normally_is_none(
+async def test_a_reply_that_did_not_end_normally_does_not_count(
     dialect: Dialect, ask: Callable[[LanguageModel], Any], ending: str
 ) -> None:
     stop = getattr(dialect, ending)

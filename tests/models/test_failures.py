@@ -55,7 +55,7 @@ class TestServerFailure:
             *(b'{"choices": null}', b'{"choices": []}', b'{"choices": [{"index": 0}]}'),
         ],
     )
-    async def test_a_body_that_is_no_completion_is_asked_for_once_more_and_then_an_error(
+    async def test_a_body_that_is_not_a_completion_is_requested_once_more_and_then_an_error(
         self, question: Question, body: bytes
     ) -> None:
         with OpenAIServer(then(Fault.raw(body))) as server:

@@ -117,7 +117,7 @@ _TEXTS = st.builds(
 
 @given(st.lists(_TEXTS, min_size=1, max_size=7), st.integers(200, 3000), st.integers(1, 600))
 @example(["空" * 1500] * 7, 1200, 100)
-def test_whatever_is_fitted_fits(texts: list[str], window: int, reply: int) -> None:
+def test_fitted_documents_always_fit(texts: list[str], window: int, reply: int) -> None:
     documents = numbered(*texts)
     try:
         fitted = fit(documents, window, reply=reply)

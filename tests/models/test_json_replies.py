@@ -104,7 +104,7 @@ def test_a_list_of_texts_is_read_in_each_of_its_forms(reply: str) -> None:
     assert json_texts(reply) == ["a", "b"]
 
 
-def test_what_is_no_list_of_texts_is_none_or_refused() -> None:
+def test_a_reply_without_a_list_of_texts_gives_none_or_is_refused() -> None:
     assert json_texts("[Gate] opens at nine.") is None
     for reply in ("[1, 2]", '{"a": 1, "b": 2}', '[{"a": "x", "b": "y"}]', '["a", "b'):
         with pytest.raises(ValueError, match="list"):

@@ -139,14 +139,14 @@ class TestReplyCache:
         ],
         ids=lambda change: next(iter(change)),
     )
-    async def test_another_models_reply_is_none_of_ours(
+    async def test_another_models_cached_reply_is_not_used(
         self, cache: ContentCache, change: dict[str, Any]
     ) -> None:
         with OpenAIServer(script("In 1871.", "In 1874.")) as server:
             await ask(calling(server, cache=cache))
             assert await ask(calling(server, cache=cache, **change)) == 1874
 
-    async def test_a_reply_to_another_length_or_prompt_is_none_of_ours(
+    async def test_a_cached_reply_to_another_length_or_prompt_is_not_used(
         self, cache: ContentCache
     ) -> None:
         with OpenAIServer(script("In 1871.", "In 1874.", "In 1880.")) as server:
@@ -211,7 +211,7 @@ class TestJson:
         ],
         ids=["field", "missing", "prose", "list", "refusal", "cut", "cut-but-whole"],
     )
-    async def test_what_is_no_such_object_is_asked_for_once_more_with_the_reason(
+    async def test_a_reply_that_is_not_such_an_object_is_requested_once_more_with_the_reason(
         self, reply: Reply, reason: str
     ) -> None:
         with OpenAIServer(script(reply, '{"year": 1871}')) as server:
@@ -285,7 +285,7 @@ class TestLetter:
         assert values == {"A": -0.01, "B": -8.0, "C": -8.0}
         assert all(map(isfinite, values.values()))
 
-    async def test_a_reply_that_is_none_of_the_letters_is_asked_for_once_more(self) -> None:
+    async def test_a_reply_that_is_not_one_of_the_letters_is_requested_once_more(self) -> None:
         prose = Reply("The", logprobs={"The": -0.1, "It": -3.0})
         letter = Reply("B", logprobs={"B": -0.1, "A": -3.0, "C": -3.0})
         with OpenAIServer(script(prose, letter)) as server:

@@ -67,7 +67,7 @@ class TestCounting:
             await ask(attach(calling(server, name="gpt-4o"), ledger))
         assert ledger.money is None
 
-    async def test_the_callbacks_that_a_model_brings_are_kept(self) -> None:
+    async def test_a_models_own_callbacks_are_kept(self) -> None:
         heard: list[str] = []
 
         class Listener(BaseCallbackHandler):

@@ -50,7 +50,7 @@ async def test_a_reply_that_was_cut_is_known(asked: DialectServer) -> None:
         await ask(1)
 
 
-async def test_where_no_ollama_runs_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_if_ollama_does_not_run_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 
     with pytest.raises(ProviderError, match=r"^llama3\.1:8b failed: Connect"):

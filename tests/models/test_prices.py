@@ -39,7 +39,7 @@ class TestPublished:
             ("any", "fake-list-chat-model"),
         ],
     )
-    def test_what_is_not_known_has_no_price(self, model: str, endpoint: str | None) -> None:
+    def test_an_unknown_model_has_no_price(self, model: str, endpoint: str | None) -> None:
         assert PriceTable.load().price(model, endpoint) is None
 
     def test_the_embedded_model_costs_nothing(self) -> None:
@@ -64,7 +64,7 @@ class TestCost:
         assert cost == pytest.approx(0.5 * 0.4 + 0.25 * 1.6)
         assert unknown == ()
 
-    def test_input_from_the_providers_prompt_cache_costs_less_where_it_does(self) -> None:
+    def test_input_from_the_providers_prompt_cache_has_its_own_price(self) -> None:
         prices = PriceTable.load()
         assert prices.cost({"openai:gpt-4.1-mini": MOSTLY_CACHED})[0] == pytest.approx(
             0.25 * 0.4 + 0.75 * 0.1 + 1.6

@@ -20,7 +20,7 @@ async def ask(prompt: str, read: int | None) -> str:
 
 
 @pytest.mark.parametrize(("prompt", "read"), [(ENGLISH, 1000), (CHINESE, 400)])
-async def test_a_reply_to_a_prompt_that_was_cut_is_none(prompt: str, read: int) -> None:
+async def test_a_reply_to_a_cut_prompt_does_not_count(prompt: str, read: int) -> None:
     with pytest.raises(ProviderError, match=f"read {read:,} of about .*num_ctx in Ollama"):
         await ask(prompt, read)
 

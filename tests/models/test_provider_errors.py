@@ -121,7 +121,7 @@ async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for() -> 
 
 
 @pytest.mark.parametrize("blank", ["", " \n\t"])
-def test_a_blank_body_is_no_error_of_a_provider(blank: str) -> None:
+def test_a_blank_body_is_not_a_providers_error(blank: str) -> None:
     assert error_in_completion(blank) is None
 
 

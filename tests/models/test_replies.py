@@ -39,7 +39,7 @@ from conflictscore.models.replies import labelled_lines, reply_text, without_rea
         "\ufeff",
     ],
 )
-def test_reasoning_before_a_reply_is_no_part_of_it(before: str) -> None:
+def test_reasoning_before_a_reply_is_not_part_of_it(before: str) -> None:
     assert without_reasoning(f"{before}Claims:\nThe gate is green.") == (
         "Claims:\nThe gate is green."
     )
@@ -58,7 +58,7 @@ def test_reasoning_before_a_reply_is_no_part_of_it(before: str) -> None:
         "",
     ],
 )
-def test_a_reply_that_speaks_of_such_tags_is_left_as_it_is(text: str) -> None:
+def test_a_reply_that_mentions_such_tags_is_unchanged(text: str) -> None:
     assert without_reasoning(text) == text
 
 
@@ -114,7 +114,5 @@ def test_named_lines_are_read_in_any_dress_and_never_twice() -> None:
         ({"finish_reason": ""}, None),
     ],
 )
-def test_what_is_no_normal_end_is_known_by_the_providers_name(
-    said: dict[str, Any], ending: str | None
-) -> None:
+def test_an_abnormal_end_has_the_providers_name(said: dict[str, Any], ending: str | None) -> None:
     assert abnormal_ending(AIMessage("All of it.", response_metadata=said)) == ending

@@ -96,7 +96,7 @@ class TestRefusals:
         assert len(server.requests) == 2
 
     @pytest.mark.parametrize("wait", ["0.3", "0", "0.001", None])
-    async def test_while_it_asks_to_wait_or_has_one_place_left_nobody_sends_it_anything(
+    async def test_nothing_is_sent_while_it_asks_to_wait_or_has_one_slot_left(
         self, wait: str | None
     ) -> None:
         came: list[float] = []

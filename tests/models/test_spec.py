@@ -116,7 +116,7 @@ class TestOpenAI:
             ("never-heard-of", True, {"temperature": 0, "reasoning_effort": "high"}),
         ],
     )
-    async def test_a_reasoning_effort_is_told_to_what_may_take_it_for_text_and_json(
+    async def test_a_reasoning_effort_is_sent_to_models_that_may_accept_it_for_text_and_json(
         self, server: OpenAIServer, name: str, told: bool, parameters: dict[str, Any]
     ) -> None:
         model = open_model(name, base_url=server.base_url, reasoning_effort="high")
@@ -140,7 +140,7 @@ class TestOpenAI:
             with pytest.raises(ConfigurationError, match=r"'high' can be set for gpt-4\.1-mini;"):
                 require_effort("high", model, model)
 
-    def test_a_chat_model_of_ones_own_is_told_a_reasoning_effort_where_it_has_such(self) -> None:
+    def test_a_users_own_chat_model_gets_a_reasoning_effort_if_it_has_one(self) -> None:
         own = ChatOpenAI(model="o3", api_key=SecretStr("k"))
         told = from_chat_model(own, reasoning_effort="low")
         assert getattr(told.chat, "reasoning_effort", None) == "low"
@@ -208,7 +208,7 @@ class TestEndpoint:
             "http://[swordfish",
         ],
     )
-    def test_an_address_that_is_none_is_refused_without_showing_a_password(self, url: str) -> None:
+    def test_an_invalid_address_is_refused_without_showing_a_password(self, url: str) -> None:
         with pytest.raises(ConfigurationError, match=r"base_url .*http://HOST:PORT/v1") as caught:
             open_model("some-model", base_url=url)
         assert "swordfish" not in str(caught.value)
@@ -279,6 +279,6 @@ class TestOwnChatModel:
         assert from_chat_model(chat).identity is None
 
     @pytest.mark.parametrize("setting", [iter("ab"), float("nan")], ids=["iterator", "nan"])
-    def test_a_model_whose_settings_are_no_plain_json_is_not_cached(self, setting: object) -> None:
+    def test_a_model_whose_settings_are_not_plain_json_is_not_cached(self, setting: object) -> None:
         assert from_chat_model(_Telling(responses=[], setting="a")).identity is not None
         assert from_chat_model(_Telling(responses=[], setting=setting)).identity is None

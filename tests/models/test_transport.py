@@ -94,7 +94,7 @@ class TestCallbacks:
         assert meter.usage.calls == 1
 
     @pytest.mark.parametrize("in_a_run", [True, False])
-    async def test_a_call_that_nobody_hears_counts_the_same(
+    async def test_a_call_without_listeners_counts_the_same(
         self, server: OpenAIServer, in_a_run: bool
     ) -> None:
         meter, model = UsageMeter(), opened(server)

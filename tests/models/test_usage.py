@@ -82,7 +82,7 @@ def test_no_more_is_counted_as_cached_than_was_read(details: dict[str, int], cou
         [12],
     ],
 )
-async def test_what_is_no_count_of_tokens_fails_no_call_counts_as_unknown_and_is_logged_once(
+async def test_an_invalid_token_count_fails_no_call_counts_as_unknown_and_is_logged_once(
     usage: Any, streamed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = quote(f"odd {usage} {streamed}")  # a question mark would start the model's options

@@ -60,7 +60,7 @@ async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
         ),
     ],
 )
-async def test_why_an_answer_is_given_again_or_stands(
+async def test_why_an_answer_is_given_again_or_kept(
     settings: dict[str, Any], attempts: list[Attempt], decided: tuple[str, str]
 ) -> None:
     assert await decision(state_of(*attempts), **settings) == decided
@@ -101,7 +101,7 @@ async def test_what_a_revision_showed_for_one_claim_is_not_new_for_another() -> 
     assert anew == ("record", "there is no new evidence")
 
 
-async def test_a_document_without_weight_is_no_new_evidence() -> None:
+async def test_a_document_without_weight_is_not_new_evidence() -> None:
     shown = [revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)).to_json()]
     weighed = scored(claim_with("+-+"), weights={3: 0.0})
     state = state_of(FIRST, attempt(weighed, round=1), changes=shown)
@@ -147,7 +147,7 @@ def test_which_claims_are_looked_for(settings: dict[str, Any], claims: list[int]
     [(9, LAMP, True), (2, LAMP, False), (None, LAMP, False), (9, claim_with("+--"), False)],
     ids=["a tie", "a tie, all documents known", "a search that costs", "no tie"],
 )
-def test_a_tie_is_looked_for_further_if_more_documents_are_at_hand(
+def test_a_tie_is_searched_for_again_if_there_are_more_documents(
     at_hand: int | None, claim: ClaimEvidence, looks: bool
 ) -> None:
     folder: Any = SimpleNamespace(at_hand=at_hand)

@@ -50,7 +50,7 @@ def test_claims_stay_or_move_with_the_passages_that_say_them(
     assert [after[slice(*claim.passage)] for claim in claims if claim.passage] == passages
 
 
-def test_a_claim_whose_place_nobody_knows_is_kept_and_goes_last() -> None:
+def test_a_claim_with_an_unknown_place_is_kept_and_comes_last() -> None:
     lost = Claim(number=1, text="It is known.")
 
     claims = claims_in_place([lost, *CLAIMS[1:]], [revision(TOWER, "", at(TOWER)[0])])
@@ -67,7 +67,7 @@ async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, An
     return await decompose(state, running(setting(**settings), events)), events
 
 
-async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_before_it() -> None:
+async def test_only_a_changed_passage_is_split_and_the_text_before_it_is_shown() -> None:
     before = scored(*(claim_with("+-", c.text, c.number, c.passage) for c in CLAIMS))
     gap = Gap(kind=GapKind.UNCLAIMED, note="the door stands in no claim")
     first = attempt(before, ANSWER, gaps=(gap,))

@@ -43,7 +43,7 @@ def claims(*sides: str, said: str = "a claim", **settings: Any) -> ConflictRepor
     return scored(*each, **settings)
 
 
-async def test_what_the_first_answer_said_too_is_not_held_against_the_second() -> None:
+async def test_what_the_first_answer_already_said_does_not_count_against_the_second() -> None:
     """Most documents deny it, but the second answer does not make it instead of another claim."""
     before = scored(claim_with("---", "It is red."), claim_with("+--", "It is old.", number=2))
 
@@ -113,7 +113,7 @@ AT = {text: (ANSWER.index(text), ANSWER.index(text) + len(text)) for text in (LA
 GREEN, WHITE = "The door is green.", "The tower is white."
 
 
-async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> None:
+async def test_only_accepted_changes_are_in_the_answer() -> None:
     first = scored(
         claim_with("++", LAMP, 1, AT[LAMP]),
         claim_with("--", TOWER, 2, AT[TOWER]),
@@ -168,7 +168,7 @@ async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> N
     assert not refused.applied
 
 
-async def test_without_a_reason_that_stands_there_is_none() -> None:
+async def test_without_an_accepted_change_there_is_no_reason() -> None:
     first = scored(claim_with("+-", DOOR, 1, (0, len(DOOR))))
     refused = revision(DOOR, GREEN, new_claims=(GREEN,), reason="A keeper saw it (Doc 1).")
     now = attempt(scored(claim_with("--", GREEN, 1)), GREEN, round=1, justification=refused.reason)

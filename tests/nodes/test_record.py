@@ -141,7 +141,7 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
         ([None], AGREED, None, "fully"),  # the paper's loop asks no reader
     ],
 )
-async def test_an_answer_that_was_held_against_one_document_alone_says_so(
+async def test_an_answer_checked_against_a_single_document_says_so(
     copies_of: list[int | None], report: Any, least: float | None, checked: str
 ) -> None:
     documents = [

@@ -34,7 +34,7 @@ class Shelf(BaseRetriever):
         ]
 
 
-async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_search() -> None:
+async def test_found_documents_are_numbered_marked_and_reported_with_notes() -> None:
     shelf, events = Shelf(texts=[LAMP, "The tower is white.", f"{LAMP} "]), list[Any]()
 
     update = await retrieve(

@@ -62,7 +62,7 @@ def test_a_flip_tells_who_voted_for_what_everywhere(model: ChatOpenAI) -> None:
     assert any(FOR_1874 in line for line in rows["regenerated-rag"])
 
 
-def test_an_answer_that_stays_is_told_with_the_reason(model: ChatOpenAI) -> None:
+def test_a_kept_answer_is_printed_with_the_reason(model: ChatOpenAI) -> None:
     terminal = printed(ended(model, "The lamp was lit in 1874."))
 
     assert "Kept after a second look\n  A single dissenter changes nothing" in terminal

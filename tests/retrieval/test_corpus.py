@@ -82,7 +82,7 @@ def test_what_is_known_of_a_document_comes_back_with_it() -> None:
     assert found.metadata == {"year": 2024, **ours}
 
 
-def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> None:
+def test_files_are_searched_and_a_note_names_what_was_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Sky\nblue")
     (tmp_path / "b.txt").write_text("")
     retriever = CorpusRetriever.from_paths([tmp_path], k=2)
@@ -122,7 +122,7 @@ def test_a_text_without_a_word_of_the_question_scores_zero_by_words() -> None:
 
 
 @pytest.mark.parametrize("texts", [["", "the"], ["sky"]])
-def test_nothing_scores_where_there_is_no_word_on_one_side(texts: list[str]) -> None:
+def test_nothing_scores_if_one_side_has_no_words(texts: list[str]) -> None:
     assert BM25Ranker(texts).scores("the?").tolist() == [0.0] * len(texts)
 
 

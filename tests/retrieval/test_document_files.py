@@ -268,7 +268,7 @@ def test_any_bytes_are_text_or_an_error_that_names_the_file(
     assert f"bytes.{ending}" in refused
 
 
-def test_another_encoding_than_utf8_is_told_in_a_note() -> None:
+def test_a_note_names_an_encoding_other_than_utf8() -> None:
     write("notes.txt", "空は青い。レイリー散乱".encode("cp932"))
     read = read_documents(["notes.txt"])
     assert read.documents[0].text == "空は青い。レイリー散乱"
@@ -315,7 +315,7 @@ def test_nothing_to_read_names_the_folder_the_endings_and_the_reasons() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.uname().sysname != "Linux", reason="any bytes name")
-def test_a_file_name_that_is_no_text_is_shown_as_far_as_it_is() -> None:
+def test_a_file_name_that_is_not_text_is_shown_as_far_as_possible() -> None:
     Path("docs").mkdir()
     Path(os.fsdecode(b"docs/sky-\xff.txt")).write_text("blue")
     document = only("docs")
@@ -349,7 +349,7 @@ def pdf(*pages: str) -> bytes:
     ).encode()
 
 
-def test_a_pdf_is_one_document_and_pages_without_text_are_told() -> None:
+def test_a_pdf_is_one_document_and_a_note_counts_pages_without_text() -> None:
     pytest.importorskip("pypdfium2")
     write("log.pdf", pdf("Lit in 1874.", "", "It is white."))
 

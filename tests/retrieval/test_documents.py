@@ -64,7 +64,7 @@ VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | s
         max_size=5,
     )
 )
-def test_whatever_comes_back_the_documents_are_plain_json(items: list[Retrieved]) -> None:
+def test_documents_are_plain_json_whatever_the_retriever_returns(items: list[Retrieved]) -> None:
     documents = to_documents(items)
     assert [doc.number for doc in documents] == list(range(1, len(documents) + 1))
     for document in documents:

@@ -80,7 +80,7 @@ def test_text_is_read_as_shown(body: str, text: str, namespace: str) -> None:
     assert read_docx(data).text == text
 
 
-def test_headers_and_footers_stand_once_around_the_body() -> None:
+def test_headers_and_footers_appear_once_around_the_body() -> None:
     twice = "<w:sectPr><w:headerReference r:id='header1'/><w:footerReference r:id='footer1'/></w:sectPr>"
     data = docx(f"{p(run('body'))}{twice}{twice}", header1=p(run("above")), footer1=p(run("7")))
     assert read_docx(data) == RichText("above\nbody", "", ())
@@ -169,7 +169,7 @@ def item(text: str, number: int, place: int = 0) -> str:
     )
 
 
-def test_numbers_of_lists_clauses_and_headings_stand_before_them() -> None:
+def test_numbers_of_lists_clauses_and_headings_precede_them() -> None:
     clauses = (
         level(0, "Article %1.")
         + level(1, "%1.%2")
@@ -248,7 +248,7 @@ def test_what_is_not_seen_is_not_read_and_what_is_drawn_is(body: str, text: str)
     assert read_docx(docx(body)).text == text
 
 
-def test_cells_that_span_stand_in_each_of_their_places() -> None:
+def test_spanning_cells_appear_in_each_of_their_places() -> None:
     def tr(*cells: str, properties: str = "") -> str:
         return f"<w:tr><w:trPr>{properties}</w:trPr>{''.join(cells)}</w:tr>"
 

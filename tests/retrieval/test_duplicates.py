@@ -58,12 +58,12 @@ def test_letters_that_look_alike_and_letters_that_are_not_drawn_hide_no_copy() -
     assert marks(RELEASE, cyrillic, broken, accented, strokes) == [None, 1, 1, 1, 1]
 
 
-def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
+def test_seven_documents_about_the_same_thing_are_not_copies_of_each_other() -> None:
     texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
     assert marks(*texts) == [None] * 7
 
 
-def test_pages_that_share_no_more_than_a_notice_are_no_copies() -> None:
+def test_pages_that_share_only_a_notice_are_not_copies() -> None:
     one, other, notice = (
         (LIGHTHOUSE / name).read_text()
         for name in ("keepers-log.md", "engineers-report.txt", "visitor-guide.html")
@@ -86,7 +86,7 @@ def test_a_copy_with_words_changed_all_over_it_is_a_copy(every: int) -> None:
 
 
 @pytest.mark.parametrize(("count", "is_copy"), [(20, False), (21, True)])
-def test_short_texts_that_differ_in_a_word_are_no_copies(count: int, is_copy: bool) -> None:
+def test_short_texts_that_differ_in_a_word_are_not_copies(count: int, is_copy: bool) -> None:
     """A text of 22 words has the minimum of 20 shingles."""
     assert marks(words(count, "1871"), words(count, "1874")) == [None, 1 if is_copy else None]
 
@@ -127,7 +127,7 @@ def test_with_one_other_number_a_text_is_a_copy_and_its_copies_are_of_the_origin
     assert marks(RELEASE, copy, copy) == [None, 1, 1]
 
 
-def test_a_mark_that_a_document_brings_is_replaced() -> None:
+def test_an_existing_mark_of_a_document_is_replaced() -> None:
     marked = [d.model_copy(update={"duplicate_of": 9}) for d in documents("a", "b", "a")]
     assert [d.duplicate_of for d in mark_duplicates(marked)] == [None, None, 1]
 
@@ -165,7 +165,7 @@ _POOL = (
 
 
 @given(st.lists(st.sampled_from(_POOL), max_size=12))
-def test_a_copy_comes_after_its_original_which_is_no_copy(texts: list[str]) -> None:
+def test_a_copy_comes_after_its_original_which_is_not_a_copy(texts: list[str]) -> None:
     before = documents(*texts)
     marked = mark_duplicates(before)
     original = {d.number for d in marked if d.duplicate_of is None}

@@ -25,7 +25,7 @@ def addresses(asked: ExcludingRetriever, question: str = QUESTION) -> set[str]:
     return {document.metadata["source"] for document in asked.invoke(question)}
 
 
-def test_a_page_that_holds_the_question_beside_an_answer_is_left_out_whatever_its_marks() -> None:
+def test_a_page_with_the_question_and_an_answer_is_left_out_whatever_its_punctuation() -> None:
     left = addresses(retriever(references={QUESTION: ANSWERS}))
 
     assert left == PAGES.keys() - {"https://truthful.test/list", "https://copies.test/a"}

@@ -41,13 +41,13 @@ def test_ten_results_cost_one_credit_even_where_a_page_holds_fewer() -> None:
     assert len(server.requests) == 1
 
 
-def test_a_server_error_that_speaks_of_credit_is_tried_again() -> None:
+def test_a_server_error_that_mentions_credit_is_retried() -> None:
     broken = serper_error(500, "The credits cannot be counted")
     with SearchServer(serper(BY_SERPER), faults=[broken]) as server:
         assert len(SERPER.searching(server).invoke("sky")) == 10
 
 
-def test_an_endpoint_that_is_no_serper_is_a_matter_of_configuration() -> None:
+def test_an_endpoint_other_than_serper_is_a_configuration_error() -> None:
     with (
         SearchServer(serper()) as server,
         pytest.raises(ConfigurationError, match=r"Serper refuses .*404.*check the address"),

@@ -81,7 +81,7 @@ def test_each_result_is_a_document(content: object) -> None:
         "Sorry, there were no matching documents for lamp.",
     ],
 )
-def test_a_sentence_that_nothing_was_found_is_no_document(sentence: str) -> None:
+def test_a_statement_that_nothing_was_found_is_not_a_document(sentence: str) -> None:
     assert read(sentence) == ()
 
 

@@ -29,7 +29,7 @@ def read(data: bytes) -> tuple[str, str, list[NoteKind]]:
     return document.text, document.title, [note.kind for note in notes]
 
 
-def test_the_head_is_decoded_and_stands_before_the_text() -> None:
+def test_the_head_is_decoded_and_precedes_the_text() -> None:
     head = (
         b"Received: by b.example\nTO: Vik <v@b.example>,\n Ann\n"
         b"Subject: =?utf-8?b?QnI=?= =?iso-8859-1?q?=FCcke?= ok\nDate: Fri, 9 May 1932 10:00:00 +0200\n"
@@ -55,7 +55,7 @@ def test_of_two_forms_of_a_text_the_one_with_a_layout_is_shown() -> None:
     assert read(HEAD + plain)[0].endswith("\n\nLit")
 
 
-def test_attachments_are_named_and_not_read_and_pictures_marked_where_they_stand() -> None:
+def test_attachments_are_named_but_not_read_and_pictures_are_marked_in_place() -> None:
     picture = typed(
         "x", "image/png; name=mast.png", "Content-ID: <a@b>", "Content-Disposition: inline"
     )
@@ -77,7 +77,7 @@ def test_attachments_are_named_and_not_read_and_pictures_marked_where_they_stand
     assert "log.eml: attachments are not read: Pläne.txt, Brücke.pdf" in notes
 
 
-def test_a_forwarded_mail_stands_in_its_place_unless_it_is_attached() -> None:
+def test_a_forwarded_mail_appears_in_its_place_unless_it_is_attached() -> None:
     forwarded = b"Content-Type: message/rfc822\r\n\r\n" + mail("Lit", "text/plain")
     text = read(HEAD + group("mixed", typed("See:", "text/plain"), forwarded))[0]
     assert text.endswith("See:\n\nSubject: The light\nFrom: Poe <poe@b.example>\n\nLit")
@@ -105,6 +105,6 @@ def test_lines_that_the_sender_s_program_broke_are_joined() -> None:
         (HEAD + b"".join(b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(300)), "more than 20 deep"),
     ],
 )  # fmt: skip
-def test_what_is_no_mail_or_cannot_be_opened_is_refused(data: bytes, reason: str) -> None:
+def test_a_file_that_is_not_a_mail_or_cannot_be_opened_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".eml", "log.eml")

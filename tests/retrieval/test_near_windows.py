@@ -10,7 +10,7 @@ DECISIVE = "The harbour bridge was opened in 1940, as the mayor wrote in her dia
 
 
 @pytest.mark.parametrize("place", [0, 300, 600])
-def test_the_decisive_line_is_shown_wherever_it_stands(place: int) -> None:
+def test_the_decisive_line_is_shown_wherever_it_is(place: int) -> None:
     text = FILLER * place + DECISIVE + " " + FILLER * (600 - place)
 
     parts = near_parts(text, ["The harbour bridge was opened in 1932."], 600)
@@ -43,5 +43,5 @@ def test_it_is_not_complete_where_a_query_shares_no_word_with_the_text() -> None
     assert near_parts(FILLER * 300, [foreign], 300) is None
 
 
-def test_there_is_none_without_room_for_any() -> None:
+def test_without_room_there_is_no_part() -> None:
     assert near_parts(FILLER * 30, ["bridge"], 8) is None

@@ -115,7 +115,7 @@ def test_without_docs_and_keys_every_way_is_named() -> None:
         ("corpus", "and docs=.* go together"),
     ],
 )
-def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
+def test_an_invalid_choice_is_refused(name: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         open_search(name)
 

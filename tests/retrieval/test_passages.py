@@ -78,7 +78,7 @@ def test_the_best_window_of_a_long_document_becomes_its_text() -> None:
     assert whole[first:last].strip() == found.page_content
 
 
-def test_a_document_that_fits_stays_as_it_is() -> None:
+def test_a_document_that_fits_is_unchanged() -> None:
     text = f"  {NEEDLE}\n"
     short, long = passages(text, FILLER)
     assert short == Retrieved(text, metadata={"url": "u0"})
@@ -92,13 +92,13 @@ def test_a_document_with_nothing_of_the_question_keeps_how_it_begins() -> None:
     assert other.metadata["passage"].startswith("characters 0–")
 
 
-def test_where_it_begins_with_white_space_that_is_no_passage() -> None:
+def test_leading_white_space_is_not_a_passage() -> None:
     blank = " \n" * 20_000
     (found,) = passages(f"{blank}{FILLER}")
     assert found.page_content.startswith("The committee met on day 0")
 
 
-def test_a_word_that_stands_in_every_window_decides_nothing() -> None:
+def test_a_word_that_every_window_contains_decides_nothing() -> None:
     lamps = "The lamp is a lamp and the lamp of lamps. " * 12
     (found, *_) = passages(f"{lamps} Lit in 1871. {lamps}", *[lamps] * 6)
     assert "Lit in 1871." in found.page_content
@@ -114,7 +114,7 @@ def test_k_reaches_a_retriever_that_takes_it_and_cuts_what_another_finds() -> No
     assert len(PassageRetriever(retriever=fixed).invoke("?", k=8)) == 8
 
 
-async def test_awaited_it_awaits_the_other_and_ranks_beside_the_event_loop(
+async def test_when_awaited_it_awaits_the_other_and_ranks_off_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ranked_in = []

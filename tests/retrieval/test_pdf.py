@@ -102,7 +102,7 @@ def test_a_picture_leaves_a_mark_at_its_place_and_a_note() -> None:
     assert "2 pictures" in notes[0]
 
 
-def test_a_picture_beside_a_column_stands_in_no_sentence() -> None:
+def test_a_picture_next_to_a_column_interrupts_no_sentence() -> None:
     left = paragraph(*[f"The left column says {n}" for n in range(12)], size=9)
     right = paragraph("It was lit in 1874", "by the keeper", "of the light", x=330, size=9)
     text = read(pdf(left + right + image(330, 500, 200, 120)))
@@ -155,7 +155,7 @@ def test_a_row_of_a_table_whose_cells_are_drawn_at_once_keeps_its_columns() -> N
     assert read(data) == "North | 1932 | 2\nSouth | 1940 | 3"
 
 
-def test_justified_text_is_no_table() -> None:
+def test_justified_text_is_not_a_table() -> None:
     lines = (
         "The bridge was opened in the year",
         "nineteen hundred and thirty-two",
@@ -171,7 +171,7 @@ def test_justified_text_is_no_table() -> None:
 
 @pytest.mark.parametrize("step", [1, 5])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_numbers_of_lines_stand_in_no_sentence(step: int, at_once: bool) -> None:
+def test_line_numbers_interrupt_no_sentence(step: int, at_once: bool) -> None:
     lines = [
         "The bridge was opened for the public",
         "on 19 March in the year nineteen hundred",
@@ -210,7 +210,7 @@ FEET = {
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("foot", FEET)
-def test_heads_and_feet_stand_in_no_sentence(head: str, foot: str) -> None:
+def test_heads_and_feet_interrupt_no_sentence(head: str, foot: str) -> None:
     bodies = (
         paragraph("The towers took three years.", "The bridge was opened on 19"),
         paragraph("March 1932 by the mayor.", "It was painted grey."),
@@ -224,21 +224,21 @@ def test_heads_and_feet_stand_in_no_sentence(head: str, foot: str) -> None:
     assert text.startswith(("Annual Report 1950", "7 Annual"))
 
 
-def test_a_foot_that_the_file_draws_first_stands_in_no_sentence_either() -> None:
+def test_a_foot_that_the_file_draws_first_interrupts_no_sentence_either() -> None:
     foot = drawn("Harbour Board - 1950", y=40)
     first = foot + paragraph("The towers took three years.", "The bridge was opened on 19")
     second = foot + paragraph("March 1932 by the mayor.", "It was painted grey.")
     assert re.search(r"on 19\s+March 1932", read(pdf(first, second)))
 
 
-def test_years_at_the_end_of_pages_are_no_page_numbers() -> None:
+def test_years_at_the_end_of_pages_are_not_page_numbers() -> None:
     pages = (paragraph("The lamp", "was lit in", year) for year in ("1874", "1932"))
     assert read(pdf(*pages)).count("1874") == 1
     assert "1932" in read(pdf(*(paragraph("The lamp", "was lit in", y) for y in ("1874", "1932"))))
 
 
 @pytest.mark.parametrize("turn", [".7 .7 -.7 .7 150 600 cm", "1 0 0 1 80 650 cm"])
-def test_a_watermark_stands_in_no_sentence(turn: str) -> None:
+def test_a_watermark_interrupts_no_sentence(turn: str) -> None:
     lines = [f"The bridge number {n} was opened in the year 19{n}" for n in range(30, 40)]
     mark = f"q {turn} .85 g BT /F1 60 Tf 0 0 Td (DRAFT 1950) Tj ET Q\n"
     texts = [drawn(line, y=720 - 15 * n) for n, line in enumerate(lines)]

@@ -224,7 +224,7 @@ def test_a_wrong_option_shows_neither_itself_nor_the_key(case: Case) -> None:
 
 
 @every_web_search
-def test_a_result_without_title_and_text_is_no_fault(case: Case) -> None:
+def test_a_result_without_title_and_text_is_not_a_fault(case: Case) -> None:
     title, _, text, _ = case.fields
     bare = {**case.found(1), title: None}
     del bare[text]
@@ -334,7 +334,7 @@ def test_a_long_pause_is_not_waited_out(case: Case) -> None:
 
 
 @by_each_reader_of_statuses
-def test_a_pause_that_is_no_time_to_come_does_not_hold_up(case: Case) -> None:
+def test_a_pause_that_is_not_in_the_future_does_not_delay(case: Case) -> None:
     headers = ["soon", "-1", "Wed, 21 Oct 2015 07:28:00 GMT"]
     faults = [case.error(429, "Slow down.", Retry_After=header) for header in headers]
     with serving(case, faults=faults) as server:
@@ -534,7 +534,7 @@ def test_a_refused_key_is_a_matter_of_configuration(case: Case) -> None:
         ),
     ],
 )
-def test_a_reply_of_another_form_is_told_why(case: Case, reply: Reply, detail: str) -> None:
+def test_a_reply_in_another_form_gets_a_reason(case: Case, reply: Reply, detail: str) -> None:
     said = f"{case.search.title}'s reply .*results{detail}"
     _, requests = failing(case, ProviderError, said, reply, timeout=30)
     assert len(requests) == 1
@@ -606,7 +606,7 @@ def test_user_and_password_of_an_endpoint_are_sent_and_not_kept(case: Case) -> N
 
 
 @by_the_reader_that_they_share
-def test_an_endpoint_that_is_none_is_refused_unseen(case: Case) -> None:
+def test_an_invalid_endpoint_is_refused_without_showing_it(case: Case) -> None:
     hosts = [
         *("", "me:secret@a\x7fb", "me:secret@a..example", "a.example/?q=secret"),
         *("a.example/#secret", "127.0.0.1:99999", "127.0.0.1:0"),

@@ -22,7 +22,7 @@ class NotingRetriever(BaseRetriever):
         return []
 
 
-def test_notes_keep_their_order_and_each_stands_once() -> None:
+def test_notes_keep_their_order_and_each_appears_once() -> None:
     with collecting() as notes:
         for text in ("second best", "a page is gone", "second best"):
             note(text)

@@ -25,7 +25,7 @@ def test_the_request_is_one_that_searxng_takes() -> None:
     assert "authorization" not in request.headers
 
 
-def test_the_server_may_stand_below_a_path() -> None:
+def test_the_server_may_be_below_a_path() -> None:
     with (
         SearchServer(searxng(RESULTS)) as server,
         pytest.raises(ConfigurationError, match=r"refuses the request .*404.*check the address"),
@@ -100,7 +100,7 @@ def test_an_empty_later_page_does_not_undo_the_first() -> None:
         assert len(searching(server, k=20).invoke("sky")) == 10
 
 
-def test_a_server_without_json_is_told_the_setting() -> None:
+def test_a_server_without_json_gets_an_error_that_names_the_setting() -> None:
     with (
         SearchServer(searxng(RESULTS, formats=["html"])) as server,
         pytest.raises(ConfigurationError, match=r"SearXNG refuses .*search\.formats"),

@@ -77,7 +77,7 @@ def test_sentences_without_white_space_or_full_stop_end_too(end: str) -> None:
         assert text[window.start : window.end].endswith(end)
 
 
-def test_where_no_sentence_ends_words_are_left_whole() -> None:
+def test_words_are_left_whole_if_no_sentence_ends() -> None:
     words = [f"word{n}" for n in range(400)]
     text = " ".join(words)
     windows = cut_windows(text, 64, 32)
@@ -101,7 +101,7 @@ def test_windows_as_far_apart_as_they_are_long_lie_side_by_side() -> None:
 @pytest.mark.parametrize(
     "unit", ["The lamp was lit in 1871. It is red.\n", "a", "灯台", " ", '."', "𒀀"]
 )
-def test_a_long_text_is_cut_whatever_is_in_it(unit: str) -> None:
+def test_any_long_text_is_cut(unit: str) -> None:
     text = unit * (LONG // len(unit.encode()))
     windows = cut_windows(text, 512, 256)
     assert windows[-1].end == len(text)

@@ -38,7 +38,7 @@ def found(*messages: BaseMessage) -> list[tuple[int, str, str, str]]:
         {"documents": [LIT]},
     ],
 )
-def test_documents_are_taken_from_an_artifact_in_whatever_form_it_has(artifact: Any) -> None:
+def test_documents_are_taken_from_an_artifact_in_any_form(artifact: Any) -> None:
     assert found(said("1 result", artifact=artifact)) == [
         (1, "Lit in 1871.", "Gazette", "https://a.test/")
     ]
@@ -84,7 +84,7 @@ def test_any_other_text_is_one_document_named_after_its_tool(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", '{"query": "lamp", "results": []}', '{"documents": []}'])
-def test_a_search_that_found_nothing_brings_no_document(text: str) -> None:
+def test_a_search_that_found_nothing_gives_no_document(text: str) -> None:
     assert found(said(text)) == []
 
 
@@ -101,7 +101,7 @@ def test_documents_are_numbered_through_all_messages_and_each_counts_once() -> N
     assert [number for number, *_ in came] == [1, 2]
 
 
-def test_what_failed_or_is_no_text_is_no_document() -> None:
+def test_failed_calls_and_content_other_than_text_give_no_document() -> None:
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
 
     results = (said("no such host", status="error"), said([image]))
@@ -117,7 +117,7 @@ def test_other_fields_of_a_result_are_kept_as_its_metadata() -> None:
     assert document.metadata == {"score": 0.5, "date": "1871"}
 
 
-def test_langchains_own_retriever_tool_brings_its_documents() -> None:
+def test_langchains_own_retriever_tool_gives_its_documents() -> None:
     shelf: BaseRetriever = Shelf()
     tool = create_retriever_tool(
         shelf, "search", "Find documents.", response_format="content_and_artifact"
@@ -239,7 +239,7 @@ def test_a_joined_text_without_titles_is_taken_apart(text: str) -> None:
         "year | event\n--- | ---\n1902 | hung",
     ],
 )
-def test_a_text_that_cannot_be_told_apart_is_one_document(text: str) -> None:
+def test_a_text_with_unclear_boundaries_is_one_document(text: str) -> None:
     assert [body for _, body, *_ in found(said(text))] == [text]
 
 
@@ -309,7 +309,7 @@ def test_what_a_fetch_returned_is_one_voice_from_the_address_that_it_was_given(
 
 
 @pytest.mark.parametrize("text", PAGES)
-def test_a_blocks_address_stands_over_what_its_text_says(text: str) -> None:
+def test_a_blocks_address_takes_precedence_over_its_text(text: str) -> None:
     block = {"type": "resource", "resource": {"uri": "https://evil.test/p", "text": text}}
 
     documents = documents_from_messages([said([block])])
@@ -352,7 +352,7 @@ def test_a_search_result_block_has_its_source_and_title() -> None:
         "No good Wikipedia Search Result was found",
     ],
 )
-def test_a_sentence_that_nothing_was_found_is_no_document(text: str) -> None:
+def test_a_statement_that_nothing_was_found_is_not_a_document(text: str) -> None:
     assert found(said(text)) == []
 
 

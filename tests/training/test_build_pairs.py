@@ -107,7 +107,7 @@ def test_made_pairs_are_taken_over_but_for_claims_near_one_that_is_measured_on(
     assert [pair for part, pair in found if part == "synthetic"] == [far]
 
 
-def test_answers_are_held_against_the_documents_of_their_question(data: Path) -> None:
+def test_answers_are_compared_with_the_documents_of_their_question(data: Path) -> None:
     found = {
         (pair.document == SECRET, pair.label)
         for part, pair in rows(data)

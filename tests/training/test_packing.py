@@ -128,7 +128,7 @@ def test_only_the_windows_that_share_rare_tokens_with_the_claim_are_learned_from
     assert assemble(near, [int(learned)]).ids.shape[0] == 2
 
 
-def test_padding_of_a_tokenizer_is_no_mark(tmp_path: Path) -> None:
+def test_padding_of_a_tokenizer_is_not_a_mark(tmp_path: Path) -> None:
     path = toy_tokenizer(tmp_path, "mpnet")
     expected = marks_of(path)
     padding = Tokenizer.from_file(str(path))

@@ -107,7 +107,7 @@ def test_claims_are_crossed_with_passages_of_their_set_that_they_were_not_judged
     assert set(labels) == {0, 1, 2}
 
 
-def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path) -> None:
+def test_constructed_pairs_are_labelled_by_the_rule_not_by_the_teacher(folder: Path) -> None:
     whole = load_packed(folder / "pairs.npz")
     pairs = drawn(whole, crossed=0, made=30)
     assert pairs.taught is not None
@@ -159,7 +159,7 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     assert sides[0, 1] + sides[1, 0] > 3 * (sides[0, 0] + sides[1, 1])
 
 
-def test_asking_goes_on_where_it_was_stopped(
+def test_stopped_asking_resumes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, again = tmp_path / "whole.npz", tmp_path / "again.npz"

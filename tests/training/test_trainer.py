@@ -228,9 +228,7 @@ def test_a_run_on_kept_activations_learns_the_upper_layers_alone(
     np.testing.assert_array_equal(learned["words"], begun["words"].astype(np.float16))
 
 
-def test_narrow_products_are_learned_beside_matrices_that_stay(
-    packed: Packed, tmp_path: Path
-) -> None:
+def test_narrow_products_are_learned_and_matrices_stay(packed: Packed, tmp_path: Path) -> None:
     settings = replace(SETTINGS, epochs=1, rank=2, averaged=0.9, seed=3)
     whole = start(packed, tmp_path / "whole", settings)
     train(whole)

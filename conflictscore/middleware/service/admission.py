@@ -101,7 +101,7 @@ class Uploads:
             nonlocal size
             own = self._of.get(owner, 0)
             if self._held + more > self._most or own + more > self._most // 2:
-                raise _too_many("too much is being received at once")
+                raise _too_many("too many bytes are being received at once")
             self._held, self._of[owner], size = self._held + more, own + more, size + more
 
         try:

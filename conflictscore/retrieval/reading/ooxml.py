@@ -21,7 +21,7 @@ class Package:
 
     def __init__(self, file: ZipFile) -> None:
         if sum(part.file_size for part in file.infolist()) > _LARGEST_UNPACKED:
-            raise ValueError(f"unpacked it is larger than {_LARGEST_UNPACKED // 1_000_000} MB")
+            raise ValueError(f"it unpacks to more than {_LARGEST_UNPACKED // 1_000_000} MB")
         self._file = file
         self._names = set(file.namelist())
 

@@ -134,7 +134,7 @@ _JSON = st.recursive(
 
 @settings(max_examples=25)
 @given(shape=_SHAPES, replies=st.lists(_JSON.map(json.dumps) | st.text(max_size=40), max_size=8))
-def test_whatever_comes_back_every_pair_is_told_once(
+def test_every_pair_is_reported_once_whatever_the_reply(
     fickle: tuple[Fickle, OpenAIServer], shape: tuple[int, int], replies: list[str]
 ) -> None:
     model, server = fickle

@@ -74,7 +74,7 @@ async def test_where_a_call_fails_its_pairs_alone_are_unlabelled() -> None:
     assert "too much of it" in str(told[1, 2].error)
 
 
-async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:
+async def test_labels_reported_before_it_is_cancelled_are_kept() -> None:
     good = truthful()
     told: list[int] = []
     half_done = asyncio.Event()
@@ -106,7 +106,7 @@ async def test_what_a_reply_leaves_open_is_asked_again_and_nothing_else() -> Non
     assert [told[of.number, 1].label for of, _ in pairs] == [right(pair) for pair in pairs]
 
 
-async def test_what_stays_open_is_unlabelled_with_the_reason_and_the_rest_stands() -> None:
+async def test_open_pairs_are_unlabelled_with_the_reason_and_the_others_are_kept() -> None:
     pairs = world(4, 1)
 
     def silent_on_three(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:

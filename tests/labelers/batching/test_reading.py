@@ -59,7 +59,7 @@ def test_a_reply_without_a_list_is_refused(given: dict[str, Any]) -> None:
         read_reply(given, BATCH)
 
 
-def test_a_reply_of_which_nothing_can_be_taken_is_refused_by_its_first_claim() -> None:
+def test_a_reply_without_a_usable_verdict_is_refused_because_of_its_first_claim() -> None:
     with pytest.raises(
         ValueError, match=r"^the first claim has 2 verdicts, and no other verdict is"
     ):

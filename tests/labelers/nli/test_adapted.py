@@ -243,7 +243,7 @@ def test_the_labeler_uses_it_by_its_name_and_the_archive_is_not_kept(adapted: Ad
     assert adapted.fetch() == adapted.folder, "nothing is left to fetch"
 
 
-def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
+def test_a_cascade_uses_its_own_thresholds_for_it(
     adapted: AdaptedModel,
 ) -> None:
     adapted.fetch()
@@ -255,7 +255,7 @@ def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
     assert given.identity["certain"] == Thresholds.from_score(0.9)._asdict()
 
 
-def test_a_new_version_lays_its_own_graph_beside_the_same_file(adapted: AdaptedModel) -> None:
+def test_a_new_version_puts_its_own_graph_next_to_the_same_file(adapted: AdaptedModel) -> None:
     folder = adapted.fetch()
     before = (folder / DATA_FILE).stat().st_mtime_ns
     (adapted.shipped / "config.json").write_text('{"new": 1}', "utf-8")

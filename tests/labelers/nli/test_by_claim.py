@@ -51,11 +51,11 @@ def test_two_documents_that_likely_disagree_are_both_labelled() -> None:
     assert decided[1] == strong
 
 
-def test_a_conflict_of_two_weak_labels_is_none() -> None:
+def test_two_weak_labels_make_no_conflict() -> None:
     assert labels(verdict(1, 0.4, 0.25), verdict(2, 0.25, 0.45)) == [IRRELEVANT, CONTRADICTS]
 
 
-def test_one_document_is_no_conflict_with_itself_and_unlabelled_pairs_stay() -> None:
+def test_a_document_does_not_conflict_with_itself_and_unlabelled_pairs_stay() -> None:
     failed = EvidenceLabel(claim=1, document=2, label=Label.UNLABELLED, error="no reply")
     both = verdict(1, 0.5, 0.48)
     assert decided_by_claim([both, failed]) == [both, failed]
@@ -63,7 +63,7 @@ def test_one_document_is_no_conflict_with_itself_and_unlabelled_pairs_stay() -> 
 
 
 @given(st.lists(probabilities, max_size=7))
-def test_a_conflict_stands_exactly_where_some_pair_exceeds_the_bound(
+def test_there_is_a_conflict_exactly_if_some_pair_exceeds_the_bound(
     given_: list[list[float]],
 ) -> None:
     verdicts = [verdict(n, s, c) for n, (s, c, _) in enumerate(given_, start=1)]
@@ -112,7 +112,7 @@ def test_a_window_has_the_label_that_is_most_likely(window: dict[Label, float]) 
     assert window[verdict_on(window)] == max(window.values())
 
 
-def test_a_side_that_is_as_likely_as_no_word_on_the_claim_is_none() -> None:
+def test_a_side_that_is_no_likelier_than_irrelevant_does_not_count() -> None:
     assert verdict_on({SUPPORTS: 0.5, CONTRADICTS: 0.0, IRRELEVANT: 0.5}) is IRRELEVANT
     assert verdict_on(says(0.48, 0.0)) is IRRELEVANT
 
@@ -132,7 +132,7 @@ def test_one_window_decides(windows: list[dict[Label, float]], decides: int) -> 
 
 
 @given(windows=st.lists(_window, min_size=1, max_size=8))
-def test_a_document_is_irrelevant_only_where_no_window_speaks(
+def test_a_document_is_irrelevant_only_if_no_window_takes_a_side(
     windows: list[dict[Label, float]],
 ) -> None:
     spoken = {verdict_on(window) for window in windows} - {IRRELEVANT}

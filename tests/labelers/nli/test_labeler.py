@@ -76,7 +76,7 @@ class TestOnePair:
         assert not found.document_cut
 
     @pytest.mark.parametrize("before", [0, 5, 40])
-    async def test_what_decides_may_stand_anywhere_and_is_the_snippet(
+    async def test_the_deciding_window_may_be_anywhere_and_is_the_snippet(
         self, model: NliModel, before: int
     ) -> None:
         text = _FILLER * before + _DENIAL + " " + _FILLER * 20
@@ -98,7 +98,7 @@ class TestOnePair:
             assert found.label is CONTRADICTS
         assert (await judged(NliLabeler(model), weak, of)).label is SUPPORTS
 
-    async def test_the_title_says_what_a_window_speaks_of(self, model: NliModel) -> None:
+    async def test_the_title_says_what_a_window_is_about(self, model: NliModel) -> None:
         judge = NliLabeler(model)
         text = _FILLER * 10 + "It was lit in 1871."
         assert (await judged(judge, text)).label is IRRELEVANT
@@ -224,7 +224,7 @@ class TestManyPairs:
         assert "the claim has 600 tokens" in str(long.error)
         assert short.label is SUPPORTS
 
-    async def test_pairs_that_were_put_first_are_told_first(self, model: NliModel) -> None:
+    async def test_pairs_that_come_first_are_reported_first(self, model: NliModel) -> None:
         texts = [document(f"{_FILLER * 60} {n}", n) for n in range(1, 6)]
         told: list[int] = []
         await NliLabeler(model).label_all(
@@ -262,9 +262,7 @@ def wide() -> list[Document]:
 
 
 class TestTable:
-    async def test_a_run_that_was_stopped_goes_on_where_it_was(
-        self, model_folder: Path, tmp_path: Path
-    ) -> None:
+    async def test_a_stopped_run_resumes(self, model_folder: Path, tmp_path: Path) -> None:
         cache = ContentCache(tmp_path / "verdicts.sqlite")
         halting = Halting(model_folder)
         table = label_table(NliLabeler(halting), [_CLAIM], wide(), meter=UsageMeter(), cache=cache)
@@ -311,7 +309,7 @@ def test_windows_begin_and_end_where_sentences_do_and_overlap(model: NliModel) -
     assert sum(map(len, found.windows)) > len(_FILLER * 20)
 
 
-def test_the_title_stands_before_each_window_and_is_no_part_of_it(model: NliModel) -> None:
+def test_the_title_precedes_each_window_and_is_not_part_of_it(model: NliModel) -> None:
     titled = document(_FILLER * 10, title=" The \n Lighthouse")
     found = premises(titled, 60, model.tokenizer.vocabulary)
     assert len(found.texts) > 2

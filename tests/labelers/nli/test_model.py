@@ -148,7 +148,7 @@ class TestDoesNotFit:
         assert str(tmp_path / "config.json") in message
 
     @pytest.mark.parametrize("positions", [None, "many"])
-    def test_a_length_that_is_no_number(self, tmp_path: Path, positions: object) -> None:
+    def test_a_length_that_is_not_a_number(self, tmp_path: Path, positions: object) -> None:
         config = {"max_position_embeddings": positions}
         message = refused(make_nli_model(tmp_path, config=config))
         assert message.startswith(f"cannot read {tmp_path / 'config.json'}")

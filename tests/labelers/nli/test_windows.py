@@ -38,7 +38,7 @@ def sentences() -> Iterator[str]:
         ("x" * 41, "Notice. "),
     ],
 )
-def test_title_and_date_stand_before_each_window(model: NliModel, date: str, shown: str) -> None:
+def test_title_and_date_precede_each_window(model: NliModel, date: str, shown: str) -> None:
     spoken = sentences()
     text = " ".join(next(spoken) for _ in range(30))
     for before, _ in read(model, text, title="Notice", date=date):

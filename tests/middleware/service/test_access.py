@@ -129,7 +129,7 @@ def test_the_services_own_page_may_ask_it_and_nobody_without_a_host(local: Serve
         assert asked(local, ("host", "localhost:8400"), ("origin", origin)) == 200
 
 
-async def test_another_machine_is_not_let_in_under_the_name_of_this_one(local: Served) -> None:
+async def test_another_machine_is_refused_under_the_name_of_this_one(local: Served) -> None:
     transport = httpx2.ASGITransport(local.app, client=("10.0.0.7", 5000))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         assert (await client.get("/v1/models")).status_code == 403
@@ -289,7 +289,7 @@ class TestPagesOfOtherOrigins:
         )
 
     @pytest.mark.parametrize("keys", [(), ("a-key-of-the-front-door-0123456789",)])
-    def test_a_named_origin_is_let_in_and_reads_the_verdict(
+    def test_an_allowed_origin_is_admitted_and_reads_the_verdict(
         self, upstream: OpenAIServer, keys: tuple[str, ...]
     ) -> None:
         settings = {"cors_origins": (self.PAGE,), "keys": keys}
@@ -318,6 +318,6 @@ class TestPagesOfOtherOrigins:
                 assert "access-control-allow-origin" not in reply.headers
 
     @pytest.mark.parametrize("origin", ["*", "chat.example", "https://chat.example/", "null", ""])
-    def test_what_is_no_origin_is_refused_at_the_start(self, origin: str) -> None:
+    def test_an_invalid_origin_is_refused_at_the_start(self, origin: str) -> None:
         with pytest.raises(InputError, match="is not an origin"):
             ServiceSettings(cors_origins=(origin,))

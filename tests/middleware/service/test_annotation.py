@@ -64,7 +64,7 @@ def test_of_many_claims_the_first_five_are_named() -> None:
     assert note.endswith("- and 2 more")
 
 
-def test_without_a_disagreement_there_is_none() -> None:
+def test_without_a_disagreement_there_is_no_note() -> None:
     assert disagreement_note(run([claim(contradicts=())], [document(1)])) is None
 
 
@@ -86,7 +86,7 @@ def test_without_a_disagreement_there_is_none() -> None:
         "a*evil@evil.test*",
     ],
 )
-def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
+def test_quotations_add_no_markup(hostile: str) -> None:
     notes = [
         disagreement_note(run([claim(hostile)], [document(1, hostile), document(2)])),
         disagreement_note(run([claim()], [document(1, "T", f"https://{hostile}"), document(2)])),

@@ -89,7 +89,7 @@ class TestCorrect:
             assert request.body["max_completion_tokens"] == 99
         assert not any({"stop", "seed", "top_k"} & set(r.body) for r in others)
 
-    def test_a_question_stands_alone_and_messages_go_as_they_are_beside_one_block_of_documents(
+    def test_the_question_is_standalone_and_messages_are_sent_unchanged_with_one_block_of_documents(
         self, world: ChatWorld, served: Served
     ) -> None:
         asked = {"type": "text", "text": "When was its lamp lit?"}

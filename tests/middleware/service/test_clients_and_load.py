@@ -146,7 +146,7 @@ class TestTooMuch:
         "conflictscore.labelers.table.passage_of",
     ],
 )
-def test_nobody_waits_while_long_texts_are_read(
+def test_no_request_waits_while_long_texts_are_read(
     upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, reading: str
 ) -> None:
     begun, answered = threading.Event(), threading.Event()

@@ -142,7 +142,7 @@ class TestCoverage:
 
 
 class TestEdgeCases:
-    def test_no_claims_are_no_failure(self, world: ChatWorld) -> None:
+    def test_an_answer_without_claims_is_not_a_failure(self, world: ChatWorld) -> None:
         world.answer, world.decomposition = "Hello!", "Claims:"
 
         with serving(world, settings={"on_failure": "refuse"}) as served:
@@ -182,7 +182,7 @@ class TestEdgeCases:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_wrong_setting_is_told_to_the_log_and_not_to_clients(
+def test_a_wrong_setting_is_reported_in_the_log_and_not_to_clients(
     upstream: OpenAIServer, policy: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     misplaced = Failing(error=ConfigurationError("cannot write in /srv/secret/models"))
@@ -201,7 +201,7 @@ class TestRequire:
     """``require``: how far an answer must be checked before it is sent."""
 
     @pytest.mark.parametrize("stream", [False, True])
-    def test_an_answer_below_it_is_refused_and_no_word_of_it_is_sent(
+    def test_an_answer_below_it_is_refused_and_nothing_of_it_is_sent(
         self, world: ChatWorld, stream: bool
     ) -> None:
         world.answer = "It was lit in 1871. It cost 5000 francs."

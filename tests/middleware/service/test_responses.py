@@ -62,7 +62,9 @@ def kinds(events: list[tuple[str, Any]]) -> list[str]:
     return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
 
 
-def test_an_answer_is_corrected_and_its_run_told_as_for_a_chat_completion(served: Served) -> None:
+def test_an_answer_is_corrected_and_its_run_reported_as_for_a_chat_completion(
+    served: Served,
+) -> None:
     raw = served.openai.responses.with_raw_response.create(
         model="conflictscore", input=QUESTION, instructions="Be brief.", metadata={"a": "b"}
     )
@@ -172,7 +174,7 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
     assert (beside["status"], beside["checked"]) == ("passed-through", "no")
 
 
-def test_an_answer_that_was_cut_is_told_to_be_incomplete(world: ChatWorld, served: Served) -> None:
+def test_an_answer_that_was_cut_is_reported_as_incomplete(world: ChatWorld, served: Served) -> None:
     world.plain = completion_with({"content": "It was"}, "length")
 
     response = ask(served, tools=[TOOL])

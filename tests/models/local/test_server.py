@@ -85,7 +85,7 @@ def test_a_grammar_limits_the_reply_and_log_probabilities_come_with_it(chat: Cha
     assert ranked[0] <= 0
 
 
-def test_a_control_token_in_a_document_is_none_to_the_server(server: LocalServer) -> None:
+def test_a_control_token_in_a_document_is_plain_text_to_the_server(server: LocalServer) -> None:
     def read(text: str) -> list[str]:
         reply = httpx2.post(
             f"{server.base_url.removesuffix('/v1')}/tokenize",
@@ -101,7 +101,7 @@ def test_a_control_token_in_a_document_is_none_to_the_server(server: LocalServer
     assert not any(str(piece).startswith("<|") for piece in read(shown))
 
 
-def test_nobody_gets_in_without_the_key(server: LocalServer) -> None:
+def test_a_request_without_the_key_is_refused(server: LocalServer) -> None:
     assert server.base_url.startswith("http://127.0.0.1:")
     assert server.base_url.endswith("/v1")
     assert [status(server, "/v1/models", key) for key in ("", "guess")] == [401, 401]
@@ -109,7 +109,7 @@ def test_nobody_gets_in_without_the_key(server: LocalServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/slots", "/metrics", "/tools"])
-def test_what_is_not_needed_is_off(server: LocalServer, path: str) -> None:
+def test_unneeded_features_are_off(server: LocalServer, path: str) -> None:
     assert status(server, path, server.api_key) >= 400
 
 

@@ -226,12 +226,12 @@ async def test_only_http_and_https_are_spoken(inside: Network, location: str) ->
         "http://x\r\nHost: y/",
     ],
 )
-async def test_what_is_no_address_is_refused(inside: Network, url: str) -> None:
+async def test_an_invalid_address_is_refused(inside: Network, url: str) -> None:
     await refused(url)
     assert inside.attempts == []
 
 
-async def test_an_unknown_name_is_no_crash(inside: Network) -> None:
+async def test_an_unknown_name_does_not_crash(inside: Network) -> None:
     assert await refused("http://gone.example/") == "has a host name that cannot be found"
 
 
@@ -242,5 +242,5 @@ async def test_an_unknown_name_is_no_crash(inside: Network) -> None:
         *("223.255.255.255", "2001:4860:4860::8888", "2606:4700::1111", "2a00:1450:4001::1"),
     ],
 )
-def test_public_numbers_beside_the_special_ones_are_public(number: str) -> None:
+def test_public_numbers_next_to_special_ones_are_public(number: str) -> None:
     assert admitted(ip_address(number))

@@ -25,7 +25,7 @@ def read(
     return extract(FetchedPage(url, url, content_type, charset, data))
 
 
-def test_an_article_is_its_text_without_what_stands_around_it() -> None:
+def test_an_article_is_its_text_without_its_surroundings() -> None:
     body = f"{MENU}{BANNER}<main><h1>A light</h1>{ARTICLE}{COMMENTS}</main>{FOOTER}"
     found = read(html(body, "<title>A light</title>"))
     for part in (SENTENCE.strip(), LOG.strip(), "rape seeds until 1899"):
@@ -160,7 +160,7 @@ RUSSIAN = "Маяк впервые зажгли в тысяча восемьсо
         ("灯塔在一八七一年首次点亮。朱镕基。" * 20, "gb18030", "gb2312", None),
     ],
 )
-def test_an_encoding_is_found_although_what_is_said_of_it_may_be_wrong(
+def test_an_encoding_is_found_even_if_its_declaration_is_wrong(
     text: str, written: str, header: str | None, meta: str | None
 ) -> None:
     declared = f"<meta http-equiv='content-type' content='text/html; charset={meta}'>"
@@ -169,7 +169,7 @@ def test_an_encoding_is_found_although_what_is_said_of_it_may_be_wrong(
 
 
 @pytest.mark.parametrize("name", ["hex", "zlib", "rot13", "idna", "unicode_escape", "utf-7", ""])
-def test_a_name_that_is_no_encoding_of_text_is_passed_over(name: str) -> None:
+def test_a_name_that_is_not_a_text_encoding_is_ignored(name: str) -> None:
     assert read("+AGE- \\x41 größer", "text/plain", charset=name).text == "+AGE- \\x41 größer"
     assert read("+AGE- \\x41", "text/plain", charset=name).text == "+AGE- \\x41"
 
@@ -190,7 +190,7 @@ def test_a_character_that_breaks_off_at_the_end_costs_no_other() -> None:
     [bytes(range(256)) * 9, b"%PDF-1.4\n" + bytes(range(256)) * 9, bytes(1000), b"PK\x03\x04" * 99],
     ids=["all bytes", "PDF", "nulls", "archive"],
 )
-def test_what_is_no_text_is_left_whatever_its_type_says(body: bytes) -> None:
+def test_content_other_than_text_is_skipped_whatever_its_type_says(body: bytes) -> None:
     for content_type in ("text/html", "text/plain"):
         with pytest.raises(UnreadableError, match="is not text"):
             read(body, content_type)

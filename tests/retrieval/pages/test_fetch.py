@@ -51,7 +51,7 @@ async def failure(reply: Reply, **settings: object) -> str:
     return str(caught.value)
 
 
-async def test_a_page_comes_with_where_it_was_and_what_it_is() -> None:
+async def test_a_page_comes_with_its_address_and_type() -> None:
     with WebServer({"/sky?a=1": page("<p>blü</p>", "Text/HTML; Charset=UTF-8")}) as web:
         found = await fetch(web.url("/sky?a=1#part"))
         assert found == FetchedPage(

@@ -54,7 +54,7 @@ class TestPageReadingIsALangChainRetriever(RetrieversIntegrationTests):
         return {"retriever": self.found, "settings": SETTINGS}
 
 
-def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
+def test_the_pages_text_replaces_the_snippet(web: WebServer) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     with collecting() as notes:
         (found,) = reading(result(web.url(), title="", provider="google")).invoke("when?")
@@ -74,7 +74,7 @@ def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
     assert notes == []
 
 
-def test_what_the_search_knows_stands_before_what_the_page_says(web: WebServer) -> None:
+def test_what_the_search_knows_takes_precedence_over_the_page(web: WebServer) -> None:
     (found,) = reading(result(web.url(), title="From the search", date="2020-01-01")).invoke("?")
     assert (found.metadata["title"], found.metadata["date"]) == ("From the search", "2020-01-01")
 
@@ -151,7 +151,7 @@ def test_a_notice_in_place_of_the_page_leaves_the_snippet(web: WebServer, notice
 
 
 @pytest.mark.parametrize("key", ["url", "source", "link"])
-def test_the_address_may_stand_under_any_of_its_names(web: WebServer, key: str) -> None:
+def test_the_address_may_have_any_of_its_names(web: WebServer, key: str) -> None:
     document = Document(page_content=SNIPPET, metadata={key: f" {web.url()} ".replace("h", "H", 1)})
     (found,) = reading(document).invoke("when?")
     assert found.page_content == STORY
@@ -170,7 +170,7 @@ def test_the_address_may_stand_under_any_of_its_names(web: WebServer, key: str) 
         {"source": "ftp://a.example/"},
     ],
 )
-def test_a_document_without_a_web_address_is_passed_on_as_it_is(metadata: dict[str, Any]) -> None:
+def test_a_document_without_a_web_address_is_passed_on_unchanged(metadata: dict[str, Any]) -> None:
     document = Document(page_content=SNIPPET, metadata=metadata, id="7")
     with collecting() as notes:
         (found,) = reading(document).invoke("when?")

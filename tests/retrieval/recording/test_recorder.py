@@ -68,7 +68,7 @@ async def test_a_repeated_question_is_asked_once(out: Path) -> None:
     assert asked(server) == ["A?", "B?"]
 
 
-async def test_a_used_up_quota_ends_the_run_and_tomorrow_goes_on(out: Path) -> None:
+async def test_a_used_up_quota_ends_the_run_which_resumes_tomorrow(out: Path) -> None:
     wanted = questions(9)
     with searching(refusing({wanted[3]: QUOTA})) as (server, retriever):
         report = await record(wanted, retriever, out)
@@ -137,7 +137,9 @@ async def test_a_search_that_fails_time_and_again_is_left_alone(out: Path) -> No
     assert (report.recorded, len(report.failures), report.left) == (1, 1 + FAILURES_IN_A_ROW, 19)
 
 
-async def test_questions_that_cannot_be_asked_do_not_speak_against_the_search(out: Path) -> None:
+async def test_questions_that_cannot_be_asked_do_not_count_as_failures_of_the_search(
+    out: Path,
+) -> None:
     wanted = questions(2 * FAILURES_IN_A_ROW)
     with searching(refusing(dict.fromkeys(wanted[:-1], TOO_LONG))) as (_, retriever):
         report = await record(wanted, retriever, out)
