@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,10 @@ _MANY = (
     *_SETS,
 )
 _MAPPINGS = (dict, collections.abc.Mapping)
+
+# Every call makes up its arguments anew; evaluating annotations costs more than most calls.
+_hints_of = cache(typing.get_type_hints)
+_signature_of = cache(inspect.signature)
 
 
 class _NotKnownError(Exception):
@@ -69,10 +74,10 @@ def _caller(function: Callable[..., Any], cls: type | None) -> Callable[[str], o
 def _arguments(
     function: Callable[..., Any], text: str, depth: int, *, skip: int
 ) -> tuple[list[Any], dict[str, Any]]:
-    hints = typing.get_type_hints(function)
+    hints = _hints_of(function)
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for parameter in [*inspect.signature(function).parameters.values()][skip:]:
+    for parameter in [*_signature_of(function).parameters.values()][skip:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is not parameter.empty:
@@ -134,7 +139,7 @@ def _instance(cls: type, text: str, depth: int) -> Any:
     if not fields:
         positional, named = _arguments(cls.__init__, text, depth, skip=1)  # type: ignore[misc]
         return cls(*positional, **named)
-    hints, values = typing.get_type_hints(cls), {}
+    hints, values = _hints_of(cls), {}
     for field in fields:
         with suppress(_NotKnownError):
             values[field] = _value(hints[field], text, depth + 1)

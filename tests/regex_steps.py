@@ -9,7 +9,7 @@ Repeat limits up to 1,000 count as 8, so that a short text exceeds every constan
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from re import _compiler, _parser  # type: ignore[attr-defined]
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -296,6 +296,35 @@ def repeated_characters(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     parsed = _parser.parse(pattern.pattern, pattern.flags)
     fits = [_one_character(*found) for found in _in_endless_repeats(parsed, inside=False)]
     return cache(lambda character: any(fit(character) for fit in fits))
+
+
+def distinguished_characters(pattern: re.Pattern[str]) -> Callable[[str], Hashable]:
+    """What a pattern can tell of a character: which of its elements the character fits.
+
+    Texts whose characters are the same to a pattern, one by one, take the same steps. A pattern
+    that refers back to a group compares characters with each other, so it tells them all apart.
+    """
+    parsed = _parser.parse(pattern.pattern, pattern.flags)
+    kinds = set(_kinds_in(parsed))
+    if kinds & {sre.GROUPREF, sre.GROUPREF_EXISTS}:
+        return lambda character: character
+    fits = [_one_character(*element) for element in _in_endless_repeats(parsed, inside=True)]
+    if sre.AT in kinds:  # boundaries of words and ends of lines look at these three
+        fits += [lambda c: c == "\n", lambda c: c.isalnum() or c == "_", str.isascii]
+    return cache(lambda character: tuple(fit(character) for fit in fits))
+
+
+def _kinds_in(parsed: Any) -> Iterator[Any]:
+    for kind, argument in parsed:
+        yield kind
+        for part in _parts_of(kind, argument):
+            yield from _kinds_in(part)
+
+
+def _parts_of(kind: Any, argument: Any) -> Sequence[Any]:
+    if kind in _ONE_CHARACTER:
+        return []
+    return [argument[2]] if kind in _REPEATS else _parts(kind, argument)
 
 
 def _in_endless_repeats(parsed: Any, *, inside: bool) -> Iterator[tuple[Any, Any, Any]]:
