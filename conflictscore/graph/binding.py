@@ -87,7 +87,10 @@ class Binding:
         def run(state: RagState) -> dict[str, Any]:
             return run_for_sync_caller(run_async(state))
 
-        return RunnableLambda(run, afunc=run_async, name=name)
+        step = RunnableLambda(run, afunc=run_async, name=name)
+        # LangChain would parse the source of every node to find runnables that it calls; none does
+        step.__dict__["deps"] = []
+        return step
 
     def fill_input(
         self,
@@ -108,9 +111,13 @@ class Binding:
         graph.nodes[START].mapper = filled
 
     def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:
-        """Make a routing function of a function of state and context."""
+        """Make a routing function of a function of state and context.
 
-        def chosen(state: RagState) -> str:
+        It names no type of the state, else LangGraph evaluates all annotations of that type for
+        each route; a route reads the state of the node before it anyway.
+        """
+
+        def chosen(state: Any) -> str:
             return path(state, self.context)
 
         return chosen
