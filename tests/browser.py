@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,10 +86,14 @@ class Reader:
 
     def sees(self, selector: str, text: str = "") -> None:
         """Wait until this text is visible there."""
-        until(lambda: self.all(selector) and text in self.text(selector))
+        self.until(lambda: self.all(selector) and text in self.text(selector))
 
     def answered(self, answers: int = 1) -> None:
-        until(lambda: len(self.all(".answer")) == answers)
+        self.until(lambda: len(self.all(".answer")) == answers)
+
+    def until(self, seen: Callable[[], Any]) -> Any:
+        """Wait until this is true of the page; each look at it takes two processes some time."""
+        return until(seen, pause=0.05)
 
     def does(self, script: str) -> Any:
         return self.driver.execute_script(f"return {script}")

@@ -35,7 +35,7 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         def shows(selector: str, text: str) -> None:
             # in one script, since the page may replace an element between two calls
             inside = f"[...document.querySelectorAll({selector!r})].map((e) => e.innerText).join()"
-            until(lambda: text in reader.does(inside))
+            reader.until(lambda: text in reader.does(inside))
 
         def choose(name: str, option: str) -> None:
             select = driver.find_element(By.NAME, name)

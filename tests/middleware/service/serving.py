@@ -255,12 +255,12 @@ def listening(
         thread.join(60)
 
 
-def until(found: Callable[[], Any], seconds: float = 110.0) -> Any:
+def until(found: Callable[[], Any], seconds: float = 110.0, pause: float = 0.01) -> Any:
     """Wait until this is true, and return it; a test's own limit is 120 s."""
     ends = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < ends, "it never came true"
-        time.sleep(0.01)
+        time.sleep(pause)
     return value
 
 

@@ -93,7 +93,7 @@ def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
     reader.all(".log > summary")[0].send_keys(Keys.ENTER)
     assert "Looking again: claim 1 has evidence on both sides" in reader.text(".log")
     assert "The answer changed" in reader.text(".log")
-    until(lambda: "Answered." in reader.does("document.getElementById('said').textContent"))
+    reader.until(lambda: "Answered." in reader.does("document.getElementById('said').textContent"))
 
 
 @pytest.mark.parametrize("way", ["escape", "button"])
@@ -320,7 +320,7 @@ def test_an_edited_question_cuts_the_conversation_there(reader: Reader, served: 
     )
     before = len(served.upstream.requests)
     reader.press(Keys.CONTROL + "a" + Keys.NULL, "Why was it lit?", Keys.ENTER)
-    until(lambda: len(reader.all(".exchange")) == 2)
+    reader.until(lambda: len(reader.all(".exchange")) == 2)
     reader.answered(2)
     assert reader.text(".question") == f"{QUESTION}\nWhy was it lit?"
     assert reader.focused == "Why was it lit?"

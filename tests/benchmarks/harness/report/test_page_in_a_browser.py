@@ -14,7 +14,6 @@ from conflictscore.benchmarks.harness.report.page.render import write_report
 from tests.benchmarks.harness.report.lamps import choice, free, run
 from tests.benchmarks.harness.report.test_page import hostile_run
 from tests.browser import Reader, severe
-from tests.middleware.service.serving import until
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +76,18 @@ def test_flips_are_filtered_by_kind_guard_run_category_and_words(
     pick(reader, "run", "free")
     assert lamps(reader) == ["buoy"]
     reader.all("button[type=reset]")[0].send_keys(Keys.ENTER)
-    until(lambda: lamps(reader) == ["tower", "pier", "buoy"])
+    reader.until(lambda: lamps(reader) == ["tower", "pier", "buoy"])
     seek(reader, "LOG  tower")
-    until(lambda: lamps(reader) == ["tower"])
+    reader.until(lambda: lamps(reader) == ["tower"])
     seek(reader, "an anchor")
-    until(lambda: reader.text("#count") == "0 of 3 flips shown")
+    reader.until(lambda: reader.text("#count") == "0 of 3 flips shown")
     reader.press(Keys.ENTER)  # this must not submit anything
     assert reader.does("location.pathname").endswith("/report.html")
     seek(reader, "1869")
-    until(lambda: lamps(reader) == ["buoy"])
+    reader.until(lambda: lamps(reader) == ["buoy"])
     tick(reader, "correction", "harm", "neutral", "kept")
     seek(reader, "reef")
-    until(lambda: lamps(reader) == ["reef"])
+    reader.until(lambda: lamps(reader) == ["reef"])
     assert reader.text("#count") == "0 of 3 flips shown, and 1 of 1 kept"
     assert severe(reader.driver) == []
 
