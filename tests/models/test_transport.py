@@ -5,6 +5,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -353,9 +354,17 @@ async def test_many_calls_at_once_are_each_answered(server: OpenAIServer) -> Non
 
 
 async def test_a_call_that_is_cancelled_leaves_the_next_one_its_connection() -> None:
-    with OpenAIServer(then(Fault.hang(30), "In 1871.")) as server:
+    arrived = threading.Event()
+
+    def hang(request: ChatRequest) -> Fault:
+        arrived.set()
+        return Fault.hang(30)
+
+    with OpenAIServer(then(hang, "In 1871.")) as server:
         model = opened(server)
-        with pytest.raises(asyncio.TimeoutError):
-            async with asyncio.timeout(0.3):
-                await ask(model)
+        call = asyncio.create_task(ask(model))
+        assert await asyncio.to_thread(arrived.wait, 100)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
         assert await ask(model) == "In 1871."
