@@ -113,7 +113,7 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Base forms of the words for what a question asks about its subject, if a claim has them too.
+    """Base forms of the words that name what a question asks for, if the claim has them too.
 
     For "When was the Ostrow paper mill opened?" this is only "opened". Left out are names, words
     that accompany a name in both claim and question, and words that only say what kind of answer is

@@ -101,7 +101,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     Clauses that say something new in ordinary words, or that give an order, are removed. Names,
     numbers and short list items are kept. Answers to "why" and "how" lose only their orders.
 
-    Returns None if the only answer is an order that the claim does not mention.
+    Returns None if the only clause that answers is an order that the claim does not mention.
     """
     known_terms = telling_terms(claim) | telling_terms(question)
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))

@@ -20,8 +20,8 @@ def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
 
     The question is its ``question``, ``query`` and ``input``; the documents are its ``documents``
     and ``context``. They are a text if the chain declares one, as a prompt does, and otherwise
-    LangChain's documents. Further keywords are further fields. A chain that takes a single value,
-    such as one with its own search, gets the question.
+    LangChain's documents. Further keywords become further fields. A chain that takes a single
+    value, such as one with its own search, gets the question.
     """
     schema = chain.get_input_jsonschema()
     fields = schema.get("properties", {})

@@ -98,7 +98,7 @@ class Chatbot:
 
 @dataclass(frozen=True)
 class OwnAnswer(ModelAnswerer):
-    """Answers by the model's reply to the user's own messages.
+    """Answers with the model's reply to the user's own messages.
 
     The model gets no instructions on style or length. The documents found by the loop are put
     before the text of the last message, in the same message. Corrections are requested as usual.

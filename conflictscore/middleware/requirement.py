@@ -22,7 +22,7 @@ _NOTHING_TO_CHECK = (GapKind.STATES_NOTHING, GapKind.EMPTY_ANSWER)
 
 
 def check_require(require: object) -> None:
-    """Refuse an unknown requirement by an InputError."""
+    """Refuse an unknown requirement with an InputError."""
     if require is not None and require not in get_args(Require):
         raise InputError(f"require is {require!r}; give 'fully' or 'partly', or leave it out")
 

@@ -15,8 +15,7 @@ def check_length(size: int, provider: str) -> None:
     """Raise ProviderError for a reply of more than 32 MiB."""
     if size > _MOST_BYTES:
         raise ProviderError(
-            f"{provider} sent a reply of more than {_MOST_BYTES:,} bytes, of which "
-            "the rest was not read",
+            f"{provider} sent a reply of more than {_MOST_BYTES:,} bytes; the rest was not read",
             provider=provider,
         )
 

@@ -97,8 +97,8 @@ async def dispatch(
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
     """Whether all calls to a provider wait as long as this one.
 
-    So they do after a refusal that names a time, after repeated refusals of one call, and if the
-    limit has fallen to a single call.
+    They do after a refusal that names a time, after repeated refusals of one call, and if the limit
+    has fallen to a single call.
     """
     if trouble.kind != "refused":
         return False

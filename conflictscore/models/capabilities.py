@@ -140,8 +140,8 @@ class Capabilities:
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
 
-        An endpoint that says so gets the next way. One that does not say what it refuses is asked
-        only in the prompt, which needs no support from it.
+        If the endpoint says so, the next way is tried. If it does not say what it refuses, the JSON
+        is requested only in the prompt, which needs no support from it.
         """
         if fault.status not in _NOT_OFFERED:
             return None

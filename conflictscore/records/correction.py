@@ -115,7 +115,7 @@ class Weighing(Record):
     rulings: tuple[Ruling, ...] = ()  # one for each order; empty if the documents' dates decided
     by_date: bool = False  # whether the documents' dates alone decided
     chosen: _Index | None = None
-    """The candidate that both orders chose on a ground; None if undecided."""
+    """The candidate chosen in both orders, with a ground; None if undecided."""
     ground: Ground | None = None
 
 

@@ -15,7 +15,7 @@ from tests.fakes.openai_server import OpenAIServer, Reply, then
 from tests.models.calling import ask
 
 BOUND = 50_000
-TOO_LONG = "sent a reply of more than 50,000 bytes, of which the rest was not read"
+TOO_LONG = "sent a reply of more than 50,000 bytes; the rest was not read"
 _HEAD = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
 
 

@@ -5,8 +5,9 @@ system closes connections that do not read their response (``TCP_USER_TIMEOUT``,
 refuses bodies that arrive too slowly, and a proxy in front limits the connections per address
 (``deploy/nginx.conf``).
 
-Only HTTP/1.1 is spoken. hypercorn would otherwise accept HTTP/2 without TLS, by prior knowledge or
-upgrade, where a stream that its client abandons or never reads occupies its slot forever.
+The server speaks only HTTP/1.1. hypercorn would otherwise accept HTTP/2 without TLS, by prior
+knowledge or upgrade, where a stream that its client abandons or never reads occupies its slot
+forever.
 """
 
 import asyncio

@@ -202,7 +202,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Those of these runs that are still stored; reading them does not count as use."""
+        """The runs among these that are still stored; reading them does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])

@@ -257,7 +257,7 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
         line_at = start
         where = f"{url}, line {line_number}"
         if number > MOST_ROWS:
-            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
+            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; split the file")
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
         row_or_rows, place = _parsed_value(decoder, text[start:line_end])
@@ -305,7 +305,7 @@ def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]
             continue
         where = f"{file_name}, line {number}"
         if number > MOST_ROWS:
-            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
+            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; split the file")
         try:
             fields = json.loads(line, parse_constant=_no_constant)
         except (ValueError, RecursionError):
@@ -328,7 +328,7 @@ def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[
         for number, row in enumerate(rows):
             where, start = f"{file_name}, line {start}", rows.line_num + 1
             if number > MOST_ROWS:
-                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
             if any(cell.strip() for cell in row):
                 yield where, row
     except csv.Error as error:
