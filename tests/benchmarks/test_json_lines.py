@@ -34,7 +34,10 @@ def test_items_come_in_order_and_the_others_are_counted(tmp_path: Path) -> None:
         ([{"question": "a"}] * 2, "row 2, field question: the same as in row 1"),
         ([{"question": "none"}], r"nothing in it can be used \(it is none\)"),
         ([], "nothing in it can be used"),
-        ([{"question": "a"}, {"question": " "}], "row 2, field question: a text is needed"),
+        (
+            [{"question": "a"}, {"question": " "}],
+            "row 2, field question: a non-empty text is needed",
+        ),
         ([{"question": 7}], "row 1, field question: Input should be a valid string"),
         ([{"question": "a", "note": 7}], "row 1, field note: Input should be a valid string"),
         ([{}], "row 1, field question: Field required"),

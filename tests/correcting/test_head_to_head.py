@@ -40,7 +40,11 @@ def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> N
         (RIVAL, [], "it makes no claim"),
         ("The lamp is red.", [claim_with("+++++", "The lamp is red.")], "does not say what"),
         (f"{CLAIM} {RIVAL}", [OTHER, OWN], "it still says"),
-        (f"{RIVAL} It is tall.", [OTHER, claim_with("+--00", "It is tall.")], "more speaks"),
+        (
+            f"{RIVAL} It is tall.",
+            [OTHER, claim_with("+--00", "It is tall.")],
+            "more documents contradict",
+        ),
         (RIVAL, [claim_with("??++?", RIVAL)], "fewer of its pairs"),
     ],
 )

@@ -153,7 +153,7 @@ def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
     if not right or not all(map(normalised, right)):
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
-        raise InputError(f"{where}, field disambig_entity: a text is needed")
+        raise InputError(f"{where}, field disambig_entity: a non-empty text is needed")
     misinforms = any(document.type == "misinfo" for document in row.documents)
     wrong = _by_form(reversed(row.wrong_answers), besides=set(map(normalised, right)))
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"

@@ -83,8 +83,11 @@ def test_a_question_that_is_there_twice_has_two_ids(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (official(question=" "), "field question: a text is needed"),
-        (official(conflict_type="Quarrel"), "field conflict_type: 'Quarrel' is none of 'no conf"),
+        (official(question=" "), "field question: a non-empty text is needed"),
+        (
+            official(conflict_type="Quarrel"),
+            "field conflict_type: 'Quarrel' is not one of 'no conf",
+        ),
         (official(search_results=[]), "field search_results: no document in it has text"),
         (shortened("x"), "field docs.0: Input should be a valid dictionary"),
         (official(result(date=2019)), "field search_results.0.date: Input should be a valid"),

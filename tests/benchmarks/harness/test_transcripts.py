@@ -112,7 +112,7 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     path.write_bytes(path.read_bytes()[:-30])
     template, torn = read_run(elsewhere, PriceTable({})).notes
     assert "a template is missing or was changed" in template
-    assert "as after a kill" in torn
+    assert "because the run was killed" in torn
 
     (elsewhere / "templates.json").unlink()
     path.write_bytes(b"not gzip")
