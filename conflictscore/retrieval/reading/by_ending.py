@@ -22,7 +22,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
     r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
-    r"|.*\.(?:docx?|pdf|indd|tex|dvi|qxd))",
+    r"|.*\.(?:docx?|xlsx?|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
 """Titles that programs write into a file's properties if its author gives none."""
@@ -156,6 +156,12 @@ def _docx(data: bytes) -> RichText:
     return read_docx(data)
 
 
+def _xlsx(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.xlsx import read_xlsx
+
+    return read_xlsx(data)
+
+
 _Reader = Callable[[bytes, str, Notes], Iterator[FileDocument]]
 
 _READERS: dict[str, _Reader] = {
@@ -171,6 +177,7 @@ _READERS: dict[str, _Reader] = {
     ".eml": _read_rich("mail", _message),
     ".pdf": _read_rich("PDF", _pdf),
     ".docx": _read_rich("DOCX", _docx),
+    ".xlsx": _read_rich("XLSX", _xlsx),
 }
 
 ENDINGS = tuple(_READERS)

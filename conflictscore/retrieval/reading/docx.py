@@ -5,7 +5,6 @@ project's 16 small files with one kind of markup each, python-docx read 2 correc
 markitdown 11 and docx2python 13.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -18,16 +17,18 @@ from conflictscore.retrieval.reading.ooxml import (
     attribute,
     child,
     children,
+    diagram_texts,
     is_on,
     name_of,
     number_of,
     refuse_old_format,
 )
-from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
+from conflictscore.retrieval.reading.texts import RichText, left_out_notes
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.reading.word_numbering import Numbering
 from conflictscore.retrieval.reading.word_styles import Styles, has_fill
 from conflictscore.retrieval.shaping.counting import roman
+from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
@@ -63,7 +64,6 @@ _MARKED = {
     "pic": "picture",
 }
 """Visible elements without text; a mark is put in their place."""
-_RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
 _LONGEST_ALTERNATIVE = 300
 _UNKNOWN_SIGN = "\ufffd"
 
@@ -117,15 +117,7 @@ class _Walk:
         note_lines = list(self._note_lines())
         above, below = (self._margins(root, kind) for kind in ("header", "footer"))
         text = "\n".join([*above, *lines, *note_lines, *below])
-        return RichText(text, self._package.title(), self._noted())
-
-    def _noted(self) -> tuple[Note, ...]:
-        counts = (
-            f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
-            for name, count in self._not_in_words.items()
-        )
-        left_out = ", ".join(counts)
-        return (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
+        return RichText(text, self._package.title(), left_out_notes(self._not_in_words))
 
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._package.target(self._main, kind))
@@ -258,11 +250,10 @@ class _Walk:
         if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
             text = signs_of(font, map(ord, text))
             self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
-            self._not_in_words += Counter()  # drops counts of 0
         mark = {"superscript": "^", "subscript": "_"}.get(
             self._styles.raised(ground.paragraph, properties), ""
         )
-        return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
+        return raised(text, mark)
 
     def _sign(self, element: Element) -> str:
         """A character of a symbol font as Unicode."""
@@ -282,14 +273,8 @@ class _Walk:
     def _diagram(self, element: Element) -> str:
         """The texts in a diagram (SmartArt), from another part of the file."""
         part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
-        points = part.iter() if part is not None else ()
-        texts = [
-            "".join(each.text or "" for each in point.iter() if name_of(each) == "t")
-            for point in points
-            if name_of(point) == "pt"
-        ]
         self._not_in_words["diagram"] += 1
-        return f"[diagram: {'; '.join(filter(str.strip, texts))}]"
+        return f"[diagram: {'; '.join(diagram_texts(part))}]"
 
     def _note(self, kind: str, reference: Element) -> str:
         """The number of a footnote or endnote; its text is read with the body."""

@@ -115,3 +115,12 @@ def is_on(properties: Element | None, *names: str) -> bool:
         name_of(each) in names and attribute(each, "val") not in _FALSE
         for each in children(properties)
     )
+
+
+def diagram_texts(part: Element | None) -> list[str]:
+    """The texts of the points in the data of a diagram (SmartArt)."""
+    points = (each for each in (part.iter() if part is not None else ()) if name_of(each) == "pt")
+    texts = (
+        "".join(each.text or "" for each in pt.iter() if name_of(each) == "t") for pt in points
+    )
+    return [text for text in texts if text.strip()]

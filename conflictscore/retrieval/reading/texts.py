@@ -1,5 +1,6 @@
 """The results of a reader: documents, and typed notes on what it did not read."""
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple, Self
@@ -51,6 +52,17 @@ def pictures_note(pictures: int) -> Note:
     """The note on the number of pictures marked in a text."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
     return Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
+
+
+def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
+    """The note on visible things without words, by their names; empty if there are none."""
+    counts = (
+        f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
+        for name, count in names.items()
+        if count
+    )
+    left_out = ", ".join(counts)
+    return (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
 
 
 class RichText(NamedTuple):

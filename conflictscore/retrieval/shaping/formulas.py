@@ -2,7 +2,13 @@
 
 import re
 
+_RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
 _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
+
+
+def raised(text: str, mark: str) -> str:
+    """A superscript or subscript with its mark (10^6, H_2O) if it begins like a number."""
+    return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
 
 def grouped(text: str) -> str:

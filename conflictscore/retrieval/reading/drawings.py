@@ -1,0 +1,239 @@
+"""Reads the shapes drawn on slides and spreadsheets: texts, tables, pictures and charts."""
+
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.ooxml import (
+    Package,
+    attribute,
+    child,
+    children,
+    diagram_texts,
+    name_of,
+)
+from conflictscore.retrieval.reading.word_formulas import formula
+from conflictscore.retrieval.shaping.counting import letters, roman
+from conflictscore.retrieval.shaping.formulas import raised
+from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
+
+_LONGEST_ALTERNATIVE = 300
+_DEEPEST = 30
+"""Maximum groups of shapes within each other."""
+_UNKNOWN_SIGN = "\ufffd"
+_STRUCK = ("sngStrike", "dblStrike")
+_OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}
+_LEVELS = frozenset("012345678")
+_NUMBERS = {"alphaLc": letters, "romanLc": roman, "alphaUc": letters, "romanUc": roman}
+
+
+class Drawing:
+    """The shapes of a part of a file; counts those without words in ``not_in_words``."""
+
+    def __init__(self, package: Package, part: str, not_in_words: Counter[str]) -> None:
+        self._package, self._related = package, package.related(part)
+        self._not_in_words = not_in_words
+
+    def lines(self, shape: Element, depth: int = 0) -> list[str]:
+        """The lines of a shape, or of all shapes in a group; empty if it is hidden."""
+        kind, about = name_of(shape), properties_of(shape)
+        if depth > _DEEPEST:
+            raise ValueError(f"it has more than {_DEEPEST} groups within each other")
+        if is_true(about, "hidden"):
+            return []
+        if kind == "AlternateContent":
+            forms = (self._of_children(form, depth) for form in shape)
+            return next((lines for lines in forms if lines), [])
+        if kind in ("grpSp", "twoCellAnchor", "oneCellAnchor", "absoluteAnchor"):
+            return self._of_children(shape, depth)
+        if kind == "graphicFrame":
+            return self._framed(shape, about)
+        if kind == "pic":
+            return self._mark("video" if _plays(shape) else "picture", about)
+        if kind == "contentPart":
+            return self._mark(_OBJECTS[kind], about)
+        if kind not in ("sp", "cxnSp"):
+            return []
+        is_picture = child(shape, "spPr", "blipFill") is not None
+        picture = self._mark("picture", about) if is_picture else []
+        return [*picture, *self.text(child(shape, "txBody"))]
+
+    def text(self, body: Element | None) -> list[str]:
+        """The lines of a text, with the numbers of its numbered paragraphs."""
+        lines: list[str] = []
+        numbers: dict[int, tuple[str, int]] = {}
+        for paragraph in children(body):
+            if name_of(paragraph) != "p":
+                continue
+            text = "".join(self._inline(paragraph)).strip()
+            if text:
+                mark = _number(body, child(paragraph, "pPr"), numbers)
+                lines += filter(str.strip, f"{mark}{text}".split("\n"))
+        return lines
+
+    def _of_children(self, group: Element, depth: int) -> list[str]:
+        return [line for shape in group for line in self.lines(shape, depth + 1)]
+
+    def _framed(self, frame: Element, about: Element | None) -> list[str]:
+        """A table, or the mark of a chart or other object."""
+        for content in children(child(frame, "graphic", "graphicData")):
+            kind = name_of(content)
+            if kind == "tbl":
+                return list(self._table(content))
+            if kind == "chart":
+                return self._chart(content, about)
+            if kind == "relIds":
+                part = self._part(attribute(content, "dm"))
+                self._not_in_words["diagram"] += 1
+                return [f"[diagram: {'; '.join(diagram_texts(part))}]"]
+            if kind == "AlternateContent":
+                return self._mark(_OBJECTS["oleObj"], about)
+            return self._mark(_OBJECTS.get(kind, "object"), about)
+        return []
+
+    def _table(self, table: Element) -> Iterator[str]:
+        rows = [
+            [
+                Cell(
+                    " ".join(self.text(child(cell, "txBody"))),
+                    _span(cell, "gridSpan"),
+                    _span(cell, "rowSpan"),
+                )
+                for cell in row
+                if name_of(cell) == "tc" and not _is_covered(cell)
+            ]
+            for row in table
+            if name_of(row) == "tr"
+        ]
+        headers = int(is_true(child(table, "tblPr"), "firstRow"))
+        yield from table_lines(grid(rows), headers)
+
+    def _chart(self, content: Element, about: Element | None) -> list[str]:
+        title = child(self._part(attribute(content, "id")), "chart", "title")
+        below = title.iter() if title is not None else ()
+        pieces = (each.text or "" for each in below if name_of(each) in ("t", "v"))
+        return self._mark("chart", about, "".join(pieces))
+
+    def _part(self, relation: str | None) -> Element | None:
+        return self._package.part(self._related.get(relation or "", ("", ""))[1])
+
+    def _mark(self, kind: str, about: Element | None, title: str = "") -> list[str]:
+        """The mark of something without words, by its title or its author's words for it."""
+        if _is_decoration(about):
+            return []
+        self._not_in_words[kind] += 1
+        words = title.strip() or (attribute(about, "descr") or "")
+        words = " ".join(words.split())[:_LONGEST_ALTERNATIVE]
+        return [f"[{kind}: {words}]" if words else f"[{kind}]"]
+
+    def _inline(self, parent: Element) -> Iterator[str]:
+        """The text in a paragraph."""
+        for each in parent:
+            name = name_of(each)
+            if name in ("r", "fld"):
+                yield self._run(each)
+            elif name == "br":
+                yield "\n"
+            elif name == "oMath":
+                yield formula(each)
+            elif name == "AlternateContent":
+                yield from self._inline(each[0] if len(each) else each)
+            elif name in ("m", "oMathPara"):
+                yield from self._inline(each)
+
+    def _run(self, run: Element) -> str:
+        looks = child(run, "rPr")
+        if attribute(looks, "strike") in _STRUCK:
+            return ""
+        text = "".join(each.text or "" for each in run if name_of(each) == "t")
+        text = self._signs(text.replace("\v", "\n").replace("_x000B_", "\n"), looks)
+        height = attribute(looks, "baseline") or "0"
+        is_raised = any(digit in "123456789" for digit in height)
+        return raised(text, "_" if height.startswith("-") else "^") if is_raised else text
+
+    def _signs(self, text: str, looks: Element | None) -> str:
+        """A text with the signs that its font draws."""
+        has_private = any(is_private(ord(character)) for character in text)
+        names = ("latin", "sym") if has_private else ("latin",)
+        fonts = (attribute(child(looks, name), "typeface") or "" for name in names)
+        font = next(filter(is_symbol_font, fonts), "")
+        if font or has_private:
+            text = signs_of(font, map(ord, text))
+            self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
+        return text
+
+
+def properties_of(shape: Element) -> Element | None:
+    """The properties that every kind of shape has: its name and its author's words for it."""
+    parts = (child(each, "cNvPr") for each in shape if name_of(each).startswith("nv"))
+    return next((part for part in parts if part is not None), None)
+
+
+def _span(cell: Element, name: str) -> int:
+    number = cell.get(name) or ""
+    return int(number[:5]) if number.isascii() and number.isdecimal() else 1
+
+
+def _is_covered(cell: Element) -> bool:
+    """Whether a cell is covered by one beside or above it that spans it."""
+    return is_true(cell, "hMerge") or is_true(cell, "vMerge")
+
+
+def is_true(element: Element | None, name: str) -> bool:
+    """Whether an attribute is set to true."""
+    return (attribute(element, name) or "") in ("1", "true", "on")
+
+
+def _is_decoration(about: Element | None) -> bool:
+    """Whether the author marked a picture as decoration, which says nothing."""
+    extensions = about.iter() if about is not None else ()
+    return any(name_of(each) == "decorative" and is_true(each, "val") for each in extensions)
+
+
+def _plays(picture: Element) -> bool:
+    return any(name_of(each) == "videoFile" for each in picture.iter())
+
+
+def _number(
+    body: Element | None, paragraph: Element | None, numbers: dict[int, tuple[str, int]]
+) -> str:
+    """The number before a paragraph; empty outside numbered lists.
+
+    ``numbers`` has the kind and last number of each level, and is updated.
+    """
+    level = _level(paragraph)
+    for deeper in [each for each in numbers if each > level]:
+        del numbers[deeper]
+    of_body = child(body, "lstStyle", f"lvl{level + 1}pPr")
+    bullets = (
+        each
+        for looks in (paragraph, of_body)
+        for each in children(looks)
+        if name_of(each) in ("buNone", "buChar", "buBlip", "buAutoNum")
+    )
+    bullet = next(bullets, None)
+    if bullet is None or name_of(bullet) != "buAutoNum":
+        numbers.pop(level, None)
+        return ""
+    kind, start = bullet.get("type") or "arabicPeriod", bullet.get("startAt") or "1"
+    first = int(start[:5]) if start.isascii() and start.isdecimal() else 1
+    last = numbers.get(level, ("", 0))
+    number = last[1] + 1 if last[0] == f"{kind}{first}" else first
+    numbers[level] = f"{kind}{first}", number
+    return f"{_written(number, kind)} "
+
+
+def _level(paragraph: Element | None) -> int:
+    level = attribute(paragraph, "lvl") or "0"
+    return int(level) if level in _LEVELS else 0
+
+
+def _written(number: int, kind: str) -> str:
+    """A number in the form of a kind such as ``romanLcParenBoth``."""
+    style = kind[:7]
+    text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
+    text = text.upper() if style.endswith("Uc") else text
+    if kind.endswith("ParenBoth"):
+        return f"({text})"
+    return f"{text})" if kind.endswith("ParenR") else text if kind.endswith("Plain") else f"{text}."

@@ -1,0 +1,331 @@
+"""Reads the sheets of an Excel file as Excel shows them, one line for each row.
+
+The parts of the file are read here, since the available libraries give stored values instead of
+the shown ones, and no text boxes.
+"""
+
+import re
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+from zipfile import ZipFile
+
+from conflictscore.retrieval.reading.drawings import Drawing, is_true
+from conflictscore.retrieval.reading.ooxml import (
+    Package,
+    attribute,
+    child,
+    children,
+    name_of,
+    refuse_old_format,
+)
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left_out_notes
+from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
+from conflictscore.retrieval.shaping.table_columns import table_lines
+
+_HEADER_WITHIN = 10
+_LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
+"""Maximum characters of a merged cell that is repeated, and maximum rows and columns of it."""
+_MOST_CELLS = 5_000_000
+"""Maximum cells of a sheet, with the empty ones between its rows and columns."""
+_MOST_COLUMNS = 16_384
+_NAMES_NOTED = 5
+_PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
+
+
+def read_xlsx(data: bytes) -> RichText:
+    """The text of the visible sheets, each under its name, in rows and columns.
+
+    Numbers and dates are written as their format shows them, and formulas by their stored results.
+    Hidden sheets, rows and columns are left out with a note. A merged cell is repeated in each
+    place that it covers.
+
+    Raises:
+        ValueError: It is not an .xlsx file, unpacks to more than 100 MB, declares entities, or has
+            too many cells or characters.
+        Exception: The file is damaged.
+    """
+    refuse_old_format(data, "xlsx")
+    with ZipFile(BytesIO(data)) as file:
+        package = Package(file)
+        main = package.target("", "officeDocument") or "xl/workbook.xml"
+        return _Workbook(package, main).read()
+
+
+class _Workbook:
+    """One reading of a workbook, which collects the notes on it."""
+
+    def __init__(self, package: Package, main: str) -> None:
+        root = package.part(main)
+        if root is None:
+            raise ValueError("it has no workbook in it")
+        self._package, self._root, self._related = package, root, package.related(main)
+        self._not_in_words: Counter[str] = Counter()
+        self._hidden: Counter[str] = Counter()
+        self._hidden_sheets: list[str] = []
+        styles, strings = (
+            package.part(package.target(main, kind)) for kind in ("styles", "sharedStrings")
+        )
+        from_1904 = is_true(child(root, "workbookPr"), "date1904")
+        self._cells = Cells(styles, strings, self._not_in_words, from_1904=from_1904)
+
+    def read(self) -> RichText:
+        """The text of the workbook, its title, and notes on what was left out."""
+        pieces: list[str] = []
+        for sheet in children(child(self._root, "sheets")):
+            name = " ".join((sheet.get("name") or "").split())
+            if (sheet.get("state") or "visible") != "visible":
+                self._hidden_sheets.append(name)
+                continue
+            kind, part = self._related.get(attribute(sheet, "id") or "", ("", ""))
+            lines = list(self._sheet(kind, part))
+            if lines:
+                pieces.append("\n".join([name, *lines]))
+        return RichText("\n\n".join(pieces), self._package.title(), self._notes())
+
+    def _notes(self) -> tuple[Note, ...]:
+        names = ", ".join(f"“{name}”" for name in self._hidden_sheets[:_NAMES_NOTED])
+        more = len(self._hidden_sheets) - _NAMES_NOTED
+        sheets = "sheet" if len(self._hidden_sheets) == 1 else "sheets"
+        hidden = [f"the {sheets} {names}{f' and {more} more' * (more > 0)}"] if names else []
+        hidden += [
+            f"{count} {kind}{'s' * (count > 1)}" for kind, count in self._hidden.items() if count
+        ]
+        notes = left_out_notes(self._not_in_words)
+        if hidden:
+            sentence = f"hidden parts are left out: {', '.join(hidden)}"
+            notes += (Note(NoteKind.UNSEEN, sentence),)
+        return notes
+
+    def _sheet(self, kind: str, part: str) -> Iterator[str]:
+        root = self._package.part(part)
+        if root is None:
+            return
+        if kind == "worksheet":
+            table = _Table(root, self._cells)
+            yield from table.lines()
+            self._hidden["row"] += table.hidden_rows
+            self._hidden["column"] += table.hidden_columns
+        yield from self._drawn(part)
+        if any(name_of(each) == "iconSet" for each in root.iter()):
+            self._not_in_words["set of icons"] += 1
+
+    def _drawn(self, part: str) -> Iterator[str]:
+        """The lines of the shapes that lie on a sheet, and a count of its comments."""
+        for kind, place in self._package.related(part).values():
+            if kind == "drawing":
+                drawing = Drawing(self._package, place, self._not_in_words)
+                anchors = sorted(children(self._package.part(place)), key=_anchored_at)
+                for anchor in anchors:
+                    yield from drawing.lines(anchor)
+            elif kind == "comments":
+                comments = child(self._package.part(place), "commentList")
+                self._not_in_words["comment"] += len(comments) if comments is not None else 0
+            elif kind in ("oleObject", "package"):
+                self._not_in_words["embedded object"] += 1
+
+
+def _anchored_at(anchor: Element) -> tuple[int, int]:
+    """The row and column where a shape begins."""
+    texts = ((child(anchor, "from", name)) for name in ("row", "col"))
+    row, column = (int(each.text or 0) if each is not None else 0 for each in texts)
+    return row, column
+
+
+class _Merged(NamedTuple):
+    """A range of merged cells: its first and last row, and first and last column."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+class _Row(NamedTuple):
+    """A visible row with its number and texts by column; ``header`` is its last row if it is one.
+
+    A header with a merged cell goes on in the rows below it.
+    """
+
+    number: int
+    cells: dict[int, ShownCell]
+    header_end: int
+    is_title: bool
+
+
+class _Table:
+    """The cells of a sheet, without hidden rows and columns."""
+
+    def __init__(self, sheet: Element, cells: Cells) -> None:
+        kinds = {name_of(each) for each in sheet}
+        on_white = not kinds & {"conditionalFormatting", "tableParts", "picture"}
+        self._hidden_rows: list[int] = []
+        self._rows: dict[int, dict[int, ShownCell]] = {}
+        number = 0
+        for row in children(child(sheet, "sheetData")):
+            place = row.get("r") or ""
+            number = int(place) if place.isdecimal() else number + 1
+            if is_true(row, "hidden") or row.get("ht") == "0":
+                self._hidden_rows.append(number)
+            self._rows[number] = dict(_cells_of(row, cells, on_white))
+        self._hidden_rows.sort()
+        self._hidden_columns = set(_hidden_columns(child(sheet, "cols")))
+        self._merged = list(_merged(child(sheet, "mergeCells")))
+        pane = child(sheet, "sheetViews", "sheetView", "pane")
+        frozen = attribute(pane, "ySplit") if attribute(pane, "state") != "split" else None
+        self._frozen = int(frozen) if frozen and frozen.isdecimal() else 0
+        self.hidden_rows = sum(bool(self._texts(number)) for number in self._hidden_rows)
+        filled = {
+            column for row in self._rows.values() for column, cell in row.items() if cell.text
+        }
+        self.hidden_columns = len(filled & self._hidden_columns)
+
+    def lines(self) -> Iterator[str]:
+        """A line for each row with a text; a long table repeats its header."""
+        titles, header_ends = self._spread()
+        gone = set(self._hidden_rows)
+        rows = [
+            _Row(number, texts, header_ends.get(number, number), number in titles)
+            for number in sorted(self._rows)
+            if number not in gone and (texts := self._texts(number))
+        ]
+        columns = sorted({column for row in rows for column in row.cells})
+        if len(rows) * len(columns) > _MOST_CELLS:
+            raise ValueError(f"a sheet has more than {_MOST_CELLS:,} cells in its rows and columns")
+        yield from _block_lines(self._blocks(rows), columns, self._frozen)
+
+    def _texts(self, number: int) -> dict[int, ShownCell]:
+        """The cells of a row that have a text and whose column is visible."""
+        return {
+            column: cell
+            for column, cell in self._rows[number].items()
+            if cell.text and column not in self._hidden_columns
+        }
+
+    def _blocks(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+        """The rows, divided where a visible row is empty."""
+        block: list[_Row] = []
+        for row in rows:
+            if block:
+                before = block[-1].number
+                first, last = (bisect(self._hidden_rows, place) for place in (before, row.number))
+                if row.number - before - 1 > last - first:
+                    yield block
+                    block = []
+            block.append(row)
+        if block:
+            yield block
+
+    def _spread(self) -> tuple[set[int], dict[int, int]]:
+        """Repeat merged cells in the places that they cover.
+
+        Returns the rows whose only text is a merged cell, which is not repeated, and for rows with
+        merged cells the last row of a header that begins there.
+        """
+        titles: set[int] = set()
+        header_ends: dict[int, int] = {}
+        for top, bottom, left, right in self._merged:
+            origin = self._rows.get(top, {}).get(left)
+            if origin is None or not origin.text:
+                continue
+            if top == bottom and sum(bool(cell.text) for cell in self._rows[top].values()) == 1:
+                titles.add(top)
+                continue
+            end = max(bottom, top + (right > left))
+            header_ends[top] = max(end, header_ends.get(top, top))
+            again = ShownCell(
+                origin.text if len(origin.text) <= _LONGEST_REPEATED else "", origin.is_name
+            )
+            for number in range(top, min(bottom, top + _MOST_SPANNED) + 1):
+                for column in range(left, min(right, left + _MOST_SPANNED) + 1):
+                    if number in self._rows and (number, column) != (top, left):
+                        self._rows[number][column] = again
+        return titles, header_ends
+
+
+class _Header(NamedTuple):
+    """The header of a block, which also heads the blocks below it that have none."""
+
+    lines: list[list[str]]
+    columns: set[int]
+
+    def fits(self, block: Sequence[_Row]) -> bool:
+        """Whether the header has a name for each column of a block of several columns."""
+        columns = {column for row in block for column in row.cells}
+        return len(columns) > 1 and columns <= self.columns
+
+
+def _block_lines(
+    blocks: Iterable[Sequence[_Row]], columns: Sequence[int], frozen: int
+) -> Iterator[str]:
+    """The lines of all blocks of a sheet, whose first rows may be frozen."""
+    header: _Header | None = None
+    for block in blocks:
+        start, end = _header_of(block, frozen if header is None else 0)
+        shown = [_line(row, columns, position < start) for position, row in enumerate(block)]
+        yield from table_lines(shown[:start])
+        if end > start:
+            names = {column for row in block[start:end] for column in row.cells}
+            header = _Header(shown[start:end], names)
+            yield from table_lines(shown[start:], end - start)
+        elif header and header.fits(block):
+            yield from table_lines([*header.lines, *shown], len(header.lines))
+        else:
+            yield from table_lines(shown)
+
+
+def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
+    """The first row of a block's header and the row after it; the same number if there is none."""
+    for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
+        if len(row.cells) < 2 or row.is_title:
+            continue
+        if not all(cell.is_name for cell in row.cells.values()) and row.number > frozen:
+            break
+        last = max(row.header_end, frozen)
+        end = place + 1
+        while end < len(block) - 1 and block[end].number <= last:
+            end += 1
+        return place, end
+    return 0, 0
+
+
+def _line(row: _Row, columns: Sequence[int], is_above_header: bool) -> list[str]:
+    """The texts of a row by column; a title is a line of its own."""
+    if row.is_title or (is_above_header and len(row.cells) == 1):
+        return [cell.text for cell in row.cells.values()]
+    return [row.cells[column].text if column in row.cells else "" for column in columns]
+
+
+def _cells_of(row: Element, cells: Cells, on_white: bool) -> Iterator[tuple[int, ShownCell]]:
+    column = -1
+    for cell in row:
+        place = _PLACE.fullmatch(cell.get("r") or "")
+        column = _column(place[1]) if place else column + 1
+        if column < _MOST_COLUMNS:
+            yield column, cells.shown(cell, on_white=on_white)
+
+
+def _column(letters: str) -> int:
+    """The number of a column, from 0, by its letters."""
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def _hidden_columns(columns: Element | None) -> Iterator[int]:
+    for each in children(columns):
+        if is_true(each, "hidden") or each.get("width") == "0":
+            first, last = (int((each.get(name) or "0")[:6]) for name in ("min", "max"))
+            yield from range(first - 1, min(last, _MOST_COLUMNS))
+
+
+def _merged(ranges: Element | None) -> Iterator[_Merged]:
+    for each in children(ranges):
+        start, _, end = (each.get("ref") or "").partition(":")
+        first, last = _PLACE.fullmatch(start), _PLACE.fullmatch(end or start)
+        if first and last:
+            yield _Merged(int(first[2]), int(last[2]), _column(first[1]), _column(last[1]))

@@ -1,0 +1,344 @@
+"""Writes a number of a spreadsheet as its cell shows it, by the format code of the cell.
+
+Months and days get their English names. A date whose form depends on the reader's own settings is
+written as year, month and day.
+"""
+
+import re
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+BUILT_IN = {
+    0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%",
+    11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm",
+    17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
+    22: "yyyy-mm-dd h:mm", 37: "#,##0 ;(#,##0)", 38: "#,##0 ;(#,##0)", 39: "#,##0.00;(#,##0.00)",
+    40: "#,##0.00;(#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
+    49: "@",
+}  # fmt: skip
+"""Format codes that files name by a number; 14 and 22 follow the reader's settings."""
+_LONGEST_CODE = 500
+_OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
+"""Marks of a date or time that is shown as the reader's system writes it."""
+_TOKEN = re.compile(
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
+    r"|\[(?P<bracket>[^\]]*)\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
+    r"|(?P<power>e[+-])|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<point>\.)"
+    r"|(?P<comma>,)|(?P<percent>%)|(?P<slash>/)|(?P<text>@)|(?P<literal>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
+_CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)")
+_CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
+_LAST_DAY = 2_958_465
+"""31 December 9999, the last day of a spreadsheet's calendar."""
+_DAYS_TO_1904 = 1462
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SECONDS_OF_DAY = 86_400
+_MOST_WHOLE_DIGITS, _MOST_DIGITS, _LEAST_EXPONENT = 21, 10, -4
+_PRECISION = 26
+"""Maximum digits to round to; numbers in files have 17."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
+    """A number as a cell with this format code shows it; empty if the code hides it."""
+    section, has_own_sign = _section_for(number, _sections(_without_own_dates(code)))
+    tokens = [token for token in section if token.kind != "condition"]
+    kinds = {token.kind for token in tokens}
+    if kinds & {"date", "elapsed"}:
+        days = number + _DAYS_TO_1904 * from_1904
+        return _date(tokens, days) if 0 <= days < _LAST_DAY else general(number)
+    if kinds & {"general", "text"}:
+        return _around(tokens, general(abs(number) if has_own_sign else number))
+    if not kinds & {"digit", "point"}:
+        return _signed(number, _literals(tokens), has_own_sign)
+    words = _digits(tokens, Decimal(repr(abs(float(number)))))
+    is_zero = not any(character in "123456789" for character in words)
+    return _signed(number, words, has_own_sign or is_zero)
+
+
+def _without_own_dates(code: str) -> str:
+    if not _OWN_DATE.search(code):
+        return code
+    return "yyyy-mm-dd" if "y" in code.lower() else "h:mm:ss"
+
+
+def _signed(number: float, words: str, has_own_sign: bool) -> str:
+    return f"-{words}" if number < 0 and words and not has_own_sign else words
+
+
+def shown_text(text: str, code: str) -> str:
+    """A text as a cell with this format code shows it; empty if the code hides it."""
+    sections = _sections(code)
+    last = sections[-1]
+    if len(sections) < 4 and not any(token.kind == "text" for token in last):
+        return text
+    return _around(last, text)
+
+
+def general(number: float) -> str:
+    """A number as a cell without a format shows it, with all digits of a whole number."""
+    exact = Decimal(repr(float(number)))
+    if exact == exact.to_integral_value() and exact.adjusted() < _MOST_WHOLE_DIGITS:
+        return f"{int(exact)}"
+    if exact.adjusted() < _LEAST_EXPONENT or exact.adjusted() >= _MOST_WHOLE_DIGITS:
+        mantissa, _, power = f"{exact:.5E}".partition("E")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa}E{power[0]}{power[1:]:0>2}"
+    decimals = max(0, _MOST_DIGITS - 1 - max(exact.adjusted(), 0))
+    return f"{_rounded(exact, decimals):f}".rstrip("0").rstrip(".")
+
+
+def _around(tokens: list[_Token], words: str) -> str:
+    """A section's literals around the words in its place for them."""
+    return "".join(words if t.kind in ("general", "text") else t.text for t in tokens)
+
+
+def _sections(code: str) -> list[list[_Token]]:
+    """The sections of a code, for positive and negative numbers, zero and text, as their tokens."""
+    sections: list[list[_Token]] = [[]]
+    for match in _TOKEN.finditer(code[:_LONGEST_CODE]):
+        kind, text = match.lastgroup or "", match[match.lastgroup or 0]
+        if kind == "section":
+            sections.append([])
+            continue
+        if kind == "bracket":
+            kind, text = _bracket(text)
+        if kind == "space":
+            text = " "
+        if kind != "fill" and kind:
+            sections[-1].append(_Token(kind, text))
+    return sections
+
+
+def _bracket(text: str) -> tuple[str, str]:
+    """The kind and text of a part in brackets; both are empty for colours and languages."""
+    if _ELAPSED.fullmatch(text):
+        return "elapsed", text
+    if _CONDITION.fullmatch(text):
+        return "condition", text
+    currency = _CURRENCY.fullmatch(text)
+    return ("literal", currency[1]) if currency and currency[1] else ("", "")
+
+
+def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Token], bool]:
+    """The section for a number, and whether it brings its own sign for a negative one."""
+    numeric = sections[:3]
+    conditions = [_condition(section) for section in numeric]
+    if any(conditions):
+        places = (
+            place for place, text in enumerate(conditions) if not text or _holds(text, number)
+        )
+        place = next(places, len(numeric) - 1)
+        return numeric[place], place > 0 and number < 0
+    if number < 0 and len(numeric) > 1:
+        return numeric[1], True
+    return numeric[2 if number == 0 and len(numeric) > 2 else 0], False
+
+
+def _condition(section: list[_Token]) -> str:
+    return next((token.text for token in section if token.kind == "condition"), "")
+
+
+def _holds(condition: str, number: float) -> bool:
+    match = _CONDITION.fullmatch(condition)
+    assert match is not None  # noqa: S101 - it was matched before
+    sign, bound = match[1], float(match[2])
+    if sign == "<>":
+        return number != bound
+    return ("=" in sign and number == bound) or (
+        ("<" in sign and number < bound) or (">" in sign and number > bound)
+    )
+
+
+def _rounded(exact: Decimal, decimals: int) -> Decimal:
+    if exact.adjusted() + decimals > _PRECISION:  # it has no more digits than that
+        return exact
+    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+def _digits(tokens: list[_Token], exact: Decimal) -> str:
+    """A number that is not negative, in a section with places for digits."""
+    exact = exact.scaleb(2 * sum(token.kind == "percent" for token in tokens))
+    kinds = [token.kind for token in tokens]
+    power = kinds.index("power") if "power" in kinds else None
+    if power is not None:
+        return _scientific(tokens, power, exact)
+    slash = kinds.index("slash") if "slash" in kinds else None
+    if slash is not None and "digit" in kinds[:slash]:
+        return _fraction(tokens, slash, exact)
+    point = kinds.index("point") if "point" in kinds else len(tokens)
+    grouped, thousands = _commas(kinds, point)
+    exact = exact.scaleb(-3 * thousands)
+    decimals = kinds[point:].count("digit")
+    whole, _, rest = f"{_rounded(exact, decimals):f}".partition(".")
+    return _whole(tokens[:point], whole, grouped) + _decimals(
+        tokens[point:], rest.ljust(decimals, "0")
+    )
+
+
+def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
+    """Whether thousands are grouped, and by how many thousands a number is divided."""
+    commas = [place for place, kind in enumerate(kinds) if kind == "comma"]
+    last = max(place for place, kind in enumerate(kinds) if kind in ("digit", "point"))
+    grouped = any("digit" in kinds[:place] and "digit" in kinds[place:point] for place in commas)
+    return grouped, sum(place > last or place == point - 1 for place in commas)
+
+
+def _whole(tokens: list[_Token], digits: str, grouped: bool) -> str:
+    """The digits before the point in their places, from the right; the first place has the rest."""
+    digits = digits.lstrip("0")
+    pieces: list[str] = []
+    written = 0
+    first = next((place for place, token in enumerate(tokens) if token.kind == "digit"), None)
+    for place in range(len(tokens) - 1, -1, -1):
+        token = tokens[place]
+        if token.kind == "comma":
+            continue
+        if token.kind != "digit":
+            pieces.append(token.text)
+            continue
+        last, digits = (digits[-1:], digits[:-1]) if place != first else (digits, "")
+        for digit in reversed(last or {"0": "0", "?": " "}.get(token.text, "")):
+            if grouped and written and written % 3 == 0 and digit != " ":
+                pieces.append(",")
+            pieces.append(digit)
+            written += 1
+    if first is None:
+        pieces.append(digits)
+    return "".join(reversed(pieces))
+
+
+def _decimals(tokens: list[_Token], digits: str) -> str:
+    """The point and the digits after it; places marked ``#`` show no final zeros."""
+    needed = len(digits.rstrip("0"))
+    pieces: list[str] = []
+    place = 0
+    for token in tokens:
+        if token.kind == "digit":
+            digit = digits[place : place + 1]
+            place += 1
+            pieces.append(
+                digit if place <= needed or token.text == "0" else " " * (token.text == "?")
+            )
+        elif token.kind != "comma":
+            pieces.append(token.text)
+    return "".join(pieces)
+
+
+def _scientific(tokens: list[_Token], power: int, exact: Decimal) -> str:
+    before = tokens[:power]
+    kinds = [token.kind for token in before]
+    step = max(1, kinds[: kinds.index("point") if "point" in kinds else None].count("digit"))
+    decimals = kinds[kinds.index("point") :].count("digit") if "point" in kinds else 0
+    exponent = exact.adjusted() // step * step if exact else 0
+    if _rounded(exact.scaleb(-exponent), decimals) >= 10**step:
+        exponent += step
+    mantissa = _digits(before, exact.scaleb(-exponent))
+    width = sum(token.kind == "digit" and token.text == "0" for token in tokens[power:])
+    sign = "-" if exponent < 0 else "+" * ("+" in tokens[power].text)
+    return f"{mantissa}E{sign}{abs(exponent):0{width}d}{_literals(tokens[power + 1 :])}"
+
+
+def _fraction(tokens: list[_Token], slash: int, exact: Decimal) -> str:
+    """A number as a whole and a fraction, or as a fraction alone if the code has no whole."""
+    start, end = _fraction_places(tokens, slash)
+    has_whole = any(token.kind == "digit" for token in tokens[:start])
+    whole = int(exact) if has_whole else 0
+    below = "".join(token.text for token in tokens[slash + 1 : end])
+    numerator, denominator = _nearest(Fraction(exact) - whole, below)
+    if has_whole and numerator == denominator:
+        whole, numerator = whole + 1, 0
+    words = [f"{numerator}/{denominator}"] if numerator or not has_whole else []
+    if whole or not words:
+        words.insert(0, str(whole))
+    return _literals(tokens[:start]).strip() + " ".join(words) + _literals(tokens[end:])
+
+
+def _fraction_places(tokens: list[_Token], slash: int) -> tuple[int, int]:
+    """The first place of a fraction and the place after it."""
+    start, end = slash, slash + 1
+    while start and tokens[start - 1].kind == "digit":
+        start -= 1
+    while end < len(tokens) and (tokens[end].kind == "digit" or tokens[end].text.isdecimal()):
+        end += 1
+    return start, end
+
+
+def _literals(tokens: list[_Token]) -> str:
+    return "".join(token.text for token in tokens if token.kind != "digit")
+
+
+def _nearest(part: Fraction, below: str) -> tuple[int, int]:
+    """The numerator and denominator nearest to a number, for the places below the slash."""
+    if below.isdecimal() and int(below):
+        return int(part * int(below) + Fraction(1, 2)), int(below)
+    near = part.limit_denominator(max(9, 10 ** min(len(below), 5) - 1))
+    return near.numerator, near.denominator
+
+
+def _date(tokens: list[_Token], days: float) -> str:
+    decimals = max((t.text.count("0") for t in tokens if t.kind == "date"), default=0)
+    seconds = round(days * _SECONDS_OF_DAY, min(decimals, 3))
+    # before March 1900 the calendar of spreadsheets is a day off, since it has a 29 February 1900
+    epoch = datetime(1899, 12, 30 if days >= 61 else 31)  # noqa: DTZ001 - cells have no zone
+    moment = epoch + timedelta(seconds=seconds)
+    has_noon = any(token.kind == "noon" for token in tokens)
+    pieces: list[str] = []
+    units = [
+        (place, token.text[0].lower())
+        for place, token in enumerate(tokens)
+        if token.kind in ("date", "elapsed")
+    ]
+    for place, token in enumerate(tokens):
+        if token.kind == "elapsed":
+            size = {"h": 3_600, "m": 60, "s": 1}[token.text[0].lower()]
+            pieces.append(f"{int(seconds // size):0{len(token.text)}d}")
+        elif token.kind == "noon":
+            mark = "AM" if moment.hour < 12 else "PM"
+            pieces.append(mark if len(token.text) > 3 else mark[0])
+        elif token.kind == "date":
+            is_minute = token.text[0] in "mM" and _is_minute(units, place)
+            pieces.append(_unit(token.text.lower(), moment, is_minute, has_noon))
+        else:
+            pieces.append(token.text)
+    return "".join(pieces)
+
+
+def _is_minute(units: list[tuple[int, str]], place: int) -> bool:
+    """Whether an ``m`` stands for minutes: it follows hours, or precedes seconds."""
+    number = next(number for number, (each, _) in enumerate(units) if each == place)
+    before = units[number - 1][1] if number else ""
+    after = units[number + 1][1] if number + 1 < len(units) else ""
+    return before == "h" or after == "s"
+
+
+def _unit(unit: str, moment: datetime, is_minute: bool, has_noon: bool) -> str:
+    letter, width = unit[0], min(len(unit), 5)
+    if letter == "y":
+        return f"{moment.year % 100:02d}" if width < 3 else str(moment.year)
+    if letter == "h":
+        hour = (moment.hour % 12 or 12) if has_noon else moment.hour
+        return f"{hour:0{min(width, 2)}d}"
+    if letter == "s":
+        whole, _, decimals = unit.partition(".")
+        part = f"{moment.microsecond:06d}"[: len(decimals)]
+        return f"{moment.second:0{min(len(whole), 2)}d}{'.' * bool(part)}{part}"
+    if is_minute:
+        return f"{moment.minute:0{min(width, 2)}d}"
+    number = moment.month if letter == "m" else moment.day
+    if width < 3:
+        return f"{number:0{width}d}"
+    name = _MONTHS[number - 1] if letter == "m" else _DAYS[moment.weekday()]
+    return name[:1] if width == 5 and letter == "m" else name[:3] if width == 3 else name
