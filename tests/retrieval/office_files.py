@@ -1,11 +1,13 @@
-"""Files of spreadsheets and slides, made by the libraries that write them or part by part."""
+"""Files of spreadsheets, slides and books, made by the libraries that write them or part by part."""
 
 from collections.abc import Callable
 from io import BytesIO
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
+from pptx import Presentation
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a49444154789c63680000"
@@ -54,5 +56,55 @@ def sheet_parts(rows: str, beside: str = "", **parts: str) -> bytes:
             "xl/_rels/workbook.xml.rels": f'<Relationships><Relationship Id="s" Type="http://x/worksheet" Target="s.xml"/>{related}</Relationships>',
             "xl/s.xml": f"<worksheet><sheetData>{rows}</sheetData>{beside}</worksheet>",
             **{f"xl/{name}.xml": part for name, part in parts.items()},
+        }
+    )
+
+
+def book(*chapters: str, styles: str = "", spine: str = "", **parts: str) -> bytes:
+    """An electronic book with these chapters; ``spine`` is added to the table of its order."""
+    places = range(len(chapters))
+    pages = {
+        f"OPS/text/{place}.xhtml": (
+            '<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/>'
+            f'<link rel="stylesheet" href="../a%20b.css"/></head><body>{chapter}</body></html>'
+        )
+        for place, chapter in enumerate(chapters)
+    }
+    listed = "".join(
+        f'<item id="c{place}" href="text/{place}.xhtml" media-type="application/xhtml+xml"/>'
+        for place in reversed(places)
+    )
+    order = "".join(f'<itemref idref="c{place}"/>' for place in places)
+    table = (
+        '<package xmlns:dc="dc"><metadata><dc:title>The light</dc:title></metadata>'
+        f"<manifest>{listed}</manifest><spine>{order}{spine}</spine></package>"
+    )
+    container = '<container><rootfiles><rootfile full-path="OPS/a.opf"/></rootfiles></container>'
+    fixed = {"META-INF/container.xml": container, "OPS/a.opf": table, "OPS/a b.css": styles}
+    return packed({"mimetype": "application/epub+zip", **fixed, **pages, **parts})
+
+
+def slides(fill: Callable[[Any], None]) -> bytes:
+    """A presentation as python-pptx writes it."""
+    deck, made = Presentation(), BytesIO()
+    deck.core_properties.title = ""
+    fill(deck)
+    deck.save(made)
+    return made.getvalue()
+
+
+def slide_parts(shapes: str, **parts: str) -> bytes:
+    """A presentation with a slide of these shapes, part by part; other parts by name."""
+    related = "".join(
+        f'<Relationship Id="{name}" Type="http://x/{name}" Target="{name}.xml"/>' for name in parts
+    )
+    first = '<Relationship Id="s" Type="http://x/slide" Target="s.xml"/>'
+    return packed(
+        {
+            "ppt/presentation.xml": '<presentation><sldIdLst><sldId xmlns:r="r" r:id="s"/></sldIdLst></presentation>',
+            "ppt/_rels/presentation.xml.rels": f"<Relationships>{first}</Relationships>",
+            "ppt/s.xml": f"<sld><cSld><spTree>{shapes}</spTree></cSld></sld>",
+            "ppt/_rels/s.xml.rels": f"<Relationships>{related}</Relationships>",
+            **{f"ppt/{name}.xml": part for name, part in parts.items()},
         }
     )

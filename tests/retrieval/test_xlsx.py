@@ -210,13 +210,13 @@ def test_cells_without_places_and_with_wrong_ones_are_read() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"lit in 1932", "is not a XLSX that can be read"),
+        (b"lit in 1932", "is not an XLSX that can be read"),
         (b"\xd0\xcf\x11\xe0", "locked by a password, or a .xls"),
-        (sheet_parts("<row/>")[:-60], "is not a XLSX that can be read"),
+        (sheet_parts("<row/>")[:-60], "is not an XLSX that can be read"),
         (packed({"a": "b"}), "has no workbook"),
         (sheet_parts("<row/>"), "has no text"),
         (sheet_parts("<!DOCTYPE x><row/>"), "declares entities"),
-        (sheet_parts("<row><c t='s'><v>7</v></c></row>"), "is not a XLSX that can be read"),
+        (sheet_parts("<row><c t='s'><v>7</v></c></row>"), "is not an XLSX that can be read"),
         (sheet_parts("".join(f"<row><c r='{a}{b}{n}'><v>1</v></c></row>" for n, a in enumerate("ABCDEFGHIJKLMNOPQRSTUVW" * 20, 1) for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), "more than 5,000,000 cells"),
         (sheet_parts("<row>" + "<c t='s'><v>0</v></c>" * 3_000 + "</row>", sharedStrings=f"<sst><si><t>{'a' * 10_000}</t></si></sst>"), "more than 20,000,000 characters"),
         (packed({"xl/workbook.xml": " " * 100_000_001}), "larger than 100 MB"),

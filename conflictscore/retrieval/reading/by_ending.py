@@ -22,7 +22,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
     r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
-    r"|.*\.(?:docx?|xlsx?|pdf|indd|tex|dvi|qxd))",
+    r"|.*\.(?:docx?|xlsx?|pptx?|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
 """Titles that programs write into a file's properties if its author gives none."""
@@ -97,7 +97,8 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
             raise
         except Exception as error:  # noqa: BLE001 - see above
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise UnreadableError(f"is not a {kind} that can be read ({reason})") from None
+            article = "an" if kind.startswith(("E", "X")) else "a"
+            raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None
         yield from _document(rich, url, notes)
 
     return read_guarded
@@ -162,6 +163,18 @@ def _xlsx(data: bytes) -> RichText:
     return read_xlsx(data)
 
 
+def _pptx(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.pptx import read_pptx
+
+    return read_pptx(data)
+
+
+def _epub(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.epub import read_epub
+
+    return read_epub(data)
+
+
 _Reader = Callable[[bytes, str, Notes], Iterator[FileDocument]]
 
 _READERS: dict[str, _Reader] = {
@@ -178,6 +191,8 @@ _READERS: dict[str, _Reader] = {
     ".pdf": _read_rich("PDF", _pdf),
     ".docx": _read_rich("DOCX", _docx),
     ".xlsx": _read_rich("XLSX", _xlsx),
+    ".pptx": _read_rich("PPTX", _pptx),
+    ".epub": _read_rich("EPUB", _epub),
 }
 
 ENDINGS = tuple(_READERS)

@@ -1,0 +1,119 @@
+"""Reads the chapters of an electronic book (.epub) in order, each as a web page."""
+
+import re
+from io import BytesIO
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote, urldefrag
+from zipfile import ZipFile
+
+from conflictscore.retrieval.html.whole import whole_text
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.ooxml import Package, child, children, name_of
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
+from conflictscore.retrieval.shaping.decoding import decode
+
+_FONT_LOCKS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""Ways to scramble fonts, which leave the text readable."""
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
+_STYLE_LINK = re.compile(r"<link\b[^<>]{0,1000}>", re.IGNORECASE)
+_ADDRESS = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]{1,500})["']""", re.IGNORECASE)
+_DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)
+_AS_IMAGE = "</svg><img src='image'/><svg>"
+"""A picture inside a drawing, as covers have it, moved out of it."""
+_SCRAP = re.compile(r"<(?:\?xml\b[^<>]{0,500}\?|!DOCTYPE\b[^<>]{0,1000})>", re.IGNORECASE)
+_EMPTY_TAG = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
+    r"([a-zA-Z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>"
+)
+"""An element of XHTML without content; read as HTML, it would not end."""
+
+
+def read_epub(data: bytes) -> RichText:
+    """The text of a book's chapters in the order of its spine, each read like a web page.
+
+    The title is that of the book.
+
+    Raises:
+        UnreadableError: The book is locked by copy protection.
+        ValueError: It is not an .epub file, or unpacks to more than 100 MB.
+        Exception: The file is damaged.
+    """
+    with ZipFile(BytesIO(data)) as file:
+        return _Book(file).read()
+
+
+class _Book:
+    """The parts of a book, and its table of them."""
+
+    def __init__(self, file: ZipFile) -> None:
+        self._package, self._file = Package(file), file
+        self._names = set(file.namelist())
+        if self._is_locked():
+            raise UnreadableError("is locked by copy protection")
+        rootfiles = child(self._package.part("META-INF/container.xml"), "rootfiles")
+        main = next((each.get("full-path") for each in children(rootfiles)), None)
+        root = self._package.part(main)
+        if root is None or main is None:
+            raise ValueError("it has no table of its chapters")
+        self._root, self._folder = root, dirname(main)
+
+    def read(self) -> RichText:
+        """The text of the book, its title and notes."""
+        places = {each.get("id"): each for each in children(child(self._root, "manifest"))}
+        pieces: list[str] = []
+        pictures = missing = 0
+        for reference in children(child(self._root, "spine")):
+            chapter = places.get(reference.get("idref"))
+            if chapter is None or (chapter.get("media-type") or "") not in _PAGES:
+                missing += name_of(reference) == "itemref"
+                continue
+            name = self._place(self._folder, chapter.get("href") or "")
+            if name not in self._names:
+                missing += 1
+                continue
+            whole = whole_text(self._page(name))
+            pieces.append(whole.text)
+            pictures += whole.pictures
+        notes = [pictures_note(pictures)] if pictures else []
+        if missing:
+            count = "a chapter is" if missing == 1 else f"{missing} chapters are"
+            sentence = f"{count} missing or not a page of text"
+            notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
+        return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
+
+    def _is_locked(self) -> bool:
+        """Whether anything is encrypted in another way than fonts are."""
+        tree = self._package.part("META-INF/encryption.xml")
+        methods = (
+            each.get("Algorithm") or ""
+            for each in (tree.iter() if tree is not None else ())
+            if name_of(each) == "EncryptionMethod"
+        )
+        return any(method not in _FONT_LOCKS for method in methods)
+
+    def _title(self) -> str:
+        titles = (
+            each.text or ""
+            for each in children(child(self._root, "metadata"))
+            if name_of(each) == "title"
+        )
+        return next(titles, "")
+
+    def _page(self, name: str) -> str:
+        """The source of a chapter, with its style sheets in it and its drawn pictures marked."""
+        page = _SCRAP.sub("", decode(self._file.read(name), html=True).text)
+        page = _DRAWN_IMAGE.sub(_AS_IMAGE, page)
+        page = _EMPTY_TAG.sub(r"<\1\2></\1>", page)
+        folder = dirname(name)
+        return _STYLE_LINK.sub(lambda link: self._style(link[0], folder), page)
+
+    def _style(self, link: str, folder: str) -> str:
+        address = _ADDRESS.search(link)
+        place = self._place(folder, address[1]) if address else ""
+        if "stylesheet" not in link.lower() or place not in self._names:
+            return ""
+        styles = decode(self._file.read(place)).text
+        return f"<style>{styles.replace('</', '')}</style>"
+
+    def _place(self, folder: str, address: str) -> str:
+        return normpath(join(folder, unquote(urldefrag(address).url)))

@@ -1,0 +1,226 @@
+"""Reads the slides of a PowerPoint file as they are shown, each with its speaker's notes."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import chain
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+from zipfile import ZipFile
+
+from conflictscore.retrieval.reading.drawings import Drawing
+from conflictscore.retrieval.reading.ooxml import (
+    Package,
+    attribute,
+    child,
+    children,
+    name_of,
+    refuse_old_format,
+)
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left_out_notes
+
+_TITLES = ("title", "ctrTitle")
+_MARGINS = ("dt", "ftr", "hdr")
+"""Placeholders that repeat a text on each slide; ``sldNum`` has the number of the slide."""
+_WIDTH, _HEIGHT = 9_144_000, 6_858_000
+"""Size of a slide whose file gives none, in English Metric Units."""
+_BAND = 10
+"""Shapes whose tops differ by less than this part of a slide's height are read left to right."""
+
+
+def read_pptx(data: bytes) -> RichText:
+    """The text of the slides in order: title, shapes from top to bottom, notes.
+
+    Hidden slides and shapes, and shapes outside the slide, are left out. Texts that all slides
+    repeat appear once. The title is that of the file's properties, or of the first slide.
+
+    Raises:
+        ValueError: It is not a .pptx file, unpacks to more than 100 MB, or declares entities.
+        Exception: The file is damaged.
+    """
+    refuse_old_format(data, "pptx")
+    with ZipFile(BytesIO(data)) as file:
+        package = Package(file)
+        main = package.target("", "officeDocument") or "ppt/presentation.xml"
+        return _Slides(package, main).read()
+
+
+class _Box(NamedTuple):
+    """The place of a shape on its slide."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+class _Shape(NamedTuple):
+    """A shape of a slide, with its place and the kind of its placeholder, if it has one."""
+
+    element: Element
+    box: _Box
+    kind: str
+
+
+class _Slides:
+    """One reading of a presentation, which collects the notes on it."""
+
+    def __init__(self, package: Package, main: str) -> None:
+        root = package.part(main)
+        if root is None:
+            raise ValueError("it has no presentation in it")
+        self._package, self._root, self._related = package, root, package.related(main)
+        size = child(root, "sldSz")
+        self._width, self._height = _number(size, "cx", _WIDTH), _number(size, "cy", _HEIGHT)
+        self._not_in_words: Counter[str] = Counter()
+        self._repeated: set[str] = set()
+        self._title = ""
+
+    def read(self) -> RichText:
+        """The text of the presentation, its title, and notes on what was left out."""
+        pieces: list[str] = []
+        hidden = 0
+        for each in children(child(self._root, "sldIdLst")):
+            ids = (text for name, text in each.items() if name.endswith("}id"))
+            part = self._related.get(next(ids, ""), ("", ""))[1]
+            slide = self._package.part(part)
+            if slide is None:
+                continue
+            if slide.get("show") in ("0", "false"):
+                hidden += 1
+            else:
+                pieces.append("\n".join(self._slide(slide, part)))
+        text = "\n\n".join(filter(None, pieces))
+        notes = left_out_notes(self._not_in_words)
+        if hidden:
+            count = "a hidden slide is" if hidden == 1 else f"{hidden} hidden slides are"
+            notes += (Note(NoteKind.UNSEEN, f"{count} left out"),)
+        return RichText(text, self._package.title() or self._title, notes)
+
+    def _slide(self, slide: Element, part: str) -> Iterator[str]:
+        drawing = Drawing(self._package, part, self._not_in_words)
+        backgrounds = self._backgrounds(part)
+        places = _placeholder_boxes(root for _, root in backgrounds)
+        shapes = [shape for shape in _shapes(slide, places) if self._is_on_slide(shape.box)]
+        for shape in self._in_order(shapes):
+            lines = drawing.lines(shape.element)
+            if shape.kind in _TITLES and not self._title:
+                self._title = " ".join(lines)
+            yield from self._new(lines) if shape.kind in _MARGINS else lines
+        if slide.get("showMasterSp") not in ("0", "false"):
+            yield from self._background_lines(backgrounds)
+        yield from self._notes_and_comments(part)
+
+    def _backgrounds(self, part: str) -> list[tuple[str, Element]]:
+        """The layout of a slide and its master, with their names."""
+        backgrounds: list[tuple[str, Element]] = []
+        name: str | None = part
+        for kind in ("slideLayout", "slideMaster"):
+            name = self._package.target(name, kind) if name else None
+            root = self._package.part(name)
+            if name is not None and root is not None:
+                backgrounds.append((name, root))
+        return backgrounds
+
+    def _background_lines(self, backgrounds: Iterable[tuple[str, Element]]) -> Iterator[str]:
+        """The texts that lie on the layout and its master; pictures there are decoration."""
+        for name, root in backgrounds:
+            drawing = Drawing(self._package, name, Counter())
+            for shape in _shapes(root, {}):
+                if not shape.kind and name_of(shape.element) in ("sp", "grpSp"):
+                    yield from self._new(drawing.lines(shape.element))
+
+    def _new(self, lines: Iterable[str]) -> list[str]:
+        """The lines that no slide before has had among its repeated texts."""
+        new_lines = [line for line in lines if line not in self._repeated]
+        self._repeated.update(new_lines)
+        return new_lines
+
+    def _notes_and_comments(self, part: str) -> Iterator[str]:
+        for kind, name in self._package.related(part).values():
+            if kind == "comments":
+                self._not_in_words["comment"] += 1
+            root = self._package.part(name) if kind == "notesSlide" else None
+            if root is None:
+                continue
+            drawing = Drawing(self._package, name, self._not_in_words)
+            bodies = (shape for shape in _shapes(root, {}) if shape.kind == "body")
+            lines = [line for shape in bodies for line in drawing.lines(shape.element)]
+            if lines:
+                yield "\n".join([f"Notes: {lines[0]}", *lines[1:]])
+
+    def _is_on_slide(self, box: _Box) -> bool:
+        return (
+            box.left < self._width
+            and box.top < self._height
+            and box.left + box.width >= 0
+            and box.top + box.height >= 0
+        )
+
+    def _in_order(self, shapes: Sequence[_Shape]) -> list[_Shape]:
+        """Titles, then the shapes from top to bottom, and from left to right in each band."""
+        titles = [shape for shape in shapes if shape.kind in _TITLES]
+        margins = [shape for shape in shapes if shape.kind in _MARGINS]
+        body = [s for s in shapes if s.kind not in (*_TITLES, *_MARGINS, "sldNum")]
+        bands: list[list[_Shape]] = []
+        end = -1
+        for shape in sorted(body, key=lambda shape: shape.box.top):
+            if not bands or shape.box.top >= end:
+                bands.append([])
+                end = shape.box.top + min(shape.box.height // 2, self._height // _BAND) + 1
+            bands[-1].append(shape)
+        ordered = (sorted(band, key=lambda shape: shape.box.left) for band in bands)
+        return [*titles, *chain.from_iterable(ordered), *margins]
+
+
+def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Shape]:
+    """The shapes of a slide; one without a place of its own is where its placeholder is.
+
+    A shape without any place stays behind the shape before it.
+    """
+    box = _Box(0, 0, 0, 0)
+    for element in children(child(slide, "cSld", "spTree")):
+        kind, index = _placeholder(element)
+        box = _box(element) or places.get((kind, index)) or places.get((kind, "")) or box
+        yield _Shape(element, box, kind)
+
+
+def _placeholder(element: Element) -> tuple[str, str]:
+    """The kind and number of the placeholder that a shape fills; empty if it fills none."""
+    properties = next((each for each in element if name_of(each).startswith("nv")), None)
+    placeholder = child(properties, "nvPr", "ph")
+    if placeholder is None:
+        return "", ""
+    return placeholder.get("type") or "obj", placeholder.get("idx") or ""
+
+
+def _placeholder_boxes(backgrounds: Iterable[Element]) -> dict[tuple[str, str], _Box]:
+    """The places of placeholders by kind and number, in the layout before the master."""
+    boxes: dict[tuple[str, str], _Box] = {}
+    for root in backgrounds:
+        for element in children(child(root, "cSld", "spTree")):
+            kind, index = _placeholder(element)
+            box = _box(element)
+            if kind and box:
+                boxes.setdefault((kind, index), box)
+                boxes.setdefault((kind, ""), box)
+    return boxes
+
+
+def _box(element: Element) -> _Box | None:
+    """The place that a shape names itself."""
+    if name_of(element) == "AlternateContent":
+        boxes = (_box(shape) for form in element for shape in form)
+        return next(filter(None, boxes), None)
+    for path in (("spPr", "xfrm"), ("grpSpPr", "xfrm"), ("xfrm",)):
+        if (place := child(element, *path)) is not None:
+            offset, extent = child(place, "off"), child(place, "ext")
+            if offset is not None and extent is not None:
+                left, top = _number(offset, "x", 0), _number(offset, "y", 0)
+                return _Box(left, top, _number(extent, "cx", 0), _number(extent, "cy", 0))
+    return None
+
+
+def _number(element: Element | None, name: str, default: int) -> int:
+    text = (attribute(element, name) or "")[:12]
+    return int(text) if text.removeprefix("-").isdecimal() and text.isascii() else default
