@@ -108,3 +108,12 @@ def slide_parts(shapes: str, **parts: str) -> bytes:
             **{f"ppt/{name}.xml": part for name, part in parts.items()},
         }
     )
+
+
+def odt(body: str, styles: str = "", margins: str = "", **parts: str) -> bytes:
+    """An OpenDocument text with this body, styles and pages' margins; other parts by name."""
+    pages = (
+        f"<document><styles>{styles}</styles><master-styles>{margins}</master-styles></document>"
+    )
+    content = f"<document><body><text>{body}</text></body></document>"
+    return packed({"content.xml": content, "styles.xml": pages, **parts})

@@ -139,8 +139,8 @@ def test_merged_cells_are_repeated_and_a_title_stands_alone() -> None:
     def fill(_: Workbook, sheet: Worksheet) -> None:
         for row in (("Tolls of the coast",), ("", 1932, "", 1933), ("Bridge", "in", "out", "in")):
             sheet.append(row)
-        for row in (("Vik", 1, 2, 3), (None, 4, 5, 6)):
-            sheet.append(row)
+        for tolls in (("Vik", 1, 2, 3), (None, 4, 5, 6)):
+            sheet.append(tolls)
         for cells in ("A1:D1", "B2:C2", "A4:A5"):
             sheet.merge_cells(cells)
         for number in range(6, 200):

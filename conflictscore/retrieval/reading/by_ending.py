@@ -22,7 +22,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
     r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
-    r"|.*\.(?:docx?|xlsx?|pptx?|pdf|indd|tex|dvi|qxd))",
+    r"|.*\.(?:docx?|xlsx?|pptx?|odt|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
 """Titles that programs write into a file's properties if its author gives none."""
@@ -97,7 +97,7 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
             raise
         except Exception as error:  # noqa: BLE001 - see above
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            article = "an" if kind.startswith(("E", "X")) else "a"
+            article = "an" if kind.startswith(("E", "O", "X")) else "a"
             raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None
         yield from _document(rich, url, notes)
 
@@ -175,6 +175,12 @@ def _epub(data: bytes) -> RichText:
     return read_epub(data)
 
 
+def _odt(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.odt import read_odt
+
+    return read_odt(data)
+
+
 _Reader = Callable[[bytes, str, Notes], Iterator[FileDocument]]
 
 _READERS: dict[str, _Reader] = {
@@ -193,6 +199,7 @@ _READERS: dict[str, _Reader] = {
     ".xlsx": _read_rich("XLSX", _xlsx),
     ".pptx": _read_rich("PPTX", _pptx),
     ".epub": _read_rich("EPUB", _epub),
+    ".odt": _read_rich("ODT", _odt),
 }
 
 ENDINGS = tuple(_READERS)

@@ -1,0 +1,265 @@
+"""Reads the text of an OpenDocument text (.odt) as it is shown.
+
+Its content is written as a web page, whose reader knows tables, formulas and hidden text.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from io import BytesIO
+from xml.etree.ElementTree import Element, tostring
+from zipfile import ZipFile
+
+from conflictscore.retrieval.html.whole import whole_text
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.odt_styles import ListNumbers, Look, OdtStyles
+from conflictscore.retrieval.reading.ooxml import Package, attribute, child, children, name_of
+from conflictscore.retrieval.reading.texts import RichText, left_out_notes, pictures_note
+from conflictscore.retrieval.shaping.formulas import raised
+from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
+
+_LEFT_OUT = frozenset(
+    (
+        "tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
+        "dde-connection-decls", "title", "desc", "event-listeners", "ruby-text", "script",
+        "table-of-content-source", "alphabetical-index-source", "index-entry-template",
+        "table-column", "table-columns", "table-header-columns", "covered-table-cell", "glue-point",
+    )
+)  # fmt: skip
+_MOST_REPEATED = 200
+_LONGEST_ALTERNATIVE = 300
+_DEEPEST = 100
+
+
+def read_odt(data: bytes) -> RichText:
+    """The text of an .odt file.
+
+    Deleted, struck and hidden text is left out. Lists and headings get their numbers, superscripts
+    and subscripts are marked, and notes follow the body. Headers and footers appear once.
+
+    Raises:
+        UnreadableError: It is locked by a password.
+        ValueError: It is not an .odt file, unpacks to more than 100 MB, or declares entities.
+        Exception: The file is damaged.
+    """
+    with ZipFile(BytesIO(data)) as file:
+        package = Package(file)
+        manifest = package.part("META-INF/manifest.xml")
+        if manifest is not None and any(name_of(e) == "encryption-data" for e in manifest.iter()):
+            raise UnreadableError("is locked by a password")
+        return _Walk(package).read()
+
+
+class _Walk:
+    """One reading of a document, which collects the notes on it."""
+
+    def __init__(self, package: Package) -> None:
+        content, styles = package.part("content.xml"), package.part("styles.xml")
+        if content is None:
+            raise ValueError("it has no document in it")
+        self._package, self._content, self._style_part = package, content, styles
+        self._styles = OdtStyles(styles, content)
+        self._headings = ListNumbers(self._styles.outline)
+        self._lists: dict[str, ListNumbers] = {}
+        self._not_in_words: Counter[str] = Counter()
+        self._notes: list[str] = []
+        self._boxes: list[str] = []
+
+    def read(self) -> RichText:
+        """The document's text, its title, and notes on contents without words."""
+        body = child(self._content, "body", "text")
+        if body is None:
+            raise ValueError("it is not a document of text")
+        page = "".join(self._blocks(body, 0))
+        notes = "".join(self._notes)
+        above, below = (self._margins(kind) for kind in ("header", "footer"))
+        whole = whole_text(f"{page}{notes}")
+        text = "\n".join(filter(None, (above, whole.text, below)))
+        pictures = (pictures_note(whole.pictures),) if whole.pictures else ()
+        return RichText(text, self._title(), (*pictures, *left_out_notes(self._not_in_words)))
+
+    def _title(self) -> str:
+        meta = self._package.part("meta.xml")
+        parts = meta.iter() if meta is not None else iter(())
+        return next((part.text or "" for part in parts if name_of(part) == "title"), "")
+
+    def _margins(self, kind: str) -> str:
+        """The lines of headers or footers, without repetitions and bare page numbers."""
+        pages = children(child(self._style_part, "master-styles"))
+        parts = [part for page in pages for part in page if name_of(part) == kind]
+        html = "".join(block for part in parts for block in self._blocks(part, 0))
+        lines = whole_text(html).text.split("\n") if html else []
+        return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
+
+    def _blocks(self, parent: Element, depth: int, mark: str = "") -> Iterator[str]:
+        """The blocks below an element; a list's mark is put before the first paragraph."""
+        if depth > _DEEPEST:
+            raise ValueError(f"it has more than {_DEEPEST} parts within each other")
+        for each in parent:
+            name = name_of(each)
+            if name in ("p", "h"):
+                yield self._paragraph(each, mark)
+                mark = ""
+                yield from self._boxes
+                self._boxes = []
+            elif name == "list":
+                yield from self._list(each, depth + 1, "", 1)
+            elif name == "table":
+                yield f"<table>{''.join(self._table(each, depth + 1))}</table>"
+            elif name == "frame" or name in ("g", "custom-shape"):
+                yield f"<p>{''.join(self._inline(each, ''))}</p>"
+                yield from self._boxes
+                self._boxes = []
+            elif name not in _LEFT_OUT and attribute(each, "display") != "none":
+                yield from self._blocks(each, depth + 1)
+
+    def _paragraph(self, element: Element, mark: str) -> str:
+        look = self._styles.look("paragraph", attribute(element, "style-name"))
+        if look.is_hidden:
+            return ""
+        text = "".join(self._inline(element, look.font))
+        if name_of(element) == "h" and text.strip() and not mark:
+            level = attribute(element, "outline-level") or "1"
+            mark = self._headings.mark(int(level) if level in _LEVELS else 1)
+        if look.is_struck:
+            return ""
+        return f"<p{_css(look)}>{escape(mark) if text.strip() else ''}{text}</p>"
+
+    def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
+        """The blocks of a list; a list within another goes on with its style."""
+        if level == 1:
+            style = attribute(element, "style-name") or ""
+            goes_on = attribute(element, "continue-numbering") == "true"
+            if not (goes_on or attribute(element, "continue-list")) or style not in self._lists:
+                self._lists[style] = ListNumbers(self._styles.list_style(style))
+        numbers = self._lists[style]
+        for item in element:
+            mark = ""
+            if name_of(item) == "list-item" and any(name_of(each) != "list" for each in item):
+                mark = numbers.mark(level, attribute(item, "start-value"))
+            for each in item:
+                if name_of(each) == "list":
+                    yield from self._list(each, depth + 1, style, level + 1)
+                    continue
+                holder = Element("holder")
+                holder.append(each)
+                yield from self._blocks(holder, depth + 1, mark)
+                mark = ""
+
+    def _table(self, table: Element, depth: int, cell_name: str = "td") -> Iterator[str]:
+        for each in table:
+            name = name_of(each)
+            if name == "table-header-rows":
+                yield f"<thead>{''.join(self._table(each, depth + 1, 'th'))}</thead>"
+            elif name in ("table-rows", "table-row-group"):
+                yield from self._table(each, depth + 1)
+            elif name == "table-row" and attribute(each, "visibility") not in _HIDDEN_ROW:
+                cells = "".join(self._cells(each, depth + 1, cell_name))
+                yield f"<tr>{cells}</tr>"
+
+    def _cells(self, row: Element, depth: int, cell_name: str) -> Iterator[str]:
+        for cell in row:
+            if name_of(cell) != "table-cell":
+                continue
+            spans = "".join(
+                f" {name}='{_count(attribute(cell, f'number-{kind}-spanned'))}'"
+                for name, kind in (("colspan", "columns"), ("rowspan", "rows"))
+            )
+            look = self._styles.look("table-cell", attribute(cell, "style-name"))
+            blocks = "".join(self._blocks(cell, depth + 1))
+            again = _count(attribute(cell, "number-columns-repeated"))
+            yield f"<{cell_name}{spans}{_css(look)}>{blocks}</{cell_name}>" * again
+
+    def _inline(self, parent: Element, font: str) -> Iterator[str]:
+        """The text in a paragraph as HTML; the text of its boxes is put behind it."""
+        yield self._words(parent.text, font)
+        for each in parent:
+            name = name_of(each)
+            if name == "span":
+                yield self._span(each, font)
+            elif name in _SIGNS:
+                yield _SIGNS[name] * _count(attribute(each, "c"))
+            elif name == "note":
+                yield self._note(each)
+            elif name == "annotation":
+                self._not_in_words["comment"] += 1
+            elif name == "frame":
+                yield self._frame(each)
+            elif name in ("p", "h", "list", "text-box"):
+                holder = Element("holder")
+                holder.append(each)
+                boxes, self._boxes = self._boxes, []
+                blocks = list(self._blocks(holder, 1))
+                self._boxes = [*boxes, *blocks]
+            elif name not in _LEFT_OUT and attribute(each, "is-hidden") != "true":
+                yield from self._inline(each, font)
+            yield self._words(each.tail, font)
+
+    def _span(self, span: Element, font: str) -> str:
+        look = self._styles.look("text", attribute(span, "style-name"))
+        if look.is_hidden or look.is_struck:
+            return ""
+        text = "".join(self._inline(span, look.font or font))
+        text = raised(text, look.position)
+        return f"<span{_css(look)}>{text}</span>" if look.css else text
+
+    def _words(self, text: str | None, font: str) -> str:
+        text = " ".join((text or "").splitlines())
+        return escape(signs_of(font, map(ord, text)) if is_symbol_font(font) else text)
+
+    def _note(self, note: Element) -> str:
+        """The mark of a footnote or endnote, whose text follows the body."""
+        citation, body = child(note, "note-citation"), child(note, "note-body")
+        number = "".join(citation.itertext()) if citation is not None else ""
+        blocks = "".join(self._blocks(body, 1)) if body is not None else ""
+        words = whole_text(blocks).text if blocks else ""
+        self._notes.append(f"<p>[{escape(number)}] {escape(' '.join(words.split()))}</p>")
+        return f"[{escape(number)}]"
+
+    def _frame(self, frame: Element) -> str:
+        """A frame's picture as an image, its formula, or the mark of another object."""
+        content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
+        if content is None:
+            return ""
+        if name_of(content) == "image":
+            words = _described(frame)
+            return f"<img src='image' alt='{words}'>" if words else "<img src='image'>"
+        if name_of(content) == "object":
+            return self._object(content, _described(frame))
+        holder = Element("holder")
+        holder.append(content)
+        return "".join(self._inline(holder, ""))
+
+    def _object(self, element: Element, words: str) -> str:
+        """A formula as MathML, or the mark of a chart or another object."""
+        place = (attribute(element, "href") or "").removeprefix("./").strip("/")
+        root = self._package.part(f"{place}/content.xml")
+        root = next(children(element), None) if root is None else root
+        if root is not None and name_of(root) == "math":
+            for part in root.iter():
+                part.tag = name_of(part)
+            return tostring(root, "unicode")
+        kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
+        self._not_in_words[kind] += 1
+        return f"[{kind}: {words}]" if words else f"[{kind}]"
+
+
+def _described(frame: Element) -> str:
+    """The author's words for a frame's content, as HTML."""
+    parts = (child(frame, name) for name in ("desc", "title"))
+    words = next((part.text for part in parts if part is not None and part.text), "")
+    return escape(" ".join(words.split())[:_LONGEST_ALTERNATIVE], quote=True)
+
+
+_LEVELS = frozenset(map(str, range(1, 11)))
+_HIDDEN_ROW = ("collapse", "filter")
+_SIGNS = {"s": "\u00a0", "tab": "\t", "line-break": "<br>"}
+
+
+def _css(look: Look) -> str:
+    return f" style='{escape(look.css, quote=True)}'" if look.css else ""
+
+
+def _count(text: str | None) -> int:
+    is_number = bool(text) and (text or "").isascii() and (text or "").isdecimal()
+    return max(1, min(int((text or "")[:6]), _MOST_REPEATED)) if is_number else 1
