@@ -28,12 +28,16 @@ class ShownCell(NamedTuple):
 
 
 class _Font(NamedTuple):
+    """A font as far as it decides what is seen."""
+
     name: str = ""
     is_struck: bool = False
     is_white: bool = False
 
 
 class _Style(NamedTuple):
+    """A cell's format code and font, and whether it has a background."""
+
     code: str = "General"
     font: _Font = _Font()
     is_filled: bool = False

@@ -47,6 +47,8 @@ _PRECISION = 26
 
 
 class _Token(NamedTuple):
+    """A part of a format code; its kind is the name of a group of the pattern."""
+
     kind: str
     text: str
 
@@ -289,6 +291,7 @@ def _nearest(part: Fraction, below: str) -> tuple[int, int]:
 
 
 def _date(tokens: list[_Token], days: float) -> str:
+    """A moment, given as days of the spreadsheet's calendar, by a section for dates."""
     decimals = max((t.text.count("0") for t in tokens if t.kind == "date"), default=0)
     seconds = round(days * _SECONDS_OF_DAY, min(decimals, 3))
     # before March 1900 the calendar of spreadsheets is a day off, since it has a 29 February 1900
