@@ -38,6 +38,10 @@ def test_pictures_are_marked_and_missing_chapters_noted() -> None:
     assert notes[1] == "log.epub: a chapter is missing or not a page of text"
 
 
+def test_a_chapter_is_read_once() -> None:
+    assert read(book("<p>1932</p>", spine="<itemref idref='c0'/>" * 9))[0] == "1932"
+
+
 def test_scrambled_fonts_do_not_lock_a_book() -> None:
     fonts = LOCK.format("http://www.idpf.org/2008/embedding")
     assert read(book("<p>1932</p>", **{"META-INF/encryption.xml": fonts}))[0] == "1932"

@@ -62,10 +62,11 @@ class _Book:
         places = {each.get("id"): each for each in children(child(self._root, "manifest"))}
         pieces: list[str] = []
         pictures = missing = 0
-        for reference in children(child(self._root, "spine")):
-            chapter = places.get(reference.get("idref"))
+        spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
+        for reference in dict.fromkeys(each.get("idref") for each in spine):
+            chapter = places.get(reference)
             if chapter is None or (chapter.get("media-type") or "") not in _PAGES:
-                missing += name_of(reference) == "itemref"
+                missing += 1
                 continue
             name = self._place(self._folder, chapter.get("href") or "")
             if name not in self._names:

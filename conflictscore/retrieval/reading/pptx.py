@@ -1,4 +1,8 @@
-"""Reads the slides of a PowerPoint file as they are shown, each with its speaker's notes."""
+"""Reads the slides of a PowerPoint file as they are shown, each with its speaker's notes.
+
+The parts of the file are read here, since the available libraries lose parts of them: of ten small
+presentations, one for each part of this project's rule, markitdown read two as shown.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,9 +84,7 @@ class _Slides:
         """The text of the presentation, its title, and notes on what was left out."""
         pieces: list[str] = []
         hidden = 0
-        for each in children(child(self._root, "sldIdLst")):
-            ids = (text for name, text in each.items() if name.endswith("}id"))
-            part = self._related.get(next(ids, ""), ("", ""))[1]
+        for part in self._parts():
             slide = self._package.part(part)
             if slide is None:
                 continue
@@ -96,6 +98,14 @@ class _Slides:
             count = "a hidden slide is" if hidden == 1 else f"{hidden} hidden slides are"
             notes += (Note(NoteKind.UNSEEN, f"{count} left out"),)
         return RichText(text, self._package.title() or self._title, notes)
+
+    def _parts(self) -> list[str]:
+        """The names of the slides in order, each once."""
+        parts: dict[str, None] = {}
+        for each in children(child(self._root, "sldIdLst")):
+            ids = (text for name, text in each.items() if name.endswith("}id"))
+            parts[self._related.get(next(ids, ""), ("", ""))[1]] = None
+        return list(parts)
 
     def _slide(self, slide: Element, part: str) -> Iterator[str]:
         drawing = Drawing(self._package, part, self._not_in_words)

@@ -1,7 +1,8 @@
 """Reads the sheets of an Excel file as Excel shows them, one line for each row.
 
 The parts of the file are read here, since the available libraries give stored values instead of
-the shown ones, and no text boxes.
+the shown ones: of ten small workbooks, one for each part of this project's rule, markitdown read
+none as shown. A number format and a hidden row are two of them.
 """
 
 import re
@@ -227,6 +228,7 @@ class _Table:
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}
+        spread = 0
         for top, bottom, left, right in self._merged:
             origin = self._rows.get(top, {}).get(left)
             if origin is None or not origin.text:
@@ -239,10 +241,14 @@ class _Table:
             again = ShownCell(
                 origin.text if len(origin.text) <= _LONGEST_REPEATED else "", origin.is_name
             )
+            columns = range(left, min(right, left + _MOST_SPANNED) + 1)
             for number in range(top, min(bottom, top + _MOST_SPANNED) + 1):
-                for column in range(left, min(right, left + _MOST_SPANNED) + 1):
-                    if number in self._rows and (number, column) != (top, left):
-                        self._rows[number][column] = again
+                if number in self._rows:
+                    spread += len(columns)
+                    covered = dict.fromkeys(columns, again)
+                    self._rows[number] |= covered | ({left: origin} if number == top else {})
+            if spread > _MOST_CELLS:
+                raise ValueError(f"its merged cells cover more than {_MOST_CELLS:,} places")
         return titles, header_ends
 
 
