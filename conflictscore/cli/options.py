@@ -165,9 +165,9 @@ def _docs_option(advice: str = "") -> Any:
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .docx, .odt, .xlsx, .pptx, "
-        ".epub, .eml, .ipynb, .srt, .vtt, .jsonl, .csv, and, with the extra [docs], .pdf. Takes "
-        f"every word up to the next option{advice}.",
+        help="Files and folders to search: .txt, .md, .html, .docx, .odt, .rtf, .xlsx, "
+        ".pptx, .epub, .eml, .ipynb, .srt, .vtt, .jsonl, .csv, and, with the extra [docs], .pdf. "
+        f"Takes every word up to the next option{advice}.",
     )
 
 

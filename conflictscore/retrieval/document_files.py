@@ -31,11 +31,11 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     """Reads files, and folders with all their subfolders.
 
     A file of text (.txt, .md), captions (.srt, .vtt), a notebook (.ipynb), a mail (.eml), a web
-    page (.html, .htm), a book (.epub), a document of Word (.docx) or OpenOffice (.odt), a workbook
-    (.xlsx), slides (.pptx) or a PDF (with the extra ``docs``) becomes one document. In .jsonl, each
-    line is a document: an object with ``text`` and, optionally, ``title``, ``url`` and other single
-    values as metadata. In .csv, each row is a document, with columns of these names. A line or row
-    that cannot be used is left out, with a note that names it.
+    page (.html, .htm), a book (.epub), a document (.docx, .odt, .rtf), a workbook (.xlsx), slides
+    (.pptx) or a PDF (with the extra ``docs``) becomes one document. In .jsonl, each line is a
+    document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values as
+    metadata. In .csv, each row is a document, with columns of these names. A line or row that
+    cannot be used is left out, with a note that names it.
 
     Everything except plain text is read in a process with limited time and memory. In a folder,
     hidden files and files with other endings are skipped, and unusable files are left out with a

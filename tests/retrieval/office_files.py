@@ -117,3 +117,8 @@ def odt(body: str, styles: str = "", margins: str = "", **parts: str) -> bytes:
     )
     content = f"<document><body><text>{body}</text></body></document>"
     return packed({"content.xml": content, "styles.xml": pages, **parts})
+
+
+def rtf(body: str) -> bytes:
+    """A Rich Text file with this body."""
+    return f"{{\\rtf1\\ansi\\ansicpg1252 {body}}}".encode("ascii")

@@ -12,7 +12,7 @@ from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.texts import NoteKind
-from tests.retrieval.office_files import book, odt, rows_of, sheet_parts, slide_parts
+from tests.retrieval.office_files import book, odt, rows_of, rtf, sheet_parts, slide_parts
 from tests.retrieval.pdf_files import drawn, pdf, table
 from tests.retrieval.test_docx import cell, docx, p, run
 from tests.retrieval.test_message import mail
@@ -146,6 +146,14 @@ CELLS = {
     ("symbols and checkboxes", ".odt"): Cell(odt("<p><span style-name='a'>\u00fe</span></p>", "<style family='text' name='a'><text-properties font-name='Wingdings'/></style>"), "\u2611"),
     ("page headers and numbers", ".odt"): Cell(odt("<p>a</p>", margins="<master-page><header><p>Log</p><p>7</p></header></master-page>"), "Log\na", "7"),
     ("damaged content", ".odt"): Cell(b"PK", ""),
+    ("tables", ".rtf"): Cell(rtf(r"\trowd\cellx1\cellx2\cellx3 Vik\cell\cell 2\cell\row"), "Vik |  | 2"),
+    ("invisible text", ".rtf"): Cell(rtf(r"1932{\v 1950}"), "1932", "1950"),
+    ("struck text", ".rtf"): Cell(rtf(r"1932{\strike 1950}"), "1932", "1950"),
+    ("pictures", ".rtf"): Cell(rtf(r"a {\pict 00}"), "a [picture]", "", MARKED),
+    ("list numbers", ".rtf"): Cell(rtf(r"{\listtext 4. }Toll"), "4. Toll"),
+    ("symbols and checkboxes", ".rtf"): Cell(rtf(r"{\fonttbl{\f1\fcharset2 Symbol;}}5 {\f1 m}g"), "5 \u03bcg"),
+    ("page headers and numbers", ".rtf"): Cell(rtf(r"{\header Log\par 7\par}a"), "Log\na", "7"),
+    ("damaged content", ".rtf"): Cell(b"{", ""),
     ("damaged content", ".html"): Cell(b"<meta charset=utf-8><p>" + HALF.encode() + b"\xfc", "Br\u00fccke \ufffd", "", NOTED),
     ("damaged content", ".md"): Cell(HALF.encode() + b"\xfc", "Br\u00fccke \ufffd", "", NOTED),
     ("damaged content", ".docx"): Cell(b"PK", ""),
@@ -184,7 +192,7 @@ def test_the_guide_s_table_has_these_cells() -> None:
     assert shown == set(CELLS)
 
 
-@pytest.mark.parametrize("ending", [".rtf"])
+@pytest.mark.parametrize("ending", [".ods", ".doc"])
 def test_other_formats_are_refused_by_name(ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"log{ending}"
     file.write_bytes(b"lit")

@@ -22,7 +22,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
     r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
-    r"|.*\.(?:docx?|xlsx?|pptx?|odt|pdf|indd|tex|dvi|qxd))",
+    r"|.*\.(?:docx?|xlsx?|pptx?|odt|rtf|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
 """Titles that programs write into a file's properties if its author gives none."""
@@ -97,7 +97,7 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
             raise
         except Exception as error:  # noqa: BLE001 - see above
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            article = "an" if kind.startswith(("E", "O", "X")) else "a"
+            article = "an" if kind.startswith(("E", "O", "R", "X")) else "a"
             raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None
         yield from _document(rich, url, notes)
 
@@ -181,6 +181,12 @@ def _odt(data: bytes) -> RichText:
     return read_odt(data)
 
 
+def _rtf(data: bytes) -> RichText:
+    from conflictscore.retrieval.reading.rtf import read_rtf
+
+    return read_rtf(data)
+
+
 _Reader = Callable[[bytes, str, Notes], Iterator[FileDocument]]
 
 _READERS: dict[str, _Reader] = {
@@ -200,6 +206,7 @@ _READERS: dict[str, _Reader] = {
     ".pptx": _read_rich("PPTX", _pptx),
     ".epub": _read_rich("EPUB", _epub),
     ".odt": _read_rich("ODT", _odt),
+    ".rtf": _read_rich("RTF", _rtf),
 }
 
 ENDINGS = tuple(_READERS)
