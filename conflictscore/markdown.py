@@ -9,8 +9,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
-from math import log
+from itertools import chain, takewhile
+from math import fsum, log
 from operator import eq
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, list_block
 
 from conflictscore.json_answers import json_values, new_literal
-from conflictscore.scripts import terms_in
+from conflictscore.scripts import term_sets, terms_in
 from conflictscore.sentences import sentence_ends
 
 _UNCUT = re.compile(
@@ -109,28 +109,40 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     None if no passage shares a word.
     """
     candidates = passages(answer)
-    if opening:
-        places = [match.start() for match in re.finditer(re.escape(opening), answer)]
-        opened_here = (
-            p for p in candidates if bisect_left(places, p.start) < bisect_left(places, p.end)
-        )
-        candidates = tuple(opened_here) or candidates
-    if len(candidates) == 1 and opening:
-        return candidates[0]
-    words, spread = _words_of(answer, candidates)
-    claim_words = set(terms_in(claim))
-    shares = [
-        sum(log(1 + len(candidates) / spread[w]) for w in passage_words & claim_words)
-        for passage_words in words
+    numbers = _opened_by(opening, answer) or range(len(candidates))
+    if opening and len(numbers) == 1:
+        return candidates[numbers[0]]
+    words, weights = _words_in_passages(answer)
+    if len(numbers) < len(candidates):
+        words = [words[number] for number in numbers]
+        weights = _weights(words)
+    claim_words = frozenset(terms_in(claim))
+    shares = [fsum([weights[word] for word in own & claim_words]) for own in words]
+    best = max(range(len(words)), key=lambda i: (shares[i], -len(words[i])), default=None)
+    return None if best is None or not shares[best] else candidates[numbers[best]]
+
+
+def _opened_by(opening: str, answer: str) -> Sequence[int]:
+    """The indices of the passages that contain some words; empty without words."""
+    places = [match.start() for match in re.finditer(re.escape(opening), answer)] if opening else []
+    return [
+        number
+        for number, passage in enumerate(passages(answer))
+        if bisect_left(places, passage.start) < bisect_left(places, passage.end)
     ]
-    best = max(range(len(candidates)), key=lambda i: (shares[i], -len(words[i])), default=None)
-    return None if best is None or not shares[best] else candidates[best]
 
 
-def _words_of(answer: str, parts: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:
-    """The distinct words of each passage, and in how many passages each word occurs."""
-    words = [set(terms_in(answer[p.start : p.end])) for p in parts]
-    return words, Counter(word for passage_words in words for word in passage_words)
+@lru_cache(maxsize=8)
+def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, float]]:
+    """The distinct words of each passage, and the weight of each word."""
+    words = term_sets([answer[p.start : p.end] for p in passages(answer)])
+    return words, _weights(words)
+
+
+def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
+    """The weight of each word: the fewer passages have it, the more."""
+    spread = Counter(chain.from_iterable(words))
+    return {word: log(1 + len(words) / count) for word, count in spread.items()}
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:

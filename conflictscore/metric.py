@@ -20,6 +20,7 @@ from conflictscore.records import (
     ClaimEvidence,
     ConflictReport,
     Disputed,
+    EvidenceLabel,
     Label,
     WeightedScores,
 )
@@ -209,14 +210,21 @@ def _mean(values: Sequence[float]) -> float | None:
 def _scored(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> list[ClaimEvidence]:
-    known = ((claim, claim.excluding_zero_weight(weights).labels) for claim in claims)
-    return [c for c, pairs in known if any(p.label is not Label.UNLABELLED for p in pairs)]
+    return [claim for claim in claims if _has_a_label(claim.excluding_zero_weight(weights).labels)]
+
+
+def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
+    return not {pair.label for pair in pairs} <= {Label.UNLABELLED}
 
 
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
     """The sum of documents' weights (default 1); a group of copies counts as its heaviest."""
+    if not weights:
+        return float(
+            len({duplicate_of.get(n, n) for n in documents} if duplicate_of else {*documents})
+        )
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)
@@ -226,5 +234,7 @@ def worth(
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
     sides = (claim.supports, claim.contradicts)
+    if not weights:
+        return 1.0 if all(sides) else 0.0
     one, other = (max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides)
     return min(one, other) / max(one, other) if one and other else 0.0

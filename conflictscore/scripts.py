@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -122,6 +123,13 @@ def terms_in(text: str) -> list[str]:
     word, which is customary without a dictionary.
     """
     return _WORD.findall(spaced_out(fold(text)))
+
+
+def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
+    """The distinct :func:`terms_in` each of many texts, which takes few steps if all are ASCII."""
+    if "".join(texts).isascii():
+        return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
+    return [frozenset(terms_in(text)) for text in texts]
 
 
 def spaced_out(text: str) -> str:

@@ -16,7 +16,7 @@ CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 """Numbers or names in brackets, one after the other, as a regular expression."""
 
 _STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
-_END = re.compile(
+_END_AT_ANY_MARK = (
     rf"(?<!{_STOP})(?:{_STOP}++|(?<=[\u0370-\u03ff\u1f00-\u1fff]);)(?:[ \u00a0\u202f]»)?"
     rf"[\"'“”‘’»)*_¹²³⁰⁴-⁹]*+(?P<cited>{CITATIONS})(?=\s|$)"
     rf"|[。！？｡．]++[”’」』）]*+(?P<cited_cjk>{CITATIONS})"
@@ -48,6 +48,17 @@ _MAY_END = frozenset(
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
 """Abbreviations that end a sentence only if the next word opens sentences."""
+_NO_SURE_ENDS = ("circa", "pprox", "essrs", *(word[-5:] for word in _MAY_END if len(word) > 4))
+"""The last five letters of abbreviations that have so many."""
+_END = re.compile(
+    rf"\.(?<=[a-z]{{5}}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{{5}}\.)"
+    rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_END_AT_ANY_MARK}"
+)
+"""The end of a sentence; any that is not found ``surely`` is examined further.
+
+A full stop between a word of five lower-case letters or more and a capital ends a sentence unless
+the word is one of a few abbreviations, or has no vowel.
+"""
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
@@ -102,6 +113,10 @@ def sentence_ends(text: str) -> Iterator[int]:
     start = 0
     for match in _END.finditer(text):
         end = match.end()
+        if match.lastgroup == "surely":
+            yield end
+            start = end
+            continue
         cited = match["cited"] or match["cited_cjk"] or ""
         opens = _end_of(_OPENING, text, end)
         rest = text[opens : opens + _NEARBY]
@@ -116,10 +131,18 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 def sentence_starts(text: str) -> list[int]:
     """Offsets at which sentences and lines of a text begin, ascending from 0."""
-    starts = [0]
+    starts, last = [0], 0
     for line in _LINE.finditer(text):
-        ends = (line.start() + end for end in (0, *sentence_ends(line[0])))
-        starts += (s for end in ends if (s := _end_of(_SPACES, text, end)) > starts[-1])
+        begin = line.start()
+        for end in (0, *sentence_ends(line[0])):
+            start = begin + end
+            if text[start : start + 1] != " " or not "!" <= text[start + 1 : start + 2] <= "~":
+                start = _end_of(_SPACES, text, start)
+            else:  # a single space
+                start += 1
+            if start > last:
+                starts.append(start)
+                last = start
     return starts
 
 

@@ -53,6 +53,10 @@ _MANY_CAPITALS = 0.4
 (German)."""
 
 
+_OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
+"""Marks after which a capital does not mark a name."""
+
+
 class Terms(NamedTuple):
     """The terms of a text that the claims about it must have."""
 
@@ -95,6 +99,7 @@ def telling_words(text: str) -> Iterator[str]:
             yield stem_of(term)
 
 
+@lru_cache(maxsize=4096)
 def stem_of(word: str) -> str:
     """The stem of a word in any case and script."""
     return stem(spaced_out(fold(word)).strip("'"))
@@ -122,12 +127,13 @@ def _capitals(text: str) -> Iterator[str]:
     opens = True
     for match in _WORD.finditer(text):
         between = text[end : match.start()]
-        opens = opens or any(mark in between for mark in '.!?:;\n"\u201c\u201e(*_|>#')
+        opens = opens or not _OPENS_SENTENCE.isdisjoint(between)
         if not opens and match[0][0].isupper():
             yield match[0]
         opens, end = False, match.end()
 
 
+@lru_cache(maxsize=16)
 def tells_names(text: str) -> bool:
     """Whether capitals mark names in this text; they do not if all nouns are capitalised."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]

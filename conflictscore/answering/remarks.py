@@ -8,6 +8,7 @@ is linear in the length of the text.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from conflictscore.answering.word_lists import (
     CONFLICT_WORDS,
@@ -45,6 +46,7 @@ _ADVICE = re.compile(
 )
 
 
+@lru_cache(maxsize=64)  # a passage is compared with its claims, and then by itself
 def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> str:
     """The text with spaces in place of remarks on its sources.
 
@@ -87,7 +89,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
 
 def _is_plain(words: list[str]) -> bool:
     """Whether a clause has neither a number nor a name."""
-    return not _has_name(words) and not any(any(map(str.isdigit, word)) for word in words)
+    return not _has_name(words) and not any(map(str.isdigit, "".join(words)))
 
 
 def _is_advice(clause: str) -> bool:
@@ -103,7 +105,8 @@ def _is_owned_up(clause: str) -> bool:
 
 
 def _has_name(words: list[str]) -> bool:
-    return any(word[0].isupper() and word != "I" for word in words[1:])
+    firsts = [word[0] for word in words[1:] if word != "I"]
+    return any(map(str.isupper, firsts))
 
 
 def _content_stems(words: list[str]) -> Iterator[str]:

@@ -5,15 +5,16 @@ Evidence is always shown in the document's own words; a judge's quotation only s
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import fsum, log
+from typing import NamedTuple
 
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import MARK
-from conflictscore.scripts import Folded, folded, terms_in
+from conflictscore.scripts import Folded, folded, term_sets, terms_in
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
@@ -106,53 +107,76 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 def _nearest(claim: str, text: str) -> str:
     """The consecutive sentences, of at most 400 characters, that have most of the claim's words."""
-    sentences, claim_words = _sentences(text), frozenset(terms_in(claim))
-    texts = [sentence for sentence, _ in sentences]
-    whole = " ".join(texts)
-    if len(whole) <= LONGEST_PASSAGE:
-        return whole
-    shared_words = [claim_words & terms for _, terms in sentences]
-    spread = Counter(word for words in shared_words for word in words)
-    weight = {word: log(1 + len(texts) / count) for word, count in spread.items()}
-    worth_by_words: dict[frozenset[str], float] = {}
-
-    def worth_of(words: frozenset[str]) -> float:
-        if words not in worth_by_words:
-            worth_by_words[words] = fsum(map(weight.__getitem__, words))
-        return worth_by_words[words]
-
+    texts, terms_by_sentence, lasts = _sentences(text)
+    if not lasts:
+        return texts[0]
+    claim_words = frozenset(terms_in(claim))
+    shared_words = [claim_words & terms for terms in terms_by_sentence]
+    spread = Counter(chain.from_iterable(shared_words))
+    if not spread:  # no run has any of the words
+        return " ".join(texts[: lasts[0]])
+    worth = _Worth({word: log(1 + len(texts) / count) for word, count in spread.items()})
     best, most = (0, 0), (-1.0, -1.0)
-    for first, last in _rows(texts):
-        own = shared_words[first]
-        if spread and not own:
-            continue  # the run that begins with the next sentence has the same words
-        worth = worth_of(own.union(*shared_words[first + 1 : last])), worth_of(own)
-        if worth > most:
-            best, most = (first, last), worth
-        if not spread:
-            break  # no run has any of the words
+    before: frozenset[str] | None = None
+    words, end = frozenset[str](), 0
+    for first, (own, last) in enumerate(zip(shared_words, lasts, strict=True)):
+        if own == before:  # the run without the sentence before has the same words, or more
+            for more in shared_words[end:last]:
+                words |= more
+        elif own:
+            words = own.union(*shared_words[first + 1 : last])
+        before, end = own, last
+        # a run without a word in its first sentence has no more than the run from the next one on
+        if own and (worth[words], worth[own]) > most:
+            best, most = (first, last), (worth[words], worth[own])
     return " ".join(texts[slice(*best)])
 
 
-def _rows(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each sentence, the longest run from it on with at most 400 characters, as a range."""
-    last, length = 0, -1
-    for first, sentence in enumerate(texts):
-        while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
-            length += 1 + len(texts[last])
-            last += 1
-        yield first, last
-        length -= 1 + len(sentence)
+class _Worth(dict[frozenset[str], float]):
+    """The worth of sets of words: the sum of their weights, computed once for each set."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, words: frozenset[str]) -> float:
+        self[words] = total = fsum(map(self._weights.__getitem__, words))
+        return total
+
+
+class _Sentences(NamedTuple):
+    """Sentences of a document, each on one line; overlong sentences are split."""
+
+    texts: Sequence[str]
+    terms: Sequence[frozenset[str]]
+    lasts: Sequence[int]
+    """For each sentence, the end of the longest run of at most 400 characters from it on."""
 
 
 @lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
-def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Sentences with their terms, each on one line; overlong sentences are split."""
+def _sentences(text: str) -> _Sentences:
+    """The sentences of a text; a text that may be shown whole is one, without terms and runs."""
     starts = [*sentence_starts(text), len(text)]
-    lines = (" ".join(text[start:end].split()) for start, end in pairwise(starts))
-    parts = (
-        line[start : start + LONGEST_PASSAGE]
-        for line in lines
-        for start in range(0, len(line), LONGEST_PASSAGE)
-    )
-    return tuple((part, frozenset(terms_in(part))) for part in parts)
+    pieces = [text[start:end] for start, end in pairwise(starts)]
+    texts = [line for line in map(" ".join, map(str.split, pieces)) if line]
+    if max(map(len, texts), default=0) > LONGEST_PASSAGE:
+        texts = [
+            line[start : start + LONGEST_PASSAGE]
+            for line in texts
+            for start in range(0, len(line), LONGEST_PASSAGE)
+        ]
+    if len(whole := " ".join(texts)) <= LONGEST_PASSAGE:
+        return _Sentences([whole], [], [])
+    return _Sentences(texts, term_sets(texts), _ends_of_runs([*map(len, texts)]))
+
+
+def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
+    """For each sentence, the end of the longest run of at most 400 characters from it on."""
+    lasts, last, length, count = list[int](), 0, -1, len(lengths)
+    for own in lengths:
+        while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:
+            length += 1 + lengths[last]
+            last += 1
+        lasts.append(last)
+        length -= 1 + own
+    return lasts

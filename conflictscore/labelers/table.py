@@ -15,6 +15,8 @@ from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import Work, together
 
+_OF_A_PAIR = ("claim", "document", "passage")
+"""The fields of a verdict that may differ between pairs of the same content."""
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
 
@@ -58,8 +60,10 @@ async def label_table(
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         passage = passage_of(*pairs[0], verdict)
         for claim, document in pairs:
-            numbers = {"claim": claim.number, "document": document.number}
-            label = verdict.model_copy(update={**numbers, "passage": passage})
+            label = verdict
+            own = (claim.number, document.number, passage)
+            if own != (verdict.claim, verdict.document, verdict.passage):
+                label = verdict.model_copy(update=dict(zip(_OF_A_PAIR, own, strict=True)))
             labels[claim.number, document.number] = label
             on_label(label)
         if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):

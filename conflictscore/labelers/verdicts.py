@@ -171,7 +171,7 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     if judges_in_stages(labeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)
-    claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
+    claims = _claim_texts(pairs)
     beside = _claims_beside(pairs, claims) if _reads_many(labeler) else {}
     return {
         place: _key(claims[claim.number], document, judge, beside.get(document.number))
@@ -187,11 +187,17 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
     if not _reads_many(labeler):
         return {}
     judge = dict(labeler.identity or {})
-    claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
+    claims = _claim_texts(pairs)
     return {
         place: _key(claims[claim.number], document, judge, None)
         for place, (claim, document) in pairs.items()
     }
+
+
+def _claim_texts(pairs: Mapping[_Place, Pair]) -> dict[int, str]:
+    """The text of each claim as a judge sees it, by number."""
+    claims = {claim.number: claim for claim, _ in pairs.values()}
+    return {number: neutral(claim.text) for number, claim in claims.items()}
 
 
 def _reads_many(labeler: Labeler) -> bool:
@@ -235,4 +241,5 @@ def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str |
 
 
 def _is_long(document: Document) -> bool:
-    return len(document.text.encode(errors="replace")) > _LONG_BYTES
+    text = document.text
+    return len(text if text.isascii() else text.encode(errors="replace")) > _LONG_BYTES

@@ -15,6 +15,8 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
     """The labels of a claim, transferred to a claim with the same text and another number."""
+    if evidence.claim is claim:
+        return evidence
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
     return ClaimEvidence(claim=claim, labels=labels)
 

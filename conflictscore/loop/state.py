@@ -253,8 +253,27 @@ class RunRuntime:
     stream_writer: Callable[[Any], None] = unheard
 
 
+class _PlainRecords(list[dict[str, Any]]):
+    """Records as plain data, with the records themselves.
+
+    Attributes:
+        records: The records that the plain data was made of.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        super().__init__(record.to_json() for record in records)
+        self.records: tuple[Any, ...] = tuple(records)
+
+
+def plain_records(state: Mapping[str, Any], records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Records as plain data for a state update; a :class:`StateOfRecords` keeps the records too."""
+    if isinstance(state, StateOfRecords):
+        return _PlainRecords(records)
+    return [record.to_json() for record in records]
+
+
 class StateOfRecords(dict[str, Any]):
-    """A state that builds each record from its JSON at most once.
+    """A state that builds each record from its JSON at most once, or never if a step built it.
 
     Steps read the same documents, claims and labels again and again, and validating them costs more
     than everything else that a step does apart from its calls.
@@ -273,6 +292,8 @@ class StateOfRecords(dict[str, Any]):
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
         """The records in a field, all of this kind."""
         plain = self.get(field, ())
+        if isinstance(plain, _PlainRecords):
+            return plain.records
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:
             records = tuple(map(kind.model_validate, plain))

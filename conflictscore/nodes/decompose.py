@@ -23,6 +23,7 @@ from conflictscore.loop.state import (
     changes_in,
     draft_of,
     may_be_given_up,
+    plain_records,
     spent,
     with_changes,
 )
@@ -63,7 +64,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             error = f"the answer could not be split into claims: {failure}"
     runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
     return {
-        "claims": [claim.to_json() for claim in claims],
+        "claims": plain_records(state, claims),
         "decomposition_error": error,
         "gaps": [gap.to_json() for gap in gaps],
         "notes": notes,

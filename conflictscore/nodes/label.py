@@ -17,6 +17,7 @@ from conflictscore.loop.state import (
     claims_of,
     documents_of,
     may_be_given_up,
+    plain_records,
     spent,
     unheard,
 )
@@ -67,7 +68,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         )
     evidence_by_text |= {evidence.claim.text: evidence for evidence in new_evidence}
     evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
-    return {"evidence": [each.to_json() for each in evidence], "usage": spent(state, meter.usage)}
+    return {"evidence": plain_records(state, evidence), "usage": spent(state, meter.usage)}
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from conflictscore.errors import InputError
 from conflictscore.loop.inputs import EMPTY_RUN, given_documents
-from conflictscore.loop.state import RagState, RunRuntime
+from conflictscore.loop.state import RagState, RunRuntime, plain_records
 from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
 
@@ -31,7 +31,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         documents = await asyncio.to_thread(mark_duplicates, documents)
     return {
         **EMPTY_RUN,
-        "documents": [document.to_json() for document in documents],
+        "documents": plain_records(state, documents),
         "draft": Answer(text=text).to_json(),
         "run_id": runtime.context.run_id or uuid4().hex,
     }

@@ -6,8 +6,10 @@ from conflictscore.loop.scoring import report_of
 from conflictscore.loop.state import (
     RagState,
     RunRuntime,
+    attempts_of,
     draft_of,
     evidence_of,
+    plain_records,
 )
 from conflictscore.records import (
     Attempt,
@@ -20,11 +22,10 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     If further documents were labelled, the last attempt is scored again.
     """
-    attempts = state.get("attempts", [])
+    attempts = [*attempts_of(state)]
     report = report_of(evidence_of(state), state, runtime.context)
     if state.get("decision") == "look_further":
-        *attempts, last = attempts
-        attempt = Attempt.model_validate(last).model_copy(update={"report": report})
+        attempt = attempts.pop().model_copy(update={"report": report})
     else:
         failure = state.get("decomposition_error")
         gaps = tuple(map(Gap.model_validate, state.get("gaps") or ()))
@@ -46,4 +47,4 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             **({"weighted": report.weighted.to_json()} if report.weighted else {}),
         }
     )
-    return {"attempts": [*attempts, attempt.to_json()]}
+    return {"attempts": plain_records(state, [*attempts, attempt])}

@@ -14,6 +14,7 @@ from conflictscore.errors import FailureKind
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
 _TEXTLESS = frozenset({int, float, bool, type(None)})
+_HOLDERS = (str, dict, list, tuple)
 
 
 def encodable(value: Any) -> Any:
@@ -22,7 +23,8 @@ def encodable(value: Any) -> Any:
     JSON can escape half of a surrogate pair, and models and pages do so. No file, database or
     terminal accepts that.
     """
-    if type(value) in _TEXTLESS:
+    kind = type(value)
+    if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
         return value
     if isinstance(value, str):
         if value.isascii():  # most are, and asking takes no time
@@ -34,9 +36,7 @@ def encodable(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return {encodable(key): encodable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(encodable, value))
-    return value
+    return kind(map(encodable, value))
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
@@ -55,7 +55,7 @@ class Record(BaseModel):
 
     def model_post_init(self, _context: Any) -> None:
         """Make texts encodable when a record is created, not again when another includes it."""
-        fields = vars(self)
+        fields = self.__dict__
         for name, field in fields.items():  # a label alone has eleven fields, a run thousands
             kind = type(field)
             if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
@@ -156,7 +156,9 @@ class EvidenceLabel(Record):
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
         """Give an error a kind if it has none, as from custom labelers and older runs."""
-        if not isinstance(fields, Mapping) or fields.get("error") is None:
+        if "error" not in fields if type(fields) is dict else not isinstance(fields, Mapping):
+            return fields
+        if fields["error"] is None:
             return fields
         if fields.get("failure") is not None:
             return fields
@@ -189,7 +191,7 @@ class ClaimEvidence(Record):
 
     def documents(self, label: Label) -> tuple[int, ...]:
         """Numbers of the documents with this label, ascending."""
-        return tuple(pair.document for pair in self.labels if pair.label is label)
+        return tuple([pair.document for pair in self.labels if pair.label is label])
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
         """How many documents have this label; ``duplicates`` maps copies to originals."""
@@ -222,6 +224,8 @@ class ClaimEvidence(Record):
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
         """The same claim without the labels of documents whose weight is 0."""
+        if not weights:
+            return self
         weightless = {number for number, weight in weights.items() if not weight}
         if weightless.isdisjoint(pair.document for pair in self.labels):
             return self

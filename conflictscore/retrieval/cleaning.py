@@ -36,7 +36,10 @@ def clean_text(text: str) -> str:
     surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs are kept; surrounding white space is
     removed.
     """
-    if not text.isprintable():
+    if text.isprintable():
+        if text.isascii():
+            return text.strip()
+    else:
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)
         if "\x08" in text:

@@ -1,6 +1,7 @@
 """Turns a retriever's results into the numbered documents that prompts and reports cite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
@@ -76,15 +77,22 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
 
     Adds notes on the rest.
     """
+    lack_text = [*map(_has_no_text, items)]
+    if not any(lack_text):
+        return list(enumerate(items, 1))
     textless = [
-        "null" if _is_null_document(item) else "empty" for item in items if _has_no_text(item)
+        "null" if _is_null_document(item) else "empty" for item in compress(items, lack_text)
     ]
-    if items and len(textless) == len(items):
+    if len(textless) == len(items):
         raise InputError(f"document 1, field text: it is {textless[0]}, as in all documents")
     for state in ("null", "empty"):
         if count := textless.count(state):
             note(f"{count} of {len(items)} documents are {state}, and were left out")
-    return [(place, item) for place, item in enumerate(items, 1) if not _has_no_text(item)]
+    return [
+        (place, item)
+        for place, (item, lacks_text) in enumerate(zip(items, lack_text, strict=True), 1)
+        if not lacks_text
+    ]
 
 
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
@@ -99,6 +107,8 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
             and the field.
     """
     if isinstance(item, Document) and _is_clean(item):
+        if item.number == number and item.duplicate_of is None:
+            return item
         return item.model_copy(update={"number": number, "duplicate_of": None})
     where = where or f"document {number}"
     fields = {key: value for key, value in _fields_of(item, where).items() if not _is_null(value)}
@@ -123,9 +133,9 @@ def _is_clean(document: Document) -> bool:
     """Whether a record is already in the form that :func:`as_document` produces."""
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False
-    names = (document.title, document.url, *document.metadata)
-    texts = (value for value in document.metadata.values() if isinstance(value, str))
-    return all(text == clean_text(text) for text in (*names, *texts))
+    texts = [document.title, document.url, *document.metadata]
+    texts += [value for value in document.metadata.values() if isinstance(value, str)]
+    return [*map(clean_text, texts)] == texts
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:

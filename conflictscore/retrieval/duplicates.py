@@ -63,12 +63,14 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
-    return tuple(
-        one.model_copy(
-            update={"duplicate_of": first[one.number] if first[one.number] != one.number else None}
-        )
-        for one in documents
-    )
+    return tuple(_marked(document, first[document.number]) for document in documents)
+
+
+def _marked(document: Document, original: int) -> Document:
+    duplicate_of = None if original == document.number else original
+    if document.duplicate_of == duplicate_of:
+        return document
+    return document.model_copy(update={"duplicate_of": duplicate_of})
 
 
 class _Originals:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from conflictscore.errors import InputError
@@ -89,18 +90,9 @@ class Columns:
         """
         return self._choose(lambda path: value_at(fields, path) is not None)
 
-    def _families(self) -> tuple[_Family, ...]:
-        """The families with the user's names in place of the known ones."""
-        answers = self.answer and (self.answer,)
-        documents = self.documents and (self.documents,)
-        return tuple(
-            _Family(answers or family.answers, documents or family.documents)
-            for family in _FAMILIES
-        )
-
     def _choose(self, is_there: Callable[[str], bool]) -> tuple[str, str]:
         """The answer and documents of the first family that has both."""
-        families = self._families()
+        families = _families(self)
         has_answer = False
         for answers, documents in families:
             answer = next(filter(is_there, answers), None)
@@ -111,6 +103,16 @@ class Columns:
                 return answer, path_of_documents
         first = families[0].documents[0] if has_answer else families[0].answers[0]
         raise InputError(f"has no field {first}")
+
+
+@lru_cache
+def _families(columns: Columns) -> tuple[_Family, ...]:
+    """The families with the user's names in place of the known ones."""
+    answers = columns.answer and (columns.answer,)
+    documents = columns.documents and (columns.documents,)
+    return tuple(
+        _Family(answers or family.answers, documents or family.documents) for family in _FAMILIES
+    )
 
 
 def value_at(fields: Mapping[str, Any], path: str) -> Any:

@@ -175,7 +175,10 @@ def _value(text: str) -> dict[str, Any] | None:
     return fields if isinstance(fields, dict) else None
 
 
+_KEY_TEXTS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
 def content_key(content: Mapping[str, Any]) -> str:
     """The cache key of this content: 64 hexadecimal digits."""
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = _KEY_TEXTS.encode(content)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

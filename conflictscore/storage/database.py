@@ -143,7 +143,10 @@ class SQLiteTables:
 
 def storable(values: Iterable[Value]) -> list[Value]:
     """The values, with lone surrogates and null characters replaced."""
-    return [
-        v.encode(errors="replace").decode().replace("\0", " ") if isinstance(v, str) else v
-        for v in values
-    ]
+    return [_storable_text(v) if isinstance(v, str) else v for v in values]
+
+
+def _storable_text(text: str) -> str:
+    if not text.isascii():
+        text = text.encode(errors="replace").decode()
+    return text.replace("\0", " ") if "\0" in text else text
