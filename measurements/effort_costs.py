@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import click
 
 from conflictscore import create_self_correcting_rag
-from tests.batches import AskedBatch, batch_of, batch_reply
+from tests.batches import AskedBatch, batch_of, brief_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World, scripted_model
 
@@ -52,7 +52,7 @@ class Town(World):
         if '"verdicts", a list' in prompt:
             self.asked["batch"] += 1
             asked = batch_of(prompt)
-            return batch_reply([_verdict(asked, claim_id, prompt) for claim_id in asked.claims])
+            return brief_reply([_verdict(asked, claim_id) for claim_id in asked.claims])
         if "the separate claims" in prompt:
             self.asked["decompose"] += 1
             return "Claims:\n" + "\n".join(
@@ -72,15 +72,13 @@ class Town(World):
         return told(1, int(year))
 
 
-def _verdict(asked: AskedBatch, claim_id: str, prompt: str) -> dict[str, Any]:
-    """A verdict, with the deciding line if the prompt asks for a quote."""
+def _verdict(asked: AskedBatch, claim_id: str) -> dict[str, Any]:
+    """A verdict with the deciding line, and with a reason of five words as the prompt asks."""
     verdict = asked.verdict(claim_id, compared)
     thing = asked.claims[claim_id].split()[1]
     lines = [line for line in asked.document.splitlines() if line.split()[1:2] == [thing]]
     verdict["snippet"] = lines[0] if lines else ""
-    if verdict["answer"] == "IRRELEVANT" and "both empty if IRRELEVANT" in prompt:
-        return verdict | {"reason": ""}
-    return verdict | {"reason": "It names the same thing, and the year that it gives."}
+    return verdict | {"reason": "It names the same thing."}
 
 
 def compared(claim: str, document: str) -> str:

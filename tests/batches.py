@@ -33,6 +33,13 @@ def batch_of(prompt: str) -> AskedBatch:
     return AskedBatch(dict(_CLAIM.findall(prompt)), document)
 
 
+def brief_reply(verdicts: Sequence[dict[str, Any]]) -> str:
+    """A reply with these verdicts that lists irrelevant claims by their ids."""
+    sides = [verdict for verdict in verdicts if verdict["answer"] != "IRRELEVANT"]
+    irrelevant = [verdict["claim"] for verdict in verdicts if verdict not in sides]
+    return json.dumps({"verdicts": sides, "irrelevant": irrelevant}, separators=(",", ":"))
+
+
 def batch_reply(verdicts: Sequence[Any]) -> str:
     """A reply with these verdicts."""
     return json.dumps({"verdicts": list(verdicts)})

@@ -29,16 +29,21 @@ from conflictscore.models.fitting import Choose, Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, neutral
-from conflictscore.records import Claim, Document, EvidenceLabel
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The field of a reply with all verdicts."""
-_TEMPLATE = "label_per_document"
+"""The field of a reply with the verdicts, one on each claim or on each that is not irrelevant."""
+_IRRELEVANT = "irrelevant"
+"""The field with the ids of irrelevant claims, which need neither a snippet nor a reason."""
+_TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
-"""Claims per call. Models make more errors far down a long list."""
+"""Claims per call, or one more if it would be alone in the next.
+
+Models make more errors far down a long list.
+"""
 _ROUNDS = 3
 """Maximum number of times that a pair is asked about, in ever smaller batches."""
 _REPLY_TOKENS = 400
@@ -68,6 +73,16 @@ SCHEMA = {
 """The form of a reply, the same for every call, since servers cache schemas and a new one is
 costly. So ids are checked here, not by the schema.
 """
+BRIEF_SCHEMA = {
+    "title": "evidence_labels",
+    **_object(
+        {
+            VERDICTS: {"type": "array", "items": _object(_VERDICT)},
+            _IRRELEVANT: {"type": "array", "items": {"type": "integer"}},
+        }
+    ),
+}
+"""The form of a reply that lists irrelevant claims by their ids."""
 
 Tell = Callable[[EvidenceLabel], None]
 
@@ -137,6 +152,10 @@ def read_reply(
     for verdict in verdict_list:
         if isinstance(verdict, Mapping):
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
+    for its_id in _listed_ids(reply.get(_IRRELEVANT)):
+        verdicts = verdicts_by_id.setdefault(its_id, [])
+        if [verdict.get("answer") for verdict in verdicts] != [Label.IRRELEVANT]:
+            verdicts.append({"answer": Label.IRRELEVANT.value})
     ids, labels, open_claims = batch.ids(), list[EvidenceLabel](), list[OpenClaim]()
     for claim in batch.claims:
         try:
@@ -147,6 +166,12 @@ def read_reply(
         reason = open_claims[0].reason
         raise ValueError(f"the first claim {reason}, and no other verdict is usable either")
     return labels, open_claims
+
+
+def _listed_ids(claims: Any) -> list[str]:
+    """The ids in a list of ids, or of objects with ids; empty for anything else."""
+    ids = claims if isinstance(claims, list) else []
+    return [str(each.get("claim") if isinstance(each, Mapping) else each) for each in ids]
 
 
 def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
@@ -177,16 +202,23 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """Judges up to eight claims against a document in a call; fewer if they are long.
+    """Judges up to nine claims against a document in a call; fewer if they are long.
 
-    Its verdicts are cached as its own, never as verdicts of a single-pair judge.
+    Its verdicts are cached as its own, never as verdicts of a single-pair judge. A judge behind an
+    endpoint, where each token written costs time and money, lists irrelevant claims by their ids.
+    The embedded model, the set ``paper`` and a user's own ``label_per_document`` have a verdict on
+    each claim.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         self._model, self._prompts = model, prompts
         self._rules = prompts.render("label_rules_brief")
+        as_before = model.is_local or prompts.follows_the_paper or _TEMPLATE in prompts.overridden
+        self._template = _TEMPLATE if as_before else _BRIEF_TEMPLATE
+        self._schema = SCHEMA if as_before else BRIEF_SCHEMA
+        self._most = _MOST_CLAIMS if as_before else _MOST_CLAIMS + 1
         self.name = f"per-document({model.name})"
-        template_names = ("label_rules_brief", "label_one_claim", _TEMPLATE, "cut", "retry")
+        template_names = ("label_rules_brief", "label_one_claim", self._template, "cut", "retry")
         self.identity = identity_of(
             "per-document", prompts.sha256_of(*template_names), model, at_once=_MOST_CLAIMS
         )
@@ -252,7 +284,7 @@ class BatchJudge:
         try:
             labels, open_claims = await self._model.ask_json(
                 self._prompt(batch),
-                SCHEMA,
+                self._schema,
                 partial(read_reply, batch=batch),
                 prompts=self._prompts,
                 meter=meter,
@@ -285,7 +317,9 @@ class BatchJudge:
         return self._around(document=batch.shown, claims="\n".join(claim_lines))
 
     def _around(self, *, document: str = "", claims: str = "") -> str:
-        return self._prompts.render(_TEMPLATE, rules=self._rules, document=document, claims=claims)
+        return self._prompts.render(
+            self._template, rules=self._rules, document=document, claims=claims
+        )
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
         """The batches; long documents are counted and cut off the event loop."""
@@ -302,9 +336,11 @@ class BatchJudge:
         total = 0
         for claim in filter(reads_like_an_order, claims):
             yield self._batch([claim], document, _MARK_TOKENS + count_tokens(claim.text))
-        for claim in itertools.filterfalse(reads_like_an_order, claims):
+        statements = list(itertools.filterfalse(reads_like_an_order, claims))
+        for claim in statements:
             tokens = _MARK_TOKENS + count_tokens(claim.text)
-            if some and (len(some) == _MOST_CLAIMS or total + tokens > _CLAIMS_TOKENS):
+            most = self._most if claim is statements[-1] else _MOST_CLAIMS
+            if some and (len(some) >= most or total + tokens > _CLAIMS_TOKENS):
                 yield self._batch(some, document, total)
                 some, total = [], 0
             some.append(claim)
@@ -316,7 +352,7 @@ class BatchJudge:
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
         """A call for claims of this many tokens, with the parts nearest to them and ``beside``."""
-        room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)
+        room = _REPLY_TOKENS + _VERDICT_TOKENS * self._most + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
 
         def fit(some: Document, choose: Choose | None) -> Fitted:

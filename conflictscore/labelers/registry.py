@@ -83,7 +83,7 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"model": str, "certain": _share},
     ),
     "per-document": LabelerKind(
-        "up to 8 claims and one document per call",
+        "up to 9 claims and one document per call",
         "batch_judge:BatchJudge",
     ),
 }
@@ -119,7 +119,7 @@ def make_labeler(
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
     """The default labeler of an effort for a model.
 
-    At a remote endpoint each call costs money, so one document is shown with up to 8 claims per
+    At a remote endpoint each call costs money, so one document is shown with up to 9 claims per
     call; showing several documents at once would let one influence another's label. ``fast`` lets
     NLI settle what it can, ``thorough`` judges the deciding pairs one by one, and ``paper`` uses
     the paper's judge.

@@ -1,5 +1,6 @@
 """The key of stored verdicts: if any name in it changes, all that was paid for is lost."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
+from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer, script
 from tests.labelers.judging import PROMPTS
 from tests.models.calling import calling
@@ -37,7 +40,7 @@ def model() -> LanguageModel:
         (
             BatchJudge,
             "per-document",
-            ("label_rules_brief", "label_one_claim", "label_per_document"),
+            ("label_rules_brief", "label_one_claim", "label_per_document_brief"),
             {"at_once": 8},
         ),
     ],
@@ -57,6 +60,21 @@ def test_verdicts_of_a_judge_depend_on_its_model_its_prompt_and_how_it_asks(
         "parameters": {"temperature": 0},
         **more,
     }
+
+
+@pytest.mark.parametrize("kept", ["embedded", "paper", "own template"])
+def test_the_form_with_a_verdict_on_each_claim_is_kept_where_it_was_measured(
+    kept: str, model: LanguageModel, tmp_path: Any
+) -> None:
+    prompts = PromptSet.load("paper") if kept == "paper" else PROMPTS
+    if kept == "own template":
+        text = PROMPTS.texts["label_per_document"]
+        (tmp_path / "label_per_document.txt").write_text(f"{text}\nBe brief.", "utf-8")
+        prompts = PromptSet.load(folder=tmp_path)
+    judge = replace(model, endpoint=LOCAL_ENDPOINT) if kept == "embedded" else model
+    identity = BatchJudge(judge, prompts).identity or {}
+    templates = ("label_rules_brief", "label_one_claim", "label_per_document", "cut", "retry")
+    assert identity["prompt"] == prompts.sha256_of(*templates)
 
 
 def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(

@@ -10,10 +10,10 @@ from measurements.row_steps import row_steps
 @pytest.mark.parametrize(
     ("claims", "each", "disputed", "calls", "read", "written"),
     [
-        (6, None, False, 12, 6_000, 3_100),
-        (25, None, False, 42, 37_000, 13_000),
-        (25, 5, False, 42, 24_500, 8_200),
-        (6, None, True, 32, 14_600, 3_900),
+        (6, None, False, 12, 6_000, 2_200),
+        (25, None, False, 32, 32_000, 9_200),
+        (25, 5, False, 32, 20_000, 3_000),
+        (6, None, True, 32, 14_400, 2_800),
     ],
 )
 def test_an_answer_costs_no_more_than_it_did(
@@ -28,8 +28,8 @@ def test_an_answer_costs_no_more_than_it_did(
 
 def test_a_row_of_a_file_takes_no_more_steps_than_it_did() -> None:
     steps = row_steps()
-    assert steps.calls <= 13_500
-    assert steps.records <= 100
+    assert steps.calls <= 6_100
+    assert steps.records <= 60
 
 
 def test_a_call_to_a_judge_takes_no_more_steps_than_it_did() -> None:

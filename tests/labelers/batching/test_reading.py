@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import FailureKind
-from conflictscore.labelers.batch_judge import SCHEMA, Batch, read_reply
+from conflictscore.labelers.batch_judge import BRIEF_SCHEMA, SCHEMA, Batch, read_reply
 from conflictscore.records import Claim, Document, Label
 
 CLAIMS = tuple(Claim(number=n, text=f"Claim {n} is so.") for n in (1, 2))
@@ -69,6 +69,44 @@ def test_a_reply_without_a_usable_verdict_is_refused_because_of_its_first_claim(
 def test_claims_whose_texts_come_to_the_same_id_get_ids_of_their_own() -> None:
     claims = tuple(Claim(number=n, text=f"Sheet {n}.") for n in range(5, 21))  # two pairs clash
     assert len(set(Batch(claims, BATCH.document).ids().values())) == 16
+
+
+@pytest.mark.parametrize("listed", [int(TWO), TWO, {"claim": int(TWO)}])
+def test_irrelevant_claims_may_be_listed_by_their_ids(listed: object) -> None:
+    labels, left = read_reply({"verdicts": [verdict(ONE)], "irrelevant": [listed, 7]}, BATCH)
+    assert [(one.claim, one.label) for one in labels] == [
+        (1, Label.SUPPORTS),
+        (2, Label.IRRELEVANT),
+    ]
+    assert (labels[1].snippet, labels[1].reasoning, left) == (None, None, [])
+
+
+def test_a_claim_with_a_verdict_and_among_the_irrelevant_ones_stays_open() -> None:
+    reply = {"verdicts": [verdict(ONE)], "irrelevant": [int(ONE), int(TWO)]}
+    [label], [(claim, reason, _)] = read_reply(reply, BATCH)
+    assert (label.claim, claim, reason) == (2, CLAIMS[0], "has 2 verdicts")
+
+
+def test_an_irrelevant_claim_may_be_in_both_lists() -> None:
+    reply = {"verdicts": [verdict(ONE), verdict(TWO, "IRRELEVANT")], "irrelevant": [int(TWO)]}
+    labels, left = read_reply(reply, BATCH)
+    assert [one.label for one in labels] == [Label.SUPPORTS, Label.IRRELEVANT]
+    assert not left
+
+
+@pytest.mark.parametrize("irrelevant", [[], None, "all others", "others", 3, ["all", None, []]])
+def test_a_claim_that_no_list_names_is_not_irrelevant(irrelevant: object) -> None:
+    labels, [(claim, reason, _)] = read_reply(
+        {"verdicts": [verdict(ONE)], "irrelevant": irrelevant}, BATCH
+    )
+    assert ([one.claim for one in labels], claim) == ([1], CLAIMS[1])
+    assert reason == "has no verdict under its id"
+
+
+def test_the_brief_form_demands_both_lists() -> None:
+    assert BRIEF_SCHEMA["required"] == ["verdicts", "irrelevant"]
+    assert BRIEF_SCHEMA["properties"]["verdicts"] == SCHEMA["properties"]["verdicts"]
+    assert not BRIEF_SCHEMA["additionalProperties"]
 
 
 def test_the_form_of_a_reply_demands_every_field_and_no_other() -> None:
