@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from tests.batches import batch_of, batch_reply
+from tests.batches import batch_of, brief_reply
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
@@ -108,9 +108,9 @@ def reply_to(body: dict[str, Any], claims: int) -> str:
         claim = found[1] if found else ""
         said = {"claim": claim, "document_snippet": "", "reasoning": "As it says."}
         return json.dumps({**said, "answer": _label(claim, prompt)})
-    if '"verdicts", a list, one on each' in prompt:
+    if '"verdicts", a list' in prompt:
         asked = batch_of(prompt)
-        return batch_reply([asked.verdict(one, _label) for one in asked.claims])
+        return brief_reply([asked.verdict(one, _label) for one in asked.claims])
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))
