@@ -212,12 +212,12 @@ def lines_of(function: Callable[[str], object], text: str, most: int) -> int:
     with suppress(Exception, SystemExit):
         function(text[:24])  # work done once at the first call does not count
     before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        with suppress(Exception, SystemExit, _EnoughError):
+    with suppress(Exception, SystemExit, _EnoughError):
+        sys.settrace(trace)
+        try:
             function(text)
-    finally:
-        sys.settrace(before)
+        finally:
+            sys.settrace(before)  # before the end of `suppress`, whose lines do not count
     return min(count, most)
 
 
