@@ -50,7 +50,7 @@ from conflictscore.middleware.run_views import whole, with_verdict
 from conflictscore.middleware.turn_memory import TurnMemory
 from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
-from conflictscore.models.endings import abnormal_ending, was_cut
+from conflictscore.models.endings import abnormal_ending, early_ending, was_cut
 from conflictscore.records import Answer, GapKind, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop
@@ -266,7 +266,7 @@ class AgentTurn:
 
     def _finished(self, run: Run) -> Response:
         first = self._answers[0]
-        ending = abnormal_ending(first.message)
+        ending = early_ending(first.message)
         run = self._with_usage(run).with_gaps(
             *([unfinished(ending)] if ending else []), *self._asked.left_out, *self._lost
         )

@@ -43,7 +43,7 @@ from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.models.callbacks import let_children_be_counted
 from conflictscore.models.calls import call
-from conflictscore.models.endings import abnormal_ending
+from conflictscore.models.endings import early_ending
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Gap, GapKind, Run, Usage, differs
 
@@ -119,7 +119,7 @@ class ChatLoop:
         name = parameters.get("model") or self.context.generator.name
         before = draft.usage_metadata if draft is not None else None
         draft = draft or replies[-1]
-        if ending := abnormal_ending(draft):
+        if ending := early_ending(draft):
             run = run.with_gaps(unfinished(ending))
         run = run.with_gaps(*chat_question.left_out)
         message = _corrected(run, draft, before, name=f"conflictscore/{name}")
@@ -146,7 +146,7 @@ class ChatLoop:
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
             reply = await self._own(_attached(messages, block), parameters, meter)
             replies.append(reply)
-            return spoken(reply), abnormal_ending(reply)
+            return spoken(reply), early_ending(reply)
 
         read_before = "\n".join(f"{message.type}: {message.text}" for message in messages)
         return with_own_answer(context, ask, read_before, parameters)

@@ -20,6 +20,7 @@ _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
 _SHARED_TERMS = 2  # terms of the question in a short result that concerns it
 _PROSE_WORDS = 40
+_WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400
 NOTHING_FOUND = re.compile(
     r"\bno (?:\w+ ){0,4}(?:results?|matches|documents?|hits|pages?)\b"
@@ -56,11 +57,17 @@ class ChatQuestion:
     def left_out(self) -> tuple[Gap, ...]:
         """Evidence since the question that the model saw but that is in no document."""
         documents, places = self._of_tools
+        calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
+        arguments = {call["id"]: str(call["args"]) for call in calls}
         gaps = [
             gap
             for place, message in enumerate(self.since)
             for gap in left_out_of(
-                message, self.sources, is_read=place in places, question=self.question
+                message,
+                self.sources,
+                is_read=place in places,
+                question=self.question,
+                arguments=arguments.get(getattr(message, "tool_call_id", None), ""),
             )
         ]
         if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
@@ -137,13 +144,19 @@ def unfinished(ending: str) -> Gap:
 
 
 def left_out_of(
-    message: BaseMessage, sources: Collection[str] | None, *, is_read: bool, question: str = ""
+    message: BaseMessage,
+    sources: Collection[str] | None,
+    *,
+    is_read: bool,
+    question: str = "",
+    arguments: str = "",
 ) -> Iterator[Gap]:
     """Parts of a tool message that the model saw as evidence, but that are in no document.
 
     Blocks other than text (images, files) are never read. A text that gave no document is named if
     it is long enough, or if it concerns the question; other short texts are receipts, clocks and
-    sums. Results of tools that are not in the builder's ``sources`` are not evidence.
+    sums. So is a long text of a tool that writes, if it only repeats the ``arguments`` of its call.
+    Results of tools that are not in the builder's ``sources`` are not evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -155,18 +168,21 @@ def left_out_of(
     if kinds:
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
-    if not is_read and _is_evidence(message, question):
+    if not is_read and _is_evidence(message, question, arguments):
         note = f"what {name} returned was not read as documents"
         how = "name it in sources, or return an artifact or JSON"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; {how}")
 
 
-def _is_evidence(message: ToolMessage, question: str) -> bool:
+def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
     """Whether a result states more than a receipt, a clock, a sum or that nothing was found."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
         return False
+    if _writes(message):
+        repeated = {*_WORD.findall(arguments.casefold())}
+        words = sum(word not in repeated for word in _WORD.findall(text.casefold()))
     return words >= _LEAST_EVIDENCE or _speaks_of(message, question)
 
 
@@ -175,9 +191,13 @@ def _speaks_of(message: ToolMessage, question: str) -> bool:
 
     The receipt of a tool that writes may just repeat the question.
     """
-    name_words = {word.lower() for word in NAME_WORD.findall(message.name or "")}
     shared = telling_terms(str(message.text)) & telling_terms(question)
-    return len(shared) >= _SHARED_TERMS and name_words.isdisjoint(WRITES)
+    return len(shared) >= _SHARED_TERMS and not _writes(message)
+
+
+def _writes(message: ToolMessage) -> bool:
+    """Whether the name of a message's tool says that it writes."""
+    return not WRITES.isdisjoint(word.lower() for word in NAME_WORD.findall(message.name or ""))
 
 
 def _is_text(message: BaseMessage) -> bool:

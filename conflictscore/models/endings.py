@@ -56,6 +56,8 @@ _FAILED_ENDINGS = frozenset(
     )
 )
 """The server gave up while writing, so another attempt may succeed."""
+_TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
+"""Providers whose LangChain clients report how every whole reply ended."""
 _ENDING_CHARS = 60
 
 
@@ -84,6 +86,19 @@ def abnormal_ending(message: BaseMessage) -> str | None:
     ):
         return str(getattr(block_reason, "name", block_reason))
     return "refusal" if message.additional_kwargs.get("refusal") else None
+
+
+def early_ending(message: BaseMessage) -> str | None:
+    """Why an answer may not be whole: its abnormal ending, or a stream that just stopped.
+
+    A stream without a finish reason was perhaps interrupted. Only the answer that is checked is
+    judged so: a judge's reply shows by its form whether it is whole.
+    """
+    metadata: Mapping[str, Any] = message.response_metadata
+    silent = metadata.keys().isdisjoint({*_ENDING_FIELDS, "status"})  # the Responses API's field
+    if silent and metadata.get("model_provider") in _TELL_THE_END:
+        return "no finish reason"
+    return abnormal_ending(message)
 
 
 def was_cut(message: BaseMessage) -> bool:

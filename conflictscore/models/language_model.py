@@ -239,12 +239,17 @@ class LanguageModel:
         """The model's reply to messages that are not one of our prompts.
 
         The call is scheduled like all others, is never cached, and raises the client's own errors.
+        A stream that the client cannot read is a ``ProviderError``.
         """
         sender, call_parameters = with_max_tokens(self.chat, parameters)
         send = partial(call, sender, [*messages], config, **call_parameters)
         waits = list[str]()
         async with in_time(self.name, waits):
-            message: AIMessage = await self._dispatched(send, object(), waits)
+            try:
+                message: AIMessage = await self._dispatched(send, object(), waits)
+            except json.JSONDecodeError as error:  # from OpenAI's client, for an event without data
+                reason = "its stream has an event that is not JSON"
+                raise ProviderError(f"{self.name} failed: {reason}", provider=self.name) from error
         return message
 
     @cached_property

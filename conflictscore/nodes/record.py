@@ -88,7 +88,9 @@ def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bo
     """
     report = last.report
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
-    if not asks or (report and report.conflicting):  # altered copies may disagree
+    reports = [attempt.report for attempt in attempts_of(state)]
+    # altered copies and the parts of a text may disagree, also about an answer that was corrected
+    if not asks or any(report and report.conflicting for report in reports):
         return False
     documents = documents_of(state)
     return len(documents) - len(one_voice(documents, copies(documents))) == 1
@@ -129,7 +131,7 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
     level = logging.INFO if quiet else logging.WARNING
     # answers are not logged, since another part of the program may have to redact them
-    why = gap.kind.value if gap.passage or gap.kind in _QUOTE else gap.note
+    why = gap.in_short if gap.passage or gap.kind in _QUOTE else gap.note
     _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
     return ledger
 

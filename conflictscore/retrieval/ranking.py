@@ -1,5 +1,6 @@
 """Scores how well texts fit a question, by the words that they share with it (BM25)."""
 
+import logging
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
     from bm25s.stopwords import STOPWORDS_EN
+# it asks for debugging lines, which then stand in the log of whoever logs warnings alone
+logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
 """A word that is hyphenated at the end of a line."""

@@ -220,6 +220,38 @@ def test_an_answer_that_is_longer_than_the_caller_allows_is_the_callers(world: T
 # Streams
 
 
+def streaming(server: OpenAIServer) -> SelfCorrectingChatModel:
+    model = scripted_model(server).model_copy(update={"streaming": True})
+    return SelfCorrectingChatModel(model, Shelf(), content_cache=False, **PAPER)
+
+
+@pytest.mark.parametrize(("finish_reason", "checked"), [("stop", "fully"), ("", "partly")])
+def test_an_answer_whose_stream_ends_without_a_finish_reason_is_checked_in_part(
+    world: Talk, finish_reason: str, checked: str
+) -> None:
+    world.answer = LAST
+
+    def stopping(request: ChatRequest) -> Reply | str | Fault:
+        reply = world(request)
+        return Reply(reply, finish_reason=finish_reason) if reply == LAST else reply
+
+    with OpenAIServer(stopping) as server:
+        run = run_of(streaming(server).invoke(QUESTION))
+
+    assert run["checked"] == checked
+    kinds = [gap["kind"] for gap in run["examined"]["gaps"]]
+    assert kinds == ([] if checked == "fully" else ["unfinished_answer"])
+
+
+def test_a_stream_with_an_event_without_data_is_a_clear_line() -> None:
+    empty = Fault.raw(b"retry: 3000\n\ndata: [DONE]\n\n")
+
+    with OpenAIServer(lambda _: empty) as server, pytest.raises(ProviderError) as caught:
+        streaming(server).invoke(QUESTION)
+
+    assert str(caught.value) == "scripted failed: its stream has an event that is not JSON"
+
+
 @FACES
 async def test_callbacks_see_every_call_inside_as_a_part_of_this_one_and_no_token_of_a_draft(
     ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer

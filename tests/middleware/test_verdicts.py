@@ -237,3 +237,23 @@ def test_a_short_result_that_concerns_the_question_is_named_if_it_is_not_read(
     gaps = asked_in(messages).left_out
 
     assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_named"), [("write_todos", False), ("update_report", True), ("ask_expert", True)]
+)
+def test_the_long_receipt_of_a_tool_that_writes_is_no_evidence(tool: str, is_named: bool) -> None:
+    content = "The lamp of the tower was first lit in 1871, says the gazette of the harbour town."
+    told = content if tool != "update_report" else content.replace("1871", "1874") * 9
+    call = {"name": tool, "args": {"todos": [{"content": content}]}, "id": "1", "type": "tool_call"}
+    if tool == "update_report":
+        call["args"] = {}
+    messages = [
+        HumanMessage("When was the lamp first lit?"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(f"Updated to [{told}]", name=tool, tool_call_id="1"),
+    ]
+
+    gaps = asked_in(messages, sources=None).left_out
+
+    assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named

@@ -32,8 +32,18 @@ async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
     ("last", "least", "checked", "warned"),
     [
         (attempt(AGREED), 0.5, "fully", None),
-        (attempt(AGREED, unclaimed="7% of it"), 0.5, "partly", "only in part checked: unclaimed"),
-        (attempt(AGREED, gaps=(UNCLAIMED,)), 0.5, "partly", "only in part checked: unclaimed"),
+        (
+            attempt(AGREED, unclaimed="7% of it"),
+            0.5,
+            "partly",
+            "only in part checked: a part of the answer is covered by no",
+        ),
+        (
+            attempt(AGREED, gaps=(UNCLAIMED,)),
+            0.5,
+            "partly",
+            "only in part checked: a part of the answer is covered by no",
+        ),
         (attempt(AGREED, unclaimed="7% of it"), None, "partly", None),
         (attempt(AGREED, gaps=(UNCLAIMED,)), None, "partly", None),
         (attempt(scored(), gaps=(GREETING,)), 0.5, "no", None),
@@ -132,24 +142,26 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("copies_of", "report", "least", "checked"),
+    ("copies_of", "reports", "least", "checked"),
     [
-        ([None], AGREED, 0.5, "partly"),
-        ([None, 1], AGREED, 0.5, "partly"),
-        ([None, 1], CONFLICT, 0.5, "fully"),  # an altered copy disagrees
-        ([None, None], AGREED, 0.5, "fully"),
-        ([None], AGREED, None, "fully"),  # the paper's loop asks no reader
+        ([None], [AGREED], 0.5, "partly"),
+        ([None, 1], [AGREED], 0.5, "partly"),
+        ([None, 1], [CONFLICT], 0.5, "fully"),  # an altered copy disagrees
+        ([None, 1], [CONFLICT, AGREED], 0.5, "fully"),  # it did so before the correction
+        ([None, None], [AGREED], 0.5, "fully"),
+        ([None], [AGREED], None, "fully"),  # the paper's loop asks no reader
     ],
 )
 async def test_an_answer_checked_against_a_single_document_says_so(
-    copies_of: list[int | None], report: Any, least: float | None, checked: str
+    copies_of: list[int | None], reports: list[Any], least: float | None, checked: str
 ) -> None:
     documents = [
         Document(number=number, text="It was lit.", duplicate_of=original).to_json()
         for number, original in enumerate(copies_of, 1)
     ]
 
-    state = await recorded(attempt(report), min_coverage=least, documents=documents)
+    attempts = [attempt(report, round=number) for number, report in enumerate(reports)]
+    state = await recorded(*attempts, min_coverage=least, documents=documents)
 
     assert state["checked"] == checked
     assert ("a single document" in str(state["notes"])) == (checked == "partly")
