@@ -32,14 +32,13 @@ QUIET: dict[str, Any] = {"labeler": "json", "progress": False}
 RATHER = "set CONFLICTSCORE_CACHE_DIR to another folder"
 
 
-@pytest.fixture(params=["a file in its place", "a full disk"])
+@pytest.fixture
 def unusable(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
     """The cache's file, which cannot be made: its folder is a file, or the disk is full."""
-    folder = tmp_path / request.node.name[-20:] / "cache"
-    folder.parent.mkdir()
-    is_full = request.param == "a full disk"
+    folder = tmp_path / "cache"
+    is_full = request.param == FULL
     if not is_full:
         folder.write_text("a file where the folder should be")
     monkeypatch.delenv("CONFLICTSCORE_STORE", raising=False)
@@ -96,7 +95,23 @@ def of_mcp(server: OpenAIServer) -> object:
     return asyncio.run(scored()).structured_content["report"]["cs_c"]
 
 
-@pytest.mark.parametrize("door", [of_score, of_frame, of_correct, of_chat_model, of_mcp])
+IN_THE_WAY, FULL = "a file in its place", "a full disk"
+
+
+@pytest.mark.parametrize(
+    ("unusable", "door"),
+    [
+        (IN_THE_WAY, of_score),
+        (IN_THE_WAY, of_frame),
+        (IN_THE_WAY, of_correct),
+        (IN_THE_WAY, of_chat_model),
+        (IN_THE_WAY, of_mcp),
+        (FULL, of_correct),
+        (FULL, of_chat_model),
+        (FULL, of_mcp),
+    ],
+    indirect=["unusable"],
+)
 def test_python_and_mcp_answer_with_one_warning(
     door: Callable[[OpenAIServer], object],
     unusable: Path,
