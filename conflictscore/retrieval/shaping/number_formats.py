@@ -24,7 +24,7 @@ _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Marks of a date or time that is shown as the reader's system writes it."""
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
-    r"|\[(?P<bracket>[^\]]*)\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
+    r"|\[(?P<bracket>[^\[\]]{0,99})\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
     r"|(?P<power>e[+-])|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<point>\.)"
     r"|(?P<comma>,)|(?P<percent>%)|(?P<slash>/)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
