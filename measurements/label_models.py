@@ -3,12 +3,14 @@
 It takes files of claims with labelled documents, as ``conflictscore bench conflict-detection``
 reads them. ``--by-claim`` decides conflicts by claim, as a run does. Outputs for each window are
 cached in --cache, so the same command resumes. Each gain has a 95 % interval, drawn by claim.
+--sample draws as many claims of each file, by --seed.
 """
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import click
@@ -135,11 +137,20 @@ def _gold(group: ClaimGroup) -> list[int]:
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--model", "names", multiple=True, default=("",), help="Empty: the bundled one.")
 @click.option("--by-claim", is_flag=True)
+@click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
+@click.option("--seed", default=0, show_default=True)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
-def main(data: tuple[Path, ...], names: tuple[str, ...], by_claim: bool, file: Path) -> None:
+def main(
+    data: tuple[Path, ...],
+    names: tuple[str, ...],
+    by_claim: bool,
+    sample: int,
+    seed: int,
+    file: Path,
+) -> None:
     """See the module."""
     try:
-        groups = [group for path in data for group in read_groups(path)]
+        groups = [group for path in data for group in drawn(read_groups(path), sample, seed)]
         with (
             closing(ContentCache(file)) as cache,
             CountBar(Console(stderr=True), "labelling", "claims") as bar,
@@ -157,6 +168,15 @@ def main(data: tuple[Path, ...], names: tuple[str, ...], by_claim: bool, file: P
     sets = np.array([group.set for group in groups])
     for title, own in [(name, sets == name) for name in np.unique(sets)] + [("all", sets != "")]:
         _print(title, names, [rows[own] for rows in counts])
+
+
+def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGroup]:
+    """At most ``sample`` of the groups, drawn by seed; all of them if ``sample`` is 0."""
+    if not sample:
+        return list(groups)
+    shuffled = list(groups)
+    Random(seed).shuffle(shuffled)  # noqa: S311 - a sample, not a secret
+    return shuffled[:sample]
 
 
 def _opened(name: str, cache: ContentCache, by_claim: bool) -> NliLabeler | NliByClaim:

@@ -18,6 +18,16 @@ from training.weights import DOWN, EPSILON, HEADS, UP, Weights, buckets, layers_
 Parameters = dict[str, Tensor]
 
 
+def short_products(device: str) -> torch.autocast:
+    """A context in which products are in bfloat16, if the device supports them natively."""
+    return torch.autocast(device, torch.bfloat16, enabled=device == "cuda" or _has_short_products())
+
+
+def _has_short_products() -> bool:
+    """Whether this CPU multiplies in bfloat16; torch has no public function for it."""
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
+
+
 def parameters(weights: Weights, *, device: Any) -> Parameters:
     """The tensors to train."""
     return {

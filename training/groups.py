@@ -1,7 +1,9 @@
 """Writes the pairs to measure on as groups: a file for each set, a line for each claim.
 
 ``conflictscore bench conflict-detection`` measures models on them, and ``training.calibrate`` fits
-scores to them. Besides the sets labelled by people there are answers to RAMDocs' questions.
+scores to them. Besides the sets labelled by people there are answers to RAMDocs' questions, claims
+that name their entity with all documents of RAMDocs' second half, and the natural cases that no
+model learns from.
 """
 
 import json
@@ -13,6 +15,9 @@ import click
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.errors import ConflictScoreError
 from conflictscore.records import Label
+from training.build_natural import is_kept_out, telling_pairs
+from training.cases import CORPUS, pairs_of, read_cases
+from training.entity_pairs import entity_pairs, halves
 from training.human import data_files, label_files, labelled_pairs
 from training.pairs import Pair
 from training.question_pairs import measured_pairs
@@ -28,6 +33,31 @@ def measured_on(data: Sequence[Path]) -> list[Pair]:
     files = data_files(list(data))
     _, validation = labelled_pairs(label_files(files))
     return [*validation, *measured_pairs(list(questions_in(files)))]
+
+
+def entities_measured_on(data: Sequence[Path]) -> list[Pair]:
+    """Claims that name their entity, with all documents of their question in RAMDocs' second half.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    return list(entity_pairs(halves(data_files(list(data)))[1], seed=0))
+
+
+def natural_kept_out(folder: Path = CORPUS) -> list[Pair]:
+    """The pairs of the natural cases that no model learns from, with the date before the text.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    kept_out = [case for case in read_cases(folder) if is_kept_out(case)]
+    pairs = [*pairs_of(kept_out), *telling_pairs(kept_out, folder)]
+    return [
+        pair._replace(
+            document=". ".join(filter(None, (pair.date, pair.document))), source="natural_kept_out"
+        )
+        for pair in pairs
+    ]
 
 
 def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
@@ -74,7 +104,8 @@ def write_groups(groups: Iterable[ClaimGroup], folder: Path) -> None:
 def main(data: tuple[Path, ...], out: Path) -> None:
     """Write the files."""
     try:
-        write_groups(validation_groups(measured_on(data)), out)
+        pairs = [*measured_on(data), *entities_measured_on(data), *natural_kept_out()]
+        write_groups(validation_groups(pairs), out)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
 

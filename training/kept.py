@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from training.batches import Batch, assemble, batched
-from training.encoder import Parameters, embedded, head, through
+from training.encoder import Parameters, embedded, head, short_products, through
 from training.packed import Numbers, Packed
 from training.weights import layers_of
 
@@ -73,12 +73,14 @@ class KeptActivations:
             x[row, :tokens] = self._kept[start : start + tokens]
         mask = torch.from_numpy(batch.mask)
         layers = range(self._first, self._last)
-        y = through(self._p, torch.from_numpy(x).float(), mask, layers, dropout=dropout)
-        return head(self._p, y, mask, dropout=dropout)
+        with short_products("cpu"):
+            y = through(self._p, torch.from_numpy(x).float(), mask, layers, dropout=dropout)
+            said = head(self._p, y, mask, dropout=dropout)
+        return said.float()
 
     def _keep(self, batch: Batch) -> None:
         ids, sides, mask = map(torch.from_numpy, (batch.ids, batch.sides, batch.mask))
-        with torch.no_grad():
+        with torch.no_grad(), short_products("cpu"):
             x = through(self._p, embedded(self._p, ids, sides), mask, range(self._first))
         for row, window in enumerate(batch.windows):
             tokens, start = int(batch.mask[row].sum()), int(self._starts[window])

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.batches import Batch, assemble, batched
-from training.encoder import Parameters, logits
+from training.encoder import Parameters, logits, short_products
 from training.figures import SetFigures, figures, verdicts
 from training.packed import Numbers, Packed
 from training.pairs import LABELS
@@ -20,24 +20,18 @@ Run = Callable[[Batch, float], Tensor]
 
 
 def on(p: Parameters, *, device: str) -> Run:
-    """Run a model on a device, with products in bfloat16 if the device supports them natively."""
-    short = device == "cuda" or _has_short_products()
+    """Run a model on a device, as in :func:`short_products`."""
 
     def run(batch: Batch, dropout: float) -> Tensor:
         ids, sides, mask = (
             torch.from_numpy(values).to(device, non_blocking=True)
             for values in (batch.ids, batch.sides, batch.mask)
         )
-        with torch.autocast(device, dtype=torch.bfloat16, enabled=short):
+        with short_products(device):
             said = logits(p, ids, sides, mask, dropout=dropout)
         return said.float()
 
     return run
-
-
-def _has_short_products() -> bool:
-    """Whether this CPU multiplies in bfloat16; torch has no public function for it."""
-    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
 
 
 def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:

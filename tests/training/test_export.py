@@ -14,8 +14,10 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
 from tests.training.toy import toy_tokenizer, toy_weights
 from training import carry
+from training.build_natural import is_kept_out
+from training.cases import read_cases
 from training.export import export
-from training.groups import validation_groups, write_groups
+from training.groups import natural_kept_out, validation_groups, write_groups
 from training.human import read_labelled
 from training.pairs import Pair
 from training.weights import load
@@ -103,3 +105,17 @@ def test_what_is_measured_on_is_written_as_groups_a_file_a_set(tmp_path: Path) -
     assert [
         (one.pair.claim, one.pair.document, one.pair.label, one.pair.title) for one in read
     ] == [(pair.claim, pair.document, pair.label, pair.title) for pair in _LAMPS]
+
+
+def test_natural_cases_are_measured_on_only_if_no_model_learns_from_them() -> None:
+    learned_from = {case.claim for case in read_cases() if not is_kept_out(case)}
+    kept_out = natural_kept_out()
+    assert kept_out
+    assert not learned_from & {pair.claim for pair in kept_out}
+    assert not learned_from & {group.claim for group in validation_groups(kept_out)}
+
+
+def test_a_natural_document_is_measured_with_its_date() -> None:
+    dated = {doc.date for case in read_cases() if is_kept_out(case) for doc in case.documents}
+    starts = {pair.document.split(". ")[0] for pair in natural_kept_out()}
+    assert dated - {None} <= starts
