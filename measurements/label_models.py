@@ -135,7 +135,13 @@ def _gold(group: ClaimGroup) -> list[int]:
 
 @click.command(help=__doc__)
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--model", "names", multiple=True, default=("",), help="Empty: the bundled one.")
+@click.option(
+    "--model",
+    "names",
+    multiple=True,
+    default=("",),
+    help="A folder, nli-mpnet, or nothing for the bundled model; A+B for the mean of two.",
+)
 @click.option("--by-claim", is_flag=True)
 @click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
 @click.option("--seed", default=0, show_default=True)
@@ -180,8 +186,11 @@ def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGro
 
 
 def _opened(name: str, cache: ContentCache, by_claim: bool) -> NliLabeler | NliByClaim:
-    nli = NliLabeler(KeptNliModel(resolve(name or None), cache))
-    return NliByClaim(nli) if by_claim else nli
+    folders = [resolve(part or None) for part in name.split("+")]
+    models = [NliLabeler(KeptNliModel(folder, cache)) for folder in folders]
+    if len(models) > 1 and not by_claim:
+        raise click.UsageError("a mean of models decides by claim: add --by-claim")
+    return NliByClaim(*models) if by_claim else models[0]
 
 
 def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
@@ -195,7 +204,12 @@ def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
                 f"{cell} ({gain:+.3f} [{low:+.3f}, {high:+.3f}])"
                 for cell, (gain, low, high) in zip(cells, gains(counts[0], rows), strict=True)
             ]
-        click.echo(f"| {Path(name).name or 'bundled'} | {' | '.join(cells)} |")
+        click.echo(f"| {_title(name)} | {' | '.join(cells)} |")
+
+
+def _title(name: str) -> str:
+    """The name of a model or a mean of models in a table."""
+    return " + ".join(Path(part).name or "bundled" for part in name.split("+"))
 
 
 if __name__ == "__main__":
