@@ -115,8 +115,9 @@ class AdaptedModel:
             except OSError as error:
                 raise self._unwritable(error) from error
             archive.unlink(missing_ok=True)  # everything needed is unpacked
-        for earlier in (weights_dir() / self.name, weights_dir() / "8bit"):
-            shutil.rmtree(earlier, ignore_errors=True)
+        earlier_stages = [f"8bit-{stage}" for stage in range(1, self.stage)]
+        for earlier in (self.name, "8bit", *earlier_stages):
+            shutil.rmtree(weights_dir() / earlier, ignore_errors=True)
         folder = self.fetched()
         if folder is None:
             raise ConfigurationError(f"{self.archive.title} contains an unexpected {self.data}")
@@ -168,7 +169,7 @@ NLI_MPNET = AdaptedModel(
     tokenizer=f"{FOLDER}/tokenizer.json",
     pair_tokens=128,
     shipped=Path(__file__).parent / "mpnet",
-    stage=4,
+    stage=5,
 )
 
 
