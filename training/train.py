@@ -61,18 +61,22 @@ training.choose_bias of commit 50cf32d); then come the figures and the temperatu
        python -m training.calibrate --model build/nli/model --sample 300 \\
          --out build/nli/model/calibration.json build/groups/SET_groups.jsonl ...
 \b
-A run that learns the corpus of natural cases, by narrow products beside nli-mpnet's matrices, and
-writes the folder that would come with the package (nothing of it is shipped, see
-docs/findings/nli-model.md):
+nli-mpnet's fifth stage learned the corpus of natural cases, by narrow products beside the matrices
+of its upper layers (docs/findings/nli-model.md). It began with the files of commit 10beeb3a. The
+last commands write the folder that comes with the package:
 \b
        python -m training.held --data DATA --larger --out build/held.jsonl
        python -m training.build_natural --data DATA --held build/held.jsonl \\
-         --tokenizer build/teacher/tokenizer.json --most-further 3000 --entities 250 \\
-         --most-held 450 --measured 15 --out build/natural.npz
+         --tokenizer build/teacher/tokenizer.json --entities 300 --measured 15 \\
+         --out build/natural.npz
        python -m training.train --pairs build/natural.npz --start build/teacher/start.npz \\
-         --rank 16 --frozen 8 --rate 6e-4 --averaged .5 --taught-share .5 --dropout .05 \\
-         --batch-tokens 2048 --out build/next
-       python -m training.next_stage --learned build/next/learned.npz --out build/mpnet
+         --rank 16 --frozen 6 --rate 6e-4 --averaged .5 --taught-share .5 --dropout .05 \\
+         --batch-tokens 2048 --epochs 3 --threads 2 --out build/next
+       python -m training.carry bias build/next/learned.npz build/next/rarer.npz --contradicts -.46
+       python -m training.next_stage --learned build/next/rarer.npz --share .65 --out build/mpnet
+       python -m training.groups --data DATA --out build/groups
+       python -m training.calibrate --model nli-mpnet --sample 45 \\
+         --out build/mpnet/calibration.json build/groups/SET_groups.jsonl ...
 """
 
 
