@@ -41,8 +41,10 @@ _SAYS_SO = re.compile(
     r"|berichtig(?:t|ung)|korrigiert|korrektur|ersetzt|nicht mehr|bisher|statt"
     r"|ne plus|remplace|rectificatif|jusqu'ici|ya no|sustituye|corrección|finora|non più|rettifica)"
     rf"\b|\b(?:from|as of|as from|since|effective|starting|with effect from)"
-    rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}\b"
-    r"(?! ?(?:to|until|till|through|[-\u2013]) )"  # not "from May to September", which is a season
+    rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|{_MONTH}\b(?! onwards?\b))"
+    # not "from May to September", which is a season, nor "the pages from August onward", which may
+    # tell what happened; "from 1 August onward" is a rule
+    r"(?! ?(?:to|until|till|through|[-\u2013]) )"
     r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
     r"|\bab (?:dem )?\d{1,2}\. ?\w",
     re.IGNORECASE,
