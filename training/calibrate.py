@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
+from conflictscore.benchmarks.conflict_detection.reliability import calibration_error
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -44,20 +45,6 @@ def fit_temperature(scored: Sequence[Scored]) -> float:
 
     found: Any = minimize_scalar(loss, bounds=_SLOPES, method="bounded", options={"xatol": 1e-6})
     return round(1 / float(found.x), 3)
-
-
-def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
-    """Expected calibration error over 10 bins of equal width, in [0, 1]; lower is better.
-
-    Args:
-        judged: Pairs of the labeler's probability for its label and whether people agree; at least
-            one.
-    """
-    bins: dict[int, float] = {}
-    for probability, right in judged:
-        tenth = min(9, int(probability * 10))
-        bins[tenth] = bins.get(tenth, 0.0) + probability - right
-    return sum(map(abs, bins.values())) / len(judged)
 
 
 def _told(calibration: Calibration, scored: Sequence[Scored]) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from conflictscore.benchmarks.conflict_detection.reliability import calibration_error
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.records import Label
 from tests.nli_model import make_nli_model
-from training.calibrate import Scored, calibration_error, fit_temperature, main
+from training.calibrate import Scored, fit_temperature, main
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 

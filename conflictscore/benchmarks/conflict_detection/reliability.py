@@ -10,12 +10,12 @@ from pydantic import Field
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.report.pictures.picture import (
-    GOOD,
     NEUTRAL,
     Margins,
     Picture,
     label,
     lay_out,
+    plot_share,
 )
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import EvidenceLabel, Label, Record
@@ -69,16 +69,32 @@ def reliability(
             if verdict.score is None:
                 without += 1
                 continue
-            tenth = min(int(verdict.score * _BINS), _BINS - 1)
-            tenths[tenth].append((verdict.score, people is verdict.label))
+            tenths[_tenth(verdict.score)].append((verdict.score, people is verdict.label))
     if not tenths:
         return None
-    bins = tuple(_bin(tenth, tenths[tenth]) for tenth in sorted(tenths))
-    total = sum(tenth.right.n for tenth in bins)
-    distances = [
-        tenth.right.n * abs(tenth.probability - (tenth.right.value or 0.0)) for tenth in bins
-    ]
-    return Reliability(bins=bins, calibration_error=sum(distances) / total, without=without)
+    return Reliability(
+        bins=tuple(_bin(tenth, tenths[tenth]) for tenth in sorted(tenths)),
+        calibration_error=calibration_error(
+            [label for labels in tenths.values() for label in labels]
+        ),
+        without=without,
+    )
+
+
+def calibration_error(labels: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error over tenths of [0, 1], in [0, 1]; lower is better.
+
+    Args:
+        labels: For each label, its probability, and whether people agree; at least one.
+    """
+    surplus = defaultdict[int, float](float)
+    for probability, is_right in labels:
+        surplus[_tenth(probability)] += probability - is_right
+    return fsum(map(abs, surplus.values())) / len(labels)
+
+
+def _tenth(probability: float) -> int:
+    return min(int(probability * _BINS), _BINS - 1)
 
 
 def _bin(tenth: int, labels: Sequence[tuple[float, bool]]) -> ReliabilityBin:
@@ -119,10 +135,7 @@ def reliability_picture(figures: Reliability, labeler: str) -> Picture:
         axes = figure.add_subplot()
         axes.plot([0, 100], [0, 100], "--", color=NEUTRAL, linewidth=1)
         for tenth in figures.bins:
-            place, share = 100 * tenth.probability, tenth.right
-            if share.low is not None and share.high is not None:
-                axes.plot([place, place], [100 * share.low, 100 * share.high], color=GOOD)
-            axes.plot([place], [100 * (share.value or 0.0)], "o", color=GOOD, markersize=6)
+            plot_share(axes, 100 * tenth.probability, tenth.right)
         axes.set_xlim(0, 102)
         axes.set_ylim(0, 102)
         axes.set_xlabel("probability of the label, %")

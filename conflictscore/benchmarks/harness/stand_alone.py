@@ -14,6 +14,7 @@ from conflictscore.errors import InputError
 from conflictscore.prompts import PromptSet
 
 TEMPLATES = "templates.json"
+_UNSEEN = "so readers of the folder cannot see what models were asked"
 
 
 def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -41,11 +42,10 @@ def _notes_on_templates(path: Path, manifest: Manifest) -> Iterator[str]:
         texts = json.loads(path.read_bytes())
     except FileNotFoundError:
         if prompts:
-            yield f"{path}: missing, so readers of the folder cannot see what models were asked"
+            yield f"{path}: missing, {_UNSEEN}"
         return
     except (OSError, ValueError, RecursionError):
-        yield f"{path}: damaged (not JSON), so readers of the folder cannot see what models were"
-        " asked"
+        yield f"{path}: damaged (not JSON), {_UNSEEN}"
         return
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         yield f"{path}: damaged (not templates by name)"

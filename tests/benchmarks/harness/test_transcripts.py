@@ -114,10 +114,16 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     assert "a template is missing or was changed" in template
     assert "because the run was killed" in torn
 
+    (elsewhere / "templates.json").write_text("{")
+    [template, *_] = read_run(elsewhere, PriceTable({})).notes
+    assert "templates.json: damaged" in template
+    assert template.endswith("what models were asked")
+
     (elsewhere / "templates.json").unlink()
     path.write_bytes(b"not gzip")
     template, damaged = read_run(elsewhere, PriceTable({})).notes
     assert "templates.json: missing" in template
+    assert template.endswith("what models were asked")
     assert "damaged after line 0" in damaged
 
 

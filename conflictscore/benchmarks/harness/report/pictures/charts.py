@@ -19,12 +19,12 @@ from conflictscore.benchmarks.harness.report.pictures.forest import (
     levels,
 )
 from conflictscore.benchmarks.harness.report.pictures.picture import (
-    GOOD,
     NEUTRAL,
     Margins,
     Picture,
     label,
     lay_out,
+    plot_share,
 )
 from conflictscore.benchmarks.harness.report.study import Study, study_groups, study_of
 from conflictscore.benchmarks.harness.statistics import proportion
@@ -141,9 +141,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
         lay_out(figure, 5, 2.6, Margins(bottom=0.65))
         axes = figure.add_subplot()
         for band, share in shares.items():
-            if share.low is not None and share.high is not None:
-                axes.plot([band, band], [100 * share.low, 100 * share.high], color=GOOD)
-            axes.plot([band], [100 * (share.value or 0.0)], "o", color=GOOD, markersize=6)
+            plot_share(axes, band, share)
         axes.set_xticks(
             list(shares), [f"{_BANDS[band]}\n(n = {share.n:,})" for band, share in shares.items()]
         )

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.markup import shown
 from conflictscore.reporting.figure_text import one_line
@@ -119,6 +120,15 @@ def lay_out(
         top=1 - margins.top / height,
         wspace=0.08,
     )
+
+
+def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
+    """Draw a share in per cent above its place, with its interval; nothing if there is none."""
+    if share.value is None:
+        return
+    if share.low is not None and share.high is not None:
+        axes.plot([place, place], [100 * share.low, 100 * share.high], color=GOOD)
+    axes.plot([place], [100 * share.value], "o", color=GOOD, markersize=6)
 
 
 def text_width(text: str, *, bold: bool = False) -> float:
