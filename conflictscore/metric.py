@@ -178,7 +178,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None
-    return f"too many replies of the judge were unusable to score the evidence ({lost[0]})"
+    return f"too many of the judge's replies were unusable, so there is no score ({lost[0]})"
 
 
 def balance(

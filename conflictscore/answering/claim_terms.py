@@ -101,7 +101,7 @@ def telling_words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def stem_of(word: str) -> str:
-    """The stem of a word in any case and script."""
+    """The stem of a word, whatever its case and script."""
     return stem(spaced_out(fold(word)).strip("'"))
 
 

@@ -76,8 +76,8 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
         bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
             "Difference between two methods that the judge shows",
-            note=f"{percent(retained_share.value)} % of a true difference in right answers"
-            f" ({bounds}): true positive rate minus false positive rate"
+            note=f"The judge shows {percent(retained_share.value)} % ({bounds}) of a true"
+            " difference in right answers: its true positive rate minus its false positive rate"
             + (
                 f"\nA study needs about {1 / retained_share.value**2:.1f} times the questions that"
                 " people's ratings would need"

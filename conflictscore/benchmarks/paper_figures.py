@@ -32,7 +32,7 @@ class PaperTransitions:
     p_value: float
     """The p-value of corrections against harms, by the exact two-sided McNemar test.
 
-    We computed it; the paper gives none.
+    We computed it; the paper does not report one.
     """
 
 

@@ -93,7 +93,7 @@ def commands_of(command: click.Command) -> Iterator[click.Command]:
 
 
 def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) -> None:
-    """Make the settings of the file the defaults of the command's options."""
+    """Use the file's settings as the defaults of the command's options."""
     lies_here = ctx.command.name not in _NAMED_ONLY and _FILE.is_file()
     path = named_path or (_FILE if lies_here else None)
     if path is None or ctx.resilient_parsing:

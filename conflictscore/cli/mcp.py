@@ -34,7 +34,7 @@ Examples:
 @click.command(
     cls=ManyDocs,
     epilog=_MCP_EXAMPLES,
-    short_help="Serve agents the tools score, correct and ask (MCP).",
+    short_help="Offer agents the tools score, correct and ask over MCP.",
 )
 @click.option(
     "--transport",

@@ -90,7 +90,7 @@ def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
 
 
 SETTABLE = (*_names("set"), *_BY_SET)
-"""Settings without an option of their own; set them by ``--set`` or in a settings file."""
+"""Settings without an option of their own; set them with ``--set`` or in a settings file."""
 
 
 def _setting(name: str) -> Any:

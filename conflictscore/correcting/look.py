@@ -342,7 +342,7 @@ def _passage_told_anew(
     looking: Looking,
     language: Language | None,
 ) -> str | None:
-    """The passage with a look's dispute explained; None if we have no words in its language."""
+    """The passage reworded to report a look's dispute; None if its language is not supported."""
     if look.decision == "explain":
         return explained_things(passage, look, others, language)
     return hedged(passage, look, looking.documents, others, language)

@@ -22,7 +22,7 @@ _LOOKED_AT = 2000  # characters of a document that are searched
 
 
 def question_for_value(claim: str, question: str) -> str | None:
-    """Turn a claim into a question for the one value in it that the user's question lacks.
+    """Turn a claim into a question that asks for its one value not in the user's question.
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". None if it has no such
     value or several, or is not in English.

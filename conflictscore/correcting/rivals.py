@@ -297,7 +297,7 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
 
 
 def _denial(claim: ClaimEvidence) -> ClaimEvidence:
-    """The opposite of a yes or no, with SUPPORTS and CONTRADICTS exchanged in its labels."""
+    """The opposite of a yes-or-no claim, with SUPPORTS and CONTRADICTS swapped in its labels."""
     swaps = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
     def turned(pair: EvidenceLabel) -> EvidenceLabel:

@@ -1,4 +1,4 @@
-"""Writes an unsettled dispute, or several things with the same name, into a passage.
+"""Rewrites a passage to report an unsettled dispute, or several things with the same name.
 
 The result is one sentence in the answer's language, with each value followed by its sources. If the
 project has no words for the language, the passage is kept.

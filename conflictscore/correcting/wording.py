@@ -197,8 +197,8 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """Whether a passage only states its claim, and the rival's sentence can replace it.
 
     The passage may have one informative word that claim, question and rival lack. The rival must be
-    in the passage's language or, if a language is unknown, share half of its words with claim and
-    question.
+    in the passage's language or, if either language is unknown, share at least half of its words
+    with the claim and the question.
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
     own = telling_terms(passage) - claim_terms - telling_terms(rival)

@@ -70,7 +70,7 @@ class Binding:
         return context
 
     def node(self, node: Node) -> RunnableLambda[RagState, dict[str, Any]]:
-        """Make a graph node of an async function."""
+        """Turn an async function into a graph node."""
         name = getattr(node, "__name__", "node")
 
         async def run_async(state: RagState) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def build_scoring_graph(
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
 ) -> StateGraph[RagState, None, Any, RagState]:
-    """A graph whose nodes run in sequence and that closes over its context."""
+    """A graph that runs its nodes in sequence and holds their context."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
     graph.add_sequence([(node.__name__, bound.node(node)) for node in nodes])

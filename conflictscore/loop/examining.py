@@ -97,6 +97,6 @@ def _cut_gaps(pairs: Sequence[EvidenceLabel]) -> Iterator[Gap]:
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
         yield Gap(
             kind=GapKind.DOCUMENT_CUT,
-            note=f"document {number} was not read completely, for lack of room",
+            note=f"document {number} was read only in part, because the rest did not fit",
             documents=(number,),
         )

@@ -24,7 +24,7 @@ def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with voices and disputes counted as the run does."""
+    """The scores of labelled claims, with voices and disputes counted as in the run."""
     documents, trust = documents_of(state), context.settings.trust
     by_domain = context.settings.duplicates == "domain"
     groups = voices(documents) if by_domain else copies(documents)

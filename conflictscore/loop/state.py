@@ -222,11 +222,11 @@ class RunContext:
         return self.settings.prompts
 
     def reader(self, meter: UsageMeter) -> Reader:
-        """The generator with templates and meter."""
+        """The generator, with the templates and a meter."""
         return Reader(self.generator, self.prompts, meter)
 
     def judge(self, meter: UsageMeter) -> Reader:
-        """The model that splits answers and weighs evidence, with templates and meter."""
+        """The model that splits answers and weighs evidence, with the templates and a meter."""
         return Reader(self.decomposer, self.prompts, meter)
 
     @property

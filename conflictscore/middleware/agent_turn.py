@@ -351,7 +351,7 @@ def not_looked_at(state: Mapping[str, Any]) -> Run:
 
 
 def _chat_model(model: object) -> BaseChatModel | None:
-    """The chat model without whatever middleware has bound to it."""
+    """The chat model itself, without anything that middleware has bound to it."""
     while isinstance(model, RunnableBinding):
         model = model.bound
     return model if isinstance(model, BaseChatModel) else None

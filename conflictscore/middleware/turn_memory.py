@@ -131,7 +131,7 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 
 
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
-    """The messages since the question with original tool results, missing ones first."""
+    """The messages since the question, with original tool results; missing results come first."""
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]
     calls = [AIMessage("", tool_calls=[call for call, _ in missing])] if missing else []

@@ -77,7 +77,7 @@ class SentRequest(NamedTuple):
     parameters: Collection[str]
     """Names of parameters that a refusal may be about."""
     tokens: int
-    """The token limit of its reply."""
+    """Maximum tokens of the reply."""
     is_json: bool
 
 

@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """A reply, parsed or not, in a form to store and count; ProviderError if it is too long."""
+    """A reply, parsed or not, made fit to store and count; ProviderError if it is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):

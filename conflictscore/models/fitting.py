@@ -34,7 +34,7 @@ class Excerpt(Protocol):
 
     @property
     def rest(self) -> str:
-        """The text that is not shown of the document, in its order."""
+        """The parts of the document that are not shown, in the document's order."""
 
     @property
     def is_complete(self) -> bool:
@@ -91,7 +91,7 @@ def fit_documents(
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
         raise ContextWindowError(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
-            f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
+            f" {len(documents)} documents; ask for fewer (top_k) or enlarge the window"
         )
     fitted_documents, cut, excerpt_numbers = list[Document](), list[int](), list[int]()
     rests: dict[int, str] = {}
@@ -155,7 +155,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
         shown_chars = min(shown_chars - 1, int(shown_chars * tokens / size))
     raise ContextWindowError(
         f"the context window of {model.name} is too small for document {document.number};"
-        " ask for fewer documents (top_k) or give the model a larger one"
+        " ask for fewer documents (top_k) or enlarge the window"
     )
 
 

@@ -1,4 +1,4 @@
-"""Detects that a server cut the prompt, as some do silently if their context is short."""
+"""Detects whether a server cut the prompt, as some do silently if their context is too short."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ from conflictscore.records import Attempt, Change, Claim, Gap, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
-_LEAST_WORDS = 3  # length of a passage that may say more than the winning statement
+_LEAST_WORDS = 3  # a passage this long may say more than the winning statement
 _ENDS = " .*_"
 
 

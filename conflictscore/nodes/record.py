@@ -1,4 +1,4 @@
-"""record: the final answer, whether it was changed and checked, and the run of a state."""
+"""record: set the final answer and whether it was changed and checked; read a run from a state."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence

@@ -43,7 +43,7 @@ _NAMED = (
 )
 """Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder, Nemotron, MiniCPM,
 Ling, MiniMax, Hunyuan. General forms: words joined by underscores or similar characters, numbered
-words, and brackets in brackets; no HTML element has them."""
+words, and nested brackets; no HTML element has such a name."""
 _SQUARE = (
     r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
     r"|INST|SYS|ARGS|THINK|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|USER|SYSTEM|ASSISTANT"

@@ -77,7 +77,7 @@ class Candidate(Record):
     """Documents that support it and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
     """Number of independent documents among the votes: near-copies count once and, if so
-    configured, so do documents of a domain."""
+    configured, so do documents from the same domain."""
     worth: Annotated[float, Field(ge=0)] = 0.0
     """The sum of the witnesses' weights; equals ``witnesses`` if all count alike."""
     against: Annotated[float, Field(ge=0)] = 0.0
@@ -105,7 +105,7 @@ class Ruling(Record):
     ground: Ground | None = None
     """None if it named none, ``number`` alone, or a ground that does not apply to the question."""
     reason: str | None = None
-    error: str | None = None  # why there is no verdict, if so
+    error: str | None = None  # why there is no verdict; None if there is one
 
 
 class Weighing(Record):

@@ -57,7 +57,7 @@ def column_name(header: str) -> str:
 
 
 def print_card(card: Card, console: Console) -> None:
-    """Print a card, below an empty line."""
+    """Print a card, preceded by an empty line."""
     console.print(Text(f"\n{card.title}" if card.title else "", style="bold" if card.bold else ""))
     if card.rows:
         table = _headed(card) if card.columns else Table.grid(padding=(0, 1))

@@ -55,7 +55,9 @@ def _of_csv(text: str, shown: str) -> Iterator[str]:
         if not columns:
             columns = [name.strip().lower() for name in row]
             if columns.count("question") != 1:
-                raise InputError(f"{where}: one column must be called question, not {row!r:.300}")
+                raise InputError(
+                    f'{where}: one column must be named "question"; the columns are {row!r:.300}'
+                )
         elif question := clean_text(dict(zip(columns, row, strict=False)).get("question", "")):
             yield question
         else:

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
     from bm25s.stopwords import STOPWORDS_EN
-# it asks for debugging lines, which then stand in the log of whoever logs warnings alone
+# bm25s sets its logger to DEBUG, so its lines would appear even in logs meant for warnings
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")

@@ -111,8 +111,8 @@ def documents_from_messages(
     the metadata of an artifact, the argument of a call. What a text says about itself is never
     used. A document without a title is named after its tool. The parts of a joined text are
     separate documents with one voice, since any part may have written the marks between them. The
-    same holds for everything that a fetch returned, that is, a call with an address among its
-    arguments, or to a tool named like a fetch.
+    same holds for everything that a fetch returned. A fetch is a call with an address among its
+    arguments, or a call to a tool whose name suggests fetching.
 
     ``sources`` names the tools whose results are evidence. By default these are tools that are
     named like a search, or that return documents or prose; results such as times and receipts do

@@ -72,7 +72,7 @@ def _write_lines(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -
 
 
 def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
-    """Write the columns of the input with their types, and a struct from the outcome of each row.
+    """Write the input's columns with their types, and a struct with the outcome of each row.
 
     Its fields are ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``, and ``report``,
     which is JSON text.

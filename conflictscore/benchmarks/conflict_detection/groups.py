@@ -12,7 +12,7 @@ from conflictscore.records import Document, Label, Record
 
 
 class GroupDocument(Record):
-    """A document of a claim, with people's label."""
+    """A claim's document, with the label that people gave the pair."""
 
     text: str
     title: str = ""

@@ -128,7 +128,7 @@ def reliability_card(figures: Reliability) -> Card:
 
 
 def reliability_picture(figures: Reliability, labeler: str) -> Picture:
-    """A plot of the share of right labels over their probability, with the line of equality."""
+    """A plot of the share of right labels against their probability, with the diagonal."""
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))

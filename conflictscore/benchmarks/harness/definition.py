@@ -70,7 +70,7 @@ class Benchmark:
     judge: AnswerJudge | None = None
     """The judge of answers; None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """The judges of methods whose answers ``judge`` does not judge (``own_judge``), by method."""
+    """For each method with a judge of its own (``own_judge``), that judge instead of ``judge``."""
     graded: frozenset[str] = frozenset()
     """The measures with values in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()

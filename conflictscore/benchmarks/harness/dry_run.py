@@ -77,7 +77,7 @@ class Amounts(Record):
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars without any cached reply; None if a price is unknown."""
+    """US dollars if no reply comes from a cache; None if a price is unknown."""
 
 
 class Estimate(Record):

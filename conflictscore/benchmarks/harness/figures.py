@@ -163,9 +163,9 @@ class Cost(Record):
     unknown_prices: tuple[str, ...] = ()
     """Models with unknown prices that were called, or whose replies came from a cache."""
     seconds: float
-    """The sum of the seconds of all steps.
+    """The total time of all steps, in seconds.
 
-    With parallel questions, more than the time that passed.
+    If questions run in parallel, it exceeds the time that passed.
     """
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """Corrected minus harmed relative to the baseline, by the benchmark's first measure."""

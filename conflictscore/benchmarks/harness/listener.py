@@ -19,4 +19,4 @@ class Listener:
         """A question's last step ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """The usage of all sessions so far, by model; no money if a price is unknown."""
+        """The usage of all sessions so far, by model; no cost if a price is unknown."""

@@ -89,7 +89,7 @@ class BenchmarkModels(ModelOptions, total=False):
 
 @dataclass(frozen=True)
 class Setup:
-    """Models, retriever and settings, opened and not yet called."""
+    """The settings, with the models and the retriever, which are open but not yet called."""
 
     settings: RunSettings
     loop: Settings
@@ -234,7 +234,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """The paper's loop; if no labeler is named, with the one that suits the judge."""
+    """The paper's loop, with the labeler that suits the judge unless another is named."""
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 

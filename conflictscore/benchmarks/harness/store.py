@@ -235,7 +235,7 @@ def _refuse_another_run(folder: Path, old: Manifest, new: Manifest) -> None:
         raise InputError(
             f"{folder}: the run was started with other settings, by conflictscore"
             f" {old.versions.get('conflictscore', '?')}: {_listed(changes, '; ')};"
-            " resume it with those, or give another folder"
+            " resume it with the original settings, or give another folder"
         )
 
 

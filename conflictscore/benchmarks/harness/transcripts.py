@@ -121,8 +121,8 @@ class TranscriptWriter:
         """Write one call; its ``key``, ``parameters``, messages and ``reply`` are texts.
 
         Raises:
-            ConfigurationError: The file cannot be written, for example on a full disk, which ends
-                the run.
+            ConfigurationError: The file cannot be written, for example because the disk is full;
+                this ends the run.
         """
         with self._lock:
             lines: list[dict[str, Any]] = []

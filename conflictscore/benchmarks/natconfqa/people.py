@@ -28,7 +28,7 @@ class JudgedByPeople(NamedTuple):
     references: tuple[bool, ...] = ()
     """Whether each reference answer was found; empty if that cannot be counted."""
     reference_conflicts: tuple[bool, ...] = ()
-    """Whether each conflict of the question was reported."""
+    """For each of the question's conflicts, whether it was reported."""
 
     @property
     def id(self) -> str:

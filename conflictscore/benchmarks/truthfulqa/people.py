@@ -139,7 +139,7 @@ def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
         of_label = [row for row in rows if row.label == label]
         if len(of_label) < share:
             raise InputError(
-                f"sample is {size}: {share} answers labelled {label} are needed, and there are"
+                f"a sample of {size} needs {share} answers labelled {label}, but there are only"
                 f" {len(of_label)}"
             )
         by_lot = sorted(

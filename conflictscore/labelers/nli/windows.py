@@ -187,8 +187,8 @@ class _Outline:
         """The context lines of a window at an offset; empty for the first window.
 
         Returns:
-            The heading above, then the header of the table, or the previous sentence, or the
-            beginning of the sentence that the offset is in.
+            The nearest heading above, followed by the header of the table; outside a table, by the
+            previous sentence or the beginning of the sentence that contains the offset.
         """
         if not start:
             return ()
@@ -246,7 +246,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
-    """The beginnings of a window's context lines, at most this many tokens together."""
+    """The beginnings of a window's context lines, at most this many tokens in total."""
     lead = ""
     for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
         room = (most - vocabulary.count(lead)) // parts_left - 1

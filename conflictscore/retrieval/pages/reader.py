@@ -129,7 +129,9 @@ class PageReadingRetriever(WrappingRetriever):
                 for url in urls:
                     tasks.create_task(read(url))
         except TimeoutError:
-            late = UnreadableError(f"was not reached within the {self.deadline:g} s for all pages")
+            late = UnreadableError(
+                f"was not reached within the {self.deadline:g} s allowed for all pages"
+            )
             return dict.fromkeys(urls, late) | outcomes
         return outcomes
 
@@ -172,8 +174,8 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
     """The page if it can replace its snippet, and whether the snippet must be kept as well.
 
-    The snippet is kept if the page lacks some of its informative words: the free beginning of an
-    article, or a changed page, may lack the fact in the snippet.
+    The snippet is kept if some of its informative words are missing from the page: the fact in the
+    snippet may be behind a paywall, or the page may have changed since.
     """
     words = _telling_words(snippet)
     if not words:

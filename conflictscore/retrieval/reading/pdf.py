@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _LONGEST_VALUE = 100_000
-"""Maximum bytes of a form field."""
+"""Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
 """The end and beginning of texts that some programs write without a space, and the replacement.
 

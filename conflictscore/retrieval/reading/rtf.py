@@ -317,7 +317,7 @@ class _Walk:
         body.headers += body.headers == len(body.rows)
 
     def reset_paragraph(self, _: int | None) -> None:
-        """End the settings of a paragraph."""
+        """Reset the settings of the paragraph."""
         self._in_table = False
 
     def enter_table(self, _: int | None) -> None:

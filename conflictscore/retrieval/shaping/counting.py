@@ -20,7 +20,7 @@ def roman(number: int) -> str:
 
 
 def letters(number: int, *, double: bool = False) -> str:
-    """A number as a small letter; after z comes aa, and then ab, or bb with ``double``."""
+    """A number as lowercase letters: after z come aa, ab, …, or aa, bb, … if ``double``."""
     if number < 1:
         return str(number)
     if double:

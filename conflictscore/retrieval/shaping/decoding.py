@@ -70,7 +70,7 @@ _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Maximum bytes from which an encoding is guessed, and maximum bytes of a character."""
 _DAMAGE = 10
-"""One damaged character is allowed for this many bytes beyond ASCII."""
+"""One damaged character is allowed per this many non-ASCII bytes."""
 _SURELY_UTF8 = 4
 """Minimum UTF-8 characters for each damaged one, in a text that is not declared as UTF-8.
 

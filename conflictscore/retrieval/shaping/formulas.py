@@ -7,7 +7,7 @@ _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
 
 
 def raised(text: str, mark: str) -> str:
-    """A superscript or subscript with its mark (10^6, H_2O) if it begins like a number."""
+    """A superscript or subscript, after its mark (10^6, H_2O) if it starts like a number."""
     return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
 

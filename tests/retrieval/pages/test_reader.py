@@ -231,7 +231,7 @@ def test_the_deadline_leaves_the_rest_to_their_snippets(web: WebServer) -> None:
     retriever = reading(result(web.url()), result(web.url("/hang")), settings=PATIENT, deadline=3)
     read, left = retriever.invoke("?")
     assert read.metadata["text_from"] == "page"
-    assert left.metadata["page_error"] == "was not reached within the 3 s for all pages"
+    assert left.metadata["page_error"] == "was not reached within the 3 s allowed for all pages"
 
 
 def test_nothing_is_left_behind(web: WebServer, caplog: pytest.LogCaptureFixture) -> None:

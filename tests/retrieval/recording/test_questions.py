@@ -52,9 +52,9 @@ def test_jsonl_has_a_field_question_or_query() -> None:
         ("q.csv", "Question\nA?".encode("utf-16"), "q.csv: not UTF-8"),
         ("q.csv", "", "q.csv: there is no question in it"),
         ("q.csv", "Question\n", "q.csv: there is no question in it"),
-        ("q.csv", "id,text\n1,A?", "line 1: one column .* question, not .'id', 'text'"),
-        ("q.csv", "question,Question\nA?,B?", "line 1: one column must be called question"),
-        ("q.csv", "id;question\n1;A?", "not .'id;question'"),
+        ("q.csv", "id,text\n1,A?", "line 1: .* .question.; the columns are .'id', 'text'"),
+        ("q.csv", "question,Question\nA?,B?", 'line 1: one column must be named "question"'),
+        ("q.csv", "id;question\n1;A?", "the columns are .'id;question'"),
         ("q.csv", 'id,question\n1,"A\n?"\n\n2, \n', "q.csv, line 5, field question: there is no"),
         ("q.csv", "id,question\n1,A?\n2\n", "q.csv, line 3, field question: there is no"),
         (

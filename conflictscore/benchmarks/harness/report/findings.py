@@ -20,7 +20,7 @@ _WIDTH_IN_ERRORS = 2 * 1.96
 """Width of a 95 % interval in standard errors."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
-"""Minimum differing pairs with which the exact McNemar test can fall below 0.05.
+"""Minimum differing pairs for which the p-value of the exact McNemar test can be below 0.05.
 
 If all of them go one way, its two-sided p is ``2 / 2**pairs``.
 """

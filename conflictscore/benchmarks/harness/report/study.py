@@ -213,7 +213,7 @@ def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
-    """A pair of methods by one measure, over all runs of a study.
+    """Two methods compared on one measure, over all runs of a study.
 
     The unit is the question: its differences are averaged over the runs first, so several runs of
     one question do not count as several questions.

@@ -217,7 +217,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """How many second looks another choice of claim would change; no table without second looks."""
+    """How many second looks would change if another claim were chosen; empty if none would."""
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results
