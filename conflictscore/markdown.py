@@ -123,7 +123,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
 
 def _opened_by(opening: str, answer: str) -> Sequence[int]:
-    """The indices of the passages that contain some words; empty without words."""
+    """The indices of the passages that contain these words; empty if there are no words."""
     places = [match.start() for match in re.finditer(re.escape(opening), answer)] if opening else []
     return [
         number
@@ -275,7 +275,7 @@ def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
-    """Whether a sequence equals another with one contiguous part removed."""
+    """Whether one sequence is the other with one contiguous part removed."""
     same = len(list(takewhile(bool, map(eq, whole, rest))))
     behind = len(list(takewhile(bool, map(eq, reversed(whole), reversed(rest)))))
     return len(rest) <= len(whole) and same + behind >= len(rest)

@@ -82,7 +82,7 @@ def claim_to_reconsider(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the conflicting claim that the model should reconsider; None without a conflict.
+    """Number of the conflicting claim that the model should reconsider; None if none conflicts.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
     it is the claim with the highest share of contradiction, or the earlier one on a tie.

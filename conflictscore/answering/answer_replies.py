@@ -132,7 +132,7 @@ def of_the_task(text: str, passage: str) -> bool:
 
 
 def unframed(text: str, passage: str) -> str:
-    """A replacement without the marks around a passage in the prompt, which models tend to copy."""
+    """A replacement without the prompt's marks around a passage, which models tend to copy."""
     if _MARK.search(passage):
         return text
     for _ in range(_FRAMES):

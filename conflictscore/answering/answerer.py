@@ -45,7 +45,7 @@ REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.
 
-A reply to another request has other lines before its text, which these parameters would cut.
+A reply to a different request has lines before its text, which these parameters would cut off.
 """
 
 

@@ -155,7 +155,7 @@ class _Asking:
     judge: Reader
 
     async def claims(self) -> tuple[str, ...]:
-        """The claims without places, which is the easier form."""
+        """The claims without their places, a form that models find easier."""
         return await self._ask_in(read_claims)
 
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
@@ -247,7 +247,7 @@ def _is_short(answer: str) -> bool:
 
 
 def _only_declines(answer: str) -> bool:
-    """Whether an answer, in few words without a number, just refuses, greets or asks."""
+    """Whether an answer just refuses, greets or asks, in a few words and without a number."""
     is_bare = len(words_in(answer)) <= _FEW_WORDS and not any(map(str.isdigit, answer))
     return is_bare and asserts_nothing(answer)
 

@@ -219,8 +219,8 @@ def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
 def states_nothing(answer: str, question: str) -> bool:
     """Whether nothing in an answer can be checked: it is a greeting, a refusal or a question.
 
-    Such an answer has no number and no name beyond the question's, no negation except a refusal's,
-    and only words that are usual in greetings, refusals and questions.
+    Such an answer has no number and no name that the question lacks, no negation except a
+    refusal's, and only words that are usual in greetings, refusals and questions.
     """
     names = tells_names(answer)
     asked = terms_of(question, names=names)

@@ -92,7 +92,7 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts without repetitions; case, spaces and a final full stop make no difference."""
+    """The texts, each once; case, spaces and a final full stop make no difference."""
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(folded(text), text)
@@ -119,7 +119,7 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
-    """The lines of a list without its introduction.
+    """The lines of a list, without its introduction.
 
     Raises ValueError if it is not a list of claims.
 

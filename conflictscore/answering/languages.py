@@ -20,10 +20,10 @@ class Language(NamedTuple):
         denials: Words that deny.
         yes: Words of a bare yes, the usual one first.
         no: Words of a bare no, the usual one first.
-        disagree: Beginning of a sentence that states a dispute; None if we have no words for it.
+        disagree: Beginning of a sentence that states a dispute; None if we have no wording for it.
         disagree_on_year: The same, for a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things with the same name.
-        another: Beginning of a sentence about another thing, after a dispute about one of them.
+        another: Beginning of a sentence about a different thing, after a dispute about one.
         either: The word between two sides.
         others_say: Beginning of a sentence added to a passage that makes further claims.
         stop: Full stop.

@@ -35,7 +35,7 @@ class ReplyLine(NamedTuple):
     mark: str
     """The kind of mark: "1" for a number, "1.1", "a", "#" for a title, otherwise the bullet.
 
-    Empty without a mark.
+    Empty if there is no mark.
     """
     apart: bool
     """Whether a blank line comes before it."""

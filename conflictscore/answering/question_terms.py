@@ -27,7 +27,7 @@ _KINDS_OF_ANSWER = word_set(
     " much long wann wer was wo wie welche quand qui que cuándo quién qué"
     " tell me please know exactl"
 )
-"""Stems of words of a question that its answer need not repeat."""
+"""Stems of words in a question that its answer need not repeat."""
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (

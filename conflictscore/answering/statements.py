@@ -139,12 +139,13 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 def same_answer(first: str, second: str, question: str) -> bool:
     """Whether two statements give a question the same answer.
 
-    They do if one statement's informative words beyond the question are all in the other, and its
-    values agree with the other's: "in 1874" and "on 14 October 1874", "1.2 km" and "1,200 m".
+    They do if the informative words that one statement adds to the question are all in the other,
+    and its values agree with the other's: "in 1874" and "on 14 October 1874", "1.2 km" and
+    "1,200 m".
 
-    They do not if only one of them denies, if two names are exchanged, if a word of direction
+    They do not if only one of them denies, if two names are swapped, if a word of direction
     differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's
-    sister"). A statement that says nothing beyond the question is the same only as another such
+    sister"). A statement that adds nothing to the question is the same only as another such
     statement, and only if both take the same side of the question's choice ("Is it red or green?").
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
@@ -159,10 +160,10 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
 
 class _Facts(NamedTuple):
-    """The words and values of a statement: those beyond its question, and all.
+    """The words and values of a statement: those that it adds to its question, and all.
 
-    A value of the question that the statement repeats ("The Osk 200 has 200 laps") counts as beyond
-    it.
+    A value from the question that the statement repeats ("The Osk 200 has 200 laps") counts as
+    added.
     """
 
     words: frozenset[str]
@@ -243,7 +244,7 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _denials(text: str) -> list[str]:
-    """The words of a text that deny, with repetitions, since two denials affirm."""
+    """The words in a text that deny, with repetitions, since two denials affirm."""
     plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
     return sorted(word.casefold() for word in _DENIAL.findall(plain))
 

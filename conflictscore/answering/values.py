@@ -167,8 +167,8 @@ class StatedValue(NamedTuple):
     Attributes:
         span: Start and end offset, including sign, magnitude and unit.
         readings: The possible numbers, in the base unit of the dimension; empty for a date.
-        dimension: The dimension of its unit, or its currency; None without a known unit.
-        unit: The unit as written; empty without a known unit.
+        dimension: The dimension of its unit, or its currency; None if it has no known unit.
+        unit: The unit as written; empty if it has no known unit.
         bare: The readings without the unit, for a table that names its unit elsewhere.
         date: Year, month and day, each None if not stated; None for a number.
     """

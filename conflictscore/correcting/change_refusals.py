@@ -168,7 +168,7 @@ def _refusal_of_rider(
 def _is_backed_by_its_source(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether a claim goes beyond the winner and only the winner's own documents support it.
+    """Whether a claim says more than the winner and only the winner's own documents support it.
 
     A document may add a statement to its answer that nobody asked for.
     """

@@ -23,7 +23,7 @@ _SINGULARS = {plural: word for word, plural in _PLURALS.items()}
 
 
 class _Citation(NamedTuple):
-    """A citation in a passage: its span, its form and the documents of the run that it names."""
+    """A citation in a passage: its span, its form and the run's documents that it names."""
 
     start: int
     end: int

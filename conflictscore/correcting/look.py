@@ -154,7 +154,7 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 
 
 def _without_rival(look: SecondLook) -> SecondLook:
-    """A look without a rival: its reason, and any other things of the same name to explain."""
+    """A look that found no rival: its reason, and any other things of the same name to explain."""
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
     update: dict[str, object]
@@ -212,7 +212,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """The related answers of a look; of other things with labels, only these."""
+    """A look's related answers; of those with labels, only these."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 
@@ -231,7 +231,7 @@ _MOST_CLAIMS = 4  # disputed claims of a passage that are looked at, the most im
 
 
 class Correction(NamedTuple):
-    """A claim of a passage, and the statement that replaces it."""
+    """A claim from a passage, and the statement that replaces it."""
 
     wrong: str
     right: str

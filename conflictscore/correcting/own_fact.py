@@ -2,7 +2,7 @@
 
 A small reader answers every question, whatever the document says: asked when a mine was closed, it
 turns "opened in 1887" into "closed in 1887". A small labeler does not catch this. We made 84
-statements that give the value of one fact to another fact; the bundled encoder calls 51 of them
+statements that give the value of one fact to a different fact; the bundled encoder calls 51 of them
 supported, and the mean of both encoders 41. So the document must contain the words of the claim's
 question.
 """
@@ -45,7 +45,7 @@ def question_for_value(claim: str, question: str) -> str | None:
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
     """Whether another part of the answer already has what a rival puts in place of a claim's value.
 
-    If so, the reader put the value of another fact into the claim, and the answer already states
+    If so, the reader put a different fact's value into the claim, and the answer already states
     that fact.
     """
     new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
@@ -62,7 +62,7 @@ def tells_own_fact(
     """Whether a document has the words of the fact that a claim's question asks for.
 
     Args:
-        document: A document that gave another answer.
+        document: A document that gave a different answer.
         claim_question: The question that the document was asked.
         question: The user's question. If it differs from ``claim_question``, the words that only
             ``claim_question`` has distinguish the two facts, and the document needs half of them.

@@ -151,7 +151,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """The answers that are not rivals, with labels for those about another thing to explain."""
+    """The answers that are not rivals; those about a thing to be explained have labels."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -263,7 +263,7 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """The opposite of a yes or no, given by the documents that contradict the claim.
+    """The opposite of a yes-or-no claim, as given by the documents that contradict the claim.
 
     An embedded labeler often takes a document on the claim's topic for one that agrees with the
     claim, and hardly notices negations. So its label counts for the opposite only if the document
@@ -349,7 +349,7 @@ def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
 
 
 def _surely_silent(claim: ClaimEvidence, shares: dict[int, float]) -> set[int]:
-    """Documents without a word of the claim, or that the labeler is sure are silent on it."""
+    """Documents that share no word with the claim, or that the labeler is sure are silent on it."""
     likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
     sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
     return sure | {number for number, share in shares.items() if not share}

@@ -121,7 +121,7 @@ def _told_dispute(
 def _with_other_side(passage: str, rival: str, sources: str, language: Language) -> str | None:
     """The passage followed by a sentence about the other side.
 
-    None if the rival is in another language.
+    None if the rival is in a different language.
     """
     if not _is_in(language, rival):
         return None
@@ -170,7 +170,7 @@ def explained_things(
 
 
 def tellable(look: SecondLook, language: Language | None) -> SecondLook:
-    """A look without the other things that are worded in another language than the passage."""
+    """A look without things that are worded in a different language from the passage."""
     related = tuple(
         answer
         if answer.evidence is None or (language and _is_in(language, answer.statement))

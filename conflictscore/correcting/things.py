@@ -57,7 +57,7 @@ def told_apart(
 
     Args:
         own: Documents behind a claim.
-        others: Documents that give another answer.
+        others: Documents that give a different answer.
         names: The question and the claim, which contain the name.
     """
     own_things = [*_things(own, names)]
@@ -76,7 +76,7 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
 
 @lru_cache(maxsize=256)
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
-    """The descriptions in a text of the thing that one of the names stands for."""
+    """A text's descriptions of the things that the names stand for."""
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):

@@ -54,7 +54,7 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
     """The index of the statement that a document votes for; None if it does not vote.
 
     Args:
-        pairs: The document's label for each statement; None without a label.
+        pairs: The document's label for each statement; None if it has no label.
         gave: For each statement, whether the document gave it when asked alone.
     """
     places = _places_supported(pairs)
@@ -64,7 +64,7 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
-    """The indices of the statements that a document sides with; several if none has the lead."""
+    """The indices of the statements that a document sides with; several if none clearly leads."""
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]
     if len(probabilities) < len(pairs):  # without all probabilities a lead means nothing

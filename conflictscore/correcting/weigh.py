@@ -26,7 +26,7 @@ _DATE = re.compile(
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].{0,24})?)?)?",
     re.IGNORECASE,
 )
-"""An ISO 8601 date, perhaps without day or month, perhaps with a time."""
+"""An ISO 8601 date; day and month may be missing, and a time may follow."""
 _DATE_IN_WORDS = re.compile(
     r"(?:[a-z]{3,9}\.?,? )?(?:(?P<day>\d{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]{3})[a-z]{0,6}\.?"
     r"|(?P<month_first>[a-z]{3})[a-z]{0,6}\.? (?P<second_day>\d{1,2})(?:st|nd|rd|th)?),?"

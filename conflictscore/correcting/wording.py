@@ -70,7 +70,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     """The claim with the rival's value, including unit and magnitude.
 
     None if they do not differ in exactly one value, or if the rest does not agree: a rival with
-    another verb or unit is not about the claim's number.
+    a different verb or unit is not about the claim's number.
     """
     differing_values = _differing_values(claim, rival, question)
     if differing_values is None:
@@ -81,7 +81,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """The claim with its own answer replaced by another that is only a name or number; else None.
+    """The claim with its answer replaced by this one, if that is only a name or number; else None.
 
     With the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
     drawn by Ada Lowe". A labeler judges a full sentence better, and an answer that names both sides
@@ -219,9 +219,9 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """The new words of a change that its claims leave out.
+    """The new words in a change that its claims leave out.
 
-    None for at most two without a number.
+    None if there are at most two and none of them is a number.
     """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))

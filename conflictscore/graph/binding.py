@@ -1,6 +1,6 @@
 """Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph closes over the context that it was built with and needs nothing from its host: it runs
+A graph holds the context that it was built with and needs nothing from its host: it runs
 alone or as a node of another graph, independent of that graph's context.
 """
 
@@ -38,14 +38,14 @@ Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 _running: ContextVar[tuple[object, RunContext] | None] = ContextVar(
     "conflictscore_running", default=None
 )
-"""The graph running with another context, and that context."""
+"""The graph that runs with a context other than its own, and that context."""
 
 
 @contextmanager
 def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
-    """Run a graph with another context in this block; nested and outer graphs keep their own."""
+    """Run a graph with this context inside the block; nested and outer graphs keep their own."""
     token = _running.set((graph.builder, context))
     try:
         yield

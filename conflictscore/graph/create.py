@@ -194,7 +194,7 @@ def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffor
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """Specs of the local model, if other specs go to another endpoint."""
+    """Specs of the local model, if other specs go to a different endpoint."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

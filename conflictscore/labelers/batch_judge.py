@@ -111,7 +111,7 @@ def reads_like_an_order(claim: Claim) -> bool:
 
 
 class OpenClaim(NamedTuple):
-    """A claim without a verdict so far."""
+    """A claim that has no verdict yet."""
 
     claim: Claim
     reason: str

@@ -1,4 +1,4 @@
-"""From log-probabilities of three labels to calibrated probabilities.
+"""Turns log-probabilities of three labels into calibrated probabilities.
 
 Temperature scaling, with one number per model, makes probabilities honest without changing which
 label wins. It is fitted for one NLI model on labelled pairs (``training/calibrate.py``).

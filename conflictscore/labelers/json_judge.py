@@ -18,7 +18,7 @@ _REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):
-    """The format of the reply: Table 7 without the claim, which would only be repeated."""
+    """The format of the reply: as in Table 7, but without repeating the claim."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 

@@ -29,7 +29,7 @@ _Place = tuple[int, int]
 _FORMAT = 1
 """Increased whenever a stored EvidenceLabel of an earlier version could no longer be read."""
 _READING = 2
-"""Increased whenever a document that may be too long for a prompt is read in another way."""
+"""Increased whenever the reading of documents that may be too long for a prompt changes."""
 _LONG_BYTES = 6000
 """A shorter document fits the prompts of most judges, so its verdicts keep their keys."""
 _NOT_TOLD = "the labeler returned no label"

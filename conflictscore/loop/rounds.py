@@ -77,7 +77,7 @@ def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
 
 
 def unexplained(attempts: Sequence[Attempt]) -> bool:
-    """Whether the answer changed without a reason from the model."""
+    """Whether the answer changed and the model gave no reason."""
     attempt = flipped_by(attempts)
     return attempt is not None and attempt.answer.justification is None
 

@@ -14,7 +14,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """The labels of a claim, transferred to a claim with the same text and another number."""
+    """A claim's labels, transferred to a claim with the same text and a different number."""
     if evidence.claim is claim:
         return evidence
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)

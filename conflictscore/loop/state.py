@@ -203,7 +203,7 @@ class RunContext:
     """Says why an answer is not in the requested form, such as a JSON schema; changes that violate
     the form are not made. None if any text will do."""
     run_id: str | None = None
-    """The run's id, if set by the caller; None for a new one."""
+    """The run's id, if the caller set it; None for a new one."""
     reconsider: Reconsider = "worst"
     """Which conflicting claim to reconsider when an answer is rewritten: the one with the highest
     share of contradiction, the first, the one with most evidence, or the one that the model names

@@ -13,7 +13,7 @@ _CALLS_IN_PLACE = 7
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Seconds left, minus the likely time of a correction; None without a budget."""
+    """Seconds left, minus the likely time of a correction; None if there is no budget."""
     seconds_left = time_left(state, context)
     if seconds_left is None or not may_look_again(attempts, context):
         return seconds_left
@@ -34,7 +34,7 @@ def correction_time(state: RagState, context: RunContext) -> float:
 
 
 def time_left(state: RagState, context: RunContext) -> float | None:
-    """Seconds left of the run's time budget, at least 0; None without a budget."""
+    """Seconds left of the run's time budget, at least 0; None if there is no budget."""
     if context.settings.budget_seconds is None:
         return None
     return max(0.0, context.settings.budget_seconds - sum(state.get("timings", {}).values()))

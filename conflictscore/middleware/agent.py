@@ -70,7 +70,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     appended and without tools. This call passes through the inner middleware, such as retries and
     fallbacks, so put this middleware before those in the list. Limits on model calls count both
     calls as one. Neither the first answer nor the evidence enters the history. If the new call
-    fails, the first answer stays, with a note.
+    fails, the first answer is kept, with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. Its message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600 bytes) in

@@ -27,8 +27,8 @@ class CallWatch(UsageMeter):
     """Watches every model call that the agent makes for us, to whichever model.
 
     It observes the calls through LangChain's config rather than the model, since inner middleware
-    may substitute another model. ``failure`` is the error of the last call, if any, and ``seconds``
-    the total time.
+    may substitute a different model. ``failure`` is the error of the last call, if any, and
+    ``seconds`` the total time.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ _MOST_SENTENCES = 2000
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields with the model's reasoning, which a changed answer leaves alone."""
+"""Fields with the model's reasoning, which are kept when an answer changes."""
 
 
 def with_text(content: Content, before: str, after: str) -> Content:

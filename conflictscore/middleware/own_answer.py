@@ -54,7 +54,7 @@ class Chatbot:
         begin: Returns its own first answer.
         say: Returns its reply to a request; raises a ConflictScoreError with one clear line, or a
             PassedOnError for errors that must reach the caller.
-        request: Returns the request for another answer, with its notes; by default the request to a
+        request: Returns the request for a new answer, with its notes; by default the request to a
             chatbot that has the documents.
     """
 

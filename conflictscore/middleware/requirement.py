@@ -41,7 +41,7 @@ def refuse(run: Run, require: Require | None, cause: BaseException | None = None
 
 
 def why_refused(run: Run, require: Require | None) -> str:
-    """Why the answer of a run was refused, in a sentence that quotes none of it."""
+    """Why a run's answer was refused, in a sentence that quotes nothing from it."""
     verdict = run.verdict()
     why = f": {verdict['reason']}" if verdict["reason"] else ""
     how_far = _IN_WORDS[verdict["checked"]]

@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state field with the tool calls of the last message added; None without new calls."""
+    """The state field with the last message's tool calls added; None if it has no new calls."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None

@@ -34,7 +34,7 @@ class CircuitBreaker:
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
-        """The breaker of the current step, or a new one for this call alone."""
+        """The current step's breaker, or a new one for this call only."""
         return cls._watching.get() or cls()
 
     @contextmanager

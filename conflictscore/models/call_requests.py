@@ -1,4 +1,4 @@
-"""Sends requests in the style that an endpoint accepts, and tries another style if refused."""
+"""Sends requests in the style that an endpoint accepts, and tries a different style if refused."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -72,7 +72,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Send a request, and send it again in another style if the style may have been refused.
+        """Send a request; if its style may have been refused, send it again in a different style.
 
         Raises:
             Exception: The client's exception for the style that was tried first.
@@ -114,7 +114,7 @@ class StyledRequests:
                 return reply
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
-        """The chat model without parameters that it turned out to refuse."""
+        """The chat model without the parameters that its endpoint refused."""
         dropped_names = [
             name for name in style.dropped if getattr(self.chat, name, None) is not None
         ]

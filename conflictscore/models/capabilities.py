@@ -60,7 +60,7 @@ class RequestStyle(NamedTuple):
     """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """This style, with everything but the way to request JSON taken from another style."""
+        """This style, with everything but the way to request JSON taken from a different style."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,

@@ -61,7 +61,7 @@ class EndpointChat(ChatOpenAI):
 
     @property
     def proxy(self) -> str | None:
-        """The proxy that calls go through; None without one."""
+        """The proxy that calls go through; None if there is no proxy."""
         return self._proxy
 
     async def ainvoke(

@@ -51,11 +51,9 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut without searching the rest, ascending."""
+    """Numbers of the documents that were cut and whose rest was not searched, ascending."""
     excerpted: tuple[int, ...] = ()
-    """Numbers of the documents of which only chosen parts are shown, after the rest was
-    searched.
-    """
+    """Numbers of the documents whose rest was searched and of which only chosen parts are shown."""
     rests: Mapping[int, str] = field(default_factory=dict)
     """For each shortened document, by its number, the text that is not shown."""
 

@@ -27,7 +27,7 @@ class HttpClients(NamedTuple):
     checks every idle connection at each request. It belongs to the event loop of its first request.
     None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
     proxy: str | None
-    """The proxy that they call through; None without one."""
+    """The proxy that they call through; None if there is no proxy."""
 
 
 def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:

@@ -73,9 +73,9 @@ class LanguageModel:
     name: str
     """Its name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
     endpoint: str
-    """Where it is served; the same for the same model on another day."""
+    """Where it is served; does not change from day to day for the same model."""
     context_window: int
-    """Tokens of prompt and reply together."""
+    """Maximum tokens in prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
     """The settings that determine its replies, as plain JSON. None if they are unknown; then

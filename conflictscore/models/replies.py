@@ -1,8 +1,8 @@
-"""The text of a reply, without reasoning and chat-template tokens.
+"""Extracts the text of a reply, without reasoning and chat-template tokens.
 
 Every step reads replies through this module and :mod:`~conflictscore.models.json_replies`. Only
-damage without loss is repaired. An ambiguous reply raises a ValueError, whose message can be sent
-back to the model.
+damage that lost nothing is repaired. An ambiguous reply raises a ValueError, whose message can be
+sent back to the model.
 """
 
 import re
@@ -18,7 +18,7 @@ _REASONING = re.compile(
 )
 """Names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""A block with another name is reasoning only if it opens a reply and is closed."""
+"""A block with any other name is reasoning only if it opens a reply and is closed."""
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"

@@ -66,7 +66,7 @@ def open_model(
             ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
         base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
             ``OPENAI_API_KEY``.
-        context_window: Tokens of prompt and reply together; by default the model's own, or 8192.
+        context_window: Tokens in prompt and reply together; by default the model's own, or 8192.
         cache: Where replies are stored.
         max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
             embedded model.

@@ -119,8 +119,8 @@ class _AmbigDocs(PublishedRow):
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     """Read AmbigDocs: one name, several entities, an answer for each.
 
-    The claim gives the answer of the question's first document. A document with another answer
-    counts as contradicting it, although it is about another entity of that name.
+    The claim gives the answer of the question's first document. A document with a different
+    answer counts as contradicting it, although it is about another entity of that name.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:

@@ -41,7 +41,7 @@ class Detection(Record):
     """2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion
     accuracy_no_conflict: Proportion
-    """The accuracy on groups without a conflict."""
+    """The accuracy on groups that have no conflict."""
 
 
 class SetFigures(Record):

@@ -2,7 +2,7 @@
 
 The cost of a net correction is based on the method's cost without a cache. It includes, for
 
-- ``regenerated-rag``: the cost of the loop beyond its first answer, for all questions, with or
+- ``regenerated-rag``: the cost of the loop after its first answer, for all questions, with or
   without a conflict: claims, labels and the second answer. As in the paper, the score and the
   explanation of the second answer are not included;
 - ``guarded-rag``: the same plus that score, which the guard needs;
@@ -71,7 +71,7 @@ def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
 def _of_a_correction(
     question_results: Sequence[QuestionResult], method: str, net: int, money: Money
 ) -> tuple[float | None, float | None]:
-    """Dollars and tokens of each of ``net`` corrections; None without any, or if unknown."""
+    """Dollars and tokens per net correction; None if there is none, or if they are unknown."""
     usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
     if usage_beyond is None:
         return None, None

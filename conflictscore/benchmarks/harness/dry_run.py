@@ -92,7 +92,7 @@ class Estimate(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingModel(LanguageModel):
-    """Stands in for another model: it counts each call, makes none, and makes up the reply."""
+    """Takes the place of a model: it counts each call, makes none, and makes up the reply."""
 
     ledger: Ledger
     replies: Sequence[str] = ()
@@ -103,7 +103,7 @@ class CountingModel(LanguageModel):
 
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
-        """The counting model that stands in for another model."""
+        """The counting model that takes the place of this model."""
         model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
         return cls(**model_fields | {"cache": None}, **own)
 

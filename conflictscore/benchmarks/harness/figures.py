@@ -47,9 +47,9 @@ class MethodFigures(Record):
 
 
 class Paired(Record):
-    """A method compared with another by one measure, on the questions judged for both.
+    """Two methods compared on one measure, over the questions judged for both.
 
-    By a graded measure, a better value counts as corrected, and a worse one as harmed.
+    On a graded measure, a better value counts as corrected, and a worse one as harmed.
     """
 
     method: str
@@ -67,7 +67,7 @@ class Paired(Record):
     """The two-sided p-value.
 
     It is from the exact McNemar test or, for a graded measure, from the Wilcoxon signed-rank test
-    with Pratt's treatment of zeros; 1 without any difference, None if ``n`` is 0.
+    with Pratt's treatment of zeros; 1 if nothing differs, None if ``n`` is 0.
     """
     p_holm: float | None = None
     """The p-value, Holm-adjusted over all pairs and measures of the run.
@@ -132,7 +132,7 @@ class TypeAccuracy(Record):
 
     method: str
     accuracy: Proportion
-    """Over the questions that the method finished; one without a type is wrong."""
+    """For the questions that the method finished; one without a type is wrong."""
     untold: Annotated[int, Field(ge=0)]
     """The number of questions whose type the method could not name."""
 

@@ -11,7 +11,7 @@ from conflictscore.records import ConflictReport, Label
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     """CS-C and CS-R as verdicts by measure, with the counts behind them.
 
-    An answer without a claim, or without a labelled claim, is unjudged.
+    An answer that has no claim, or no labelled claim, is unjudged.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
         reason = "none of its claims has a label" if report.claims else "it makes no claim"

@@ -40,7 +40,7 @@ def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]
     """The texts of pairs of answers with different words, whose claims are to be compared.
 
     Each method's answer is paired with the baseline's, and the paper's other pair is added. An
-    answer that is judged by another criterion than the baseline's is not compared.
+    answer that is judged by a different criterion from the baseline's is not compared.
     """
     texts = {
         name: method_result.answer.text

@@ -148,7 +148,7 @@ class StepRecord(Record):
 
 
 class Verdict(Record):
-    """The verdict of a judge, or of the gold option, on an answer by one measure."""
+    """The verdict on an answer by one measure, from a judge or from the gold option."""
 
     value: bool | float | None
     """Whether the answer is right or, by a graded measure, its grade in [0, 1].
@@ -210,7 +210,7 @@ class QuestionResult(Record):
     Methods still to be run are absent.
     """
     conflict: bool | None = None
-    """Whether a claim of the first answer has evidence on both sides; None without a score."""
+    """Whether a claim of the first answer has evidence on both sides; None if it has no score."""
     reconsidered: ClaimEvidence | None = None
     """The claim that the loop asked the model to reconsider, with its labels.
 
@@ -273,7 +273,7 @@ class QuestionResult(Record):
         return self.same_claims.get(meaning_key(first_answer.text, second_answer.text))
 
     def reworded(self, method: str, against: str = BASELINE) -> bool | None:
-        """Whether a method's answer has another option or, in free form, different words."""
+        """Whether a method's answer has a different option or, in free form, different words."""
         first_result, second_result = self.methods.get(against), self.methods.get(method)
         if (
             first_result is None

@@ -172,7 +172,7 @@ class _Recorded:
 
     @cached_property
     def _loop(self) -> LoopValue | MethodResult | None:
-        """The loop's value, its failure as a result without an answer, or None if not yet run."""
+        """The loop's value; its failure as a result without an answer; None if it has not run."""
         return self._outcome(LOOP, LoopValue)
 
     @cached_property
@@ -200,7 +200,7 @@ class _Recorded:
         return guard_of(self._loop.attempts[0], self._loop.attempts[-1])
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
-        """The result of a method, by the rules of :func:`results`; None if not yet run."""
+        """The result of a method, by the rules of :func:`results`; None if it has not run."""
         if method.step == LOOP:
             has_failed = self._last is None or self._last.answer is None
             ends_with_last = has_failed or (self._guard is not None and self._guard.accepted)
@@ -257,7 +257,7 @@ class _Recorded:
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
-        """A step's value, its failure, or None if not yet run."""
+        """A step's value, its failure, or None if it has not run."""
         record = self._steps.get(step)
         if record is None:
             documents = self._steps.get(DOCUMENTS)
@@ -269,7 +269,7 @@ class _Recorded:
         return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        """Whether a claim of the first answer is in conflict; None without a score."""
+        """Whether a claim of the first answer is in conflict; None if it has no score."""
         report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None
@@ -288,7 +288,7 @@ class _Recorded:
         return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
     def _part(self, part: Literal["first_usage", "check_usage"]) -> dict[str, Usage] | None:
-        """The usage of a part of the loop; None if a record does not say.
+        """The usage of a part of the loop; None if a record does not state it.
 
         A repeated loop finds its earlier replies in the cache, and its record includes their tokens
         (``Usage.cold``). So records are not added; the largest counts.

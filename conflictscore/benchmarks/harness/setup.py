@@ -46,7 +46,7 @@ class RunSettings:
     replicate: int = 0
     """The number of a repetition in a study.
 
-    From 1 on, answers and their verdicts are sampled again, with another seed if the model takes
+    From 1 on, answers and their verdicts are sampled again, with a new seed if the model takes
     one.
     """
     temperature: float | None = None

@@ -258,7 +258,7 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
 
 
 def _fewest(power: Callable[[int], float]) -> int | None:
-    """The fewest questions, at least 2, with that power; None beyond ten million."""
+    """The fewest questions, at least 2, with that power; None if over ten million are needed."""
     few, many = 1, 2
     while power(many) < POWER:
         few, many = many, 2 * many

@@ -85,7 +85,7 @@ def figures(
 def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
     """The methods that are compared with the baseline; empty if the baseline was not run.
 
-    Methods judged by another criterion are left out, since they neither correct nor harm the
+    Methods judged by a different criterion are left out, since they neither correct nor harm the
     baseline's answers.
     """
     if BASELINE not in methods:

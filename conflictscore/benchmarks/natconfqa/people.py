@@ -84,7 +84,7 @@ def read_people(
 def _judged(
     row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
 ) -> JudgedByPeople:
-    """The verdicts of a row by NatConfQA's measures, computed from people's lists.
+    """The verdicts on a row by NatConfQA's measures, computed from people's lists.
 
     Raises:
         InputError: The question is unknown, its references have changed, or a pair is not a

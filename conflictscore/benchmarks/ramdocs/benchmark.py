@@ -6,7 +6,7 @@ any wrong one among them, and a conflict is not a sign of misinformation. If the
 entities, answers and their claims say which entity they are about.
 
 Exact match has limits: a wrong answer that is mentioned only to be denied counts as given, and a
-date or number in another notation counts as missing.
+date or number in a different notation counts as missing.
 """
 
 import re

@@ -171,7 +171,7 @@ def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Words of the claim that have other roles, or another name, in the sentence."""
+    """Words of the claim that have different roles, or a different name, in the sentence."""
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
     # a different name alone may be the contradiction; with a number it belongs to another thing
@@ -196,7 +196,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether the sentence gives a quantity of the claim in another unit."""
+    """Whether the sentence gives a quantity from the claim in a different unit."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(

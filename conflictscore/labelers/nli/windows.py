@@ -31,7 +31,7 @@ _TITLE_TOKENS = 24
 _DATE_CHARS = 10
 """Characters of an ISO date without time; only the day is shown."""
 _LONGEST_DATE = 40
-"""Characters of a date in another form; longer values are not dates."""
+"""Maximum characters of a date in any other form; longer values are not dates."""
 _CLAIM_TOKENS = 40
 """Tokens reserved for the claim, so that a document's windows are the same for most claims."""
 _PREMISE_TOKENS = 48

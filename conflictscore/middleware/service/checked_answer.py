@@ -228,7 +228,7 @@ class CheckedAnswer:
         Args:
             status: The status of the run.
             text: The text to send.
-            gap: Why the answer was not checked, if so.
+            gap: Why the answer was not checked; None if it was.
             answer: The answer to store, if it differs from the run's.
         """
         run = self._known().with_gaps(*self._gaps(gap))

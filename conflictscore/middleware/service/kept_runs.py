@@ -283,7 +283,7 @@ def _is_hedged(run: Mapping[str, Any]) -> bool:
 def run_record(
     run: Run, *, created: int, start: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
-    """A run as stored: plain JSON without the endpoint, since runs are shown to callers.
+    """A run as stored: plain JSON, without the endpoint, since callers can see runs.
 
     ``created`` is in seconds since 1970 (UTC), ``start`` on the clock of ``time.perf_counter``.
     """

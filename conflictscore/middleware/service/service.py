@@ -60,7 +60,7 @@ class RequestRecord:
 
         Args:
             status: The status of the run.
-            checked: None if not known yet.
+            checked: None if it is not known yet.
             kind: Why it is not ``fully``, as a value of :class:`GapKind`.
         """
         return {

@@ -27,7 +27,7 @@ from conflictscore.threads import usable_cores
 _log = logging.getLogger(__name__)
 
 CONTEXT_WINDOW = 8192
-"""Default number of tokens of prompt and reply together."""
+"""Default number of tokens in prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
 _PROMPT_CACHE_MIB = 512
@@ -39,7 +39,7 @@ _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 class LocalServer:
     """A model server that runs until `close` is called.
 
-    If the process dies, for example for lack of memory, it is restarted at the same address
+    If the process dies, for example because memory runs out, it is restarted at the same address
     (``base_url``). ``model`` is the file name without suffix. ``context_window``, in tokens of
     prompt and reply, is the requested window, or the model's own if that is smaller.
     """

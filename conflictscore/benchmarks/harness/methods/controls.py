@@ -57,7 +57,7 @@ async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]
 
 
 async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Ask the first answer's prompt unchanged, for another sample."""
+    """Send the first answer's prompt unchanged, for a second sample."""
     first = _first(request)
     if _disputed_claim(asker, first) is None:
         return _kept(first.answer)
@@ -67,7 +67,7 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:
-    """The model with another seed, if it takes one, and with replies cached separately."""
+    """The model with a different seed, if it takes one, and with replies cached separately."""
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}

@@ -92,7 +92,7 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 
 
 def _note(transitions: Transitions) -> str:
-    """The meaning of "revised"; empty in multiple choice, where it is just another option."""
+    """The meaning of "revised"; empty in multiple choice, where it is just a different option."""
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS

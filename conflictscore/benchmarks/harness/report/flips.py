@@ -62,7 +62,7 @@ def flip_kind(
 
 
 def justification(question_result: QuestionResult, method: str) -> str | None:
-    """The model's reason for the answer of a second look; None if it gave none."""
+    """The model's reason for its answer at a second look; None if it gave none."""
     if method_of(method).step == LOOP:
         return question_result.justification
     answer = question_result.methods[method].answer

@@ -163,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Each method against another by one measure; the paper's row is faint, below the method's."""
+    """Each method against another on one measure; the paper's row is faint, below the method's."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
