@@ -1,7 +1,7 @@
 """ConflictScore as pure functions of labels (paper, section 3, step 3).
 
 Every function takes the claims of one answer with their labels and reads nothing else. Pairs
-without a label (UNLABELLED) enter no score. Claims without any labelled pair are left out of the
+without a label (UNLABELLED) do not count. Claims without any labelled pair are left out of the
 means, since nothing is known about them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first

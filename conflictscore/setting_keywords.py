@@ -39,4 +39,4 @@ _FIELDS: Any = {
     for name in DeclaredSettings.names()
 }
 SettingFields = create_model("SettingFields", __base__=BaseChatModel, **_FIELDS)
-"""A chat model with a field for each setting, with its default and help."""
+"""A chat model whose fields are the settings, each with its default and help text."""

@@ -72,7 +72,7 @@ class TrustTable:
 
     @classmethod
     def open(cls, table: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
-        """A table from a TOML file, from a mapping with the same content, or unchanged.
+        """Read a table from a TOML file or an equivalent mapping; a table is returned unchanged.
 
         Raises:
             InputError: The file cannot be read, or its table is invalid; names file and field.

@@ -141,7 +141,7 @@ def unframed(text: str, passage: str) -> str:
             break
         text = text[mark.end() : -len(end)].strip()
         if not text:
-            raise ValueError("there was nothing between the marks of the new passage")
+            raise ValueError("there was nothing between the marks around the new passage")
     if mark := _MARK.search(text):
         raise ValueError(f'the new passage held "{mark[0]}", a mark of the request')
     return text

@@ -196,8 +196,8 @@ async def _with_the_rest(
 ) -> AnswerClaims:
     """Add the claims of parts that the first claims left out, and report what is still uncovered.
 
-    The model is asked once more about the parts that no claim covers fully. If it says that they
-    claim nothing, that is not trusted: their content decides.
+    The model is asked once more about the parts that no claim covers fully. If it replies that
+    these parts claim nothing, it is not trusted: their content decides whether they do.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts

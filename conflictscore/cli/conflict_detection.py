@@ -211,7 +211,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Whether a file may be overwritten: not if it holds paid verdicts of an earlier version."""
+    """Whether a file may be overwritten: not if it holds verdicts paid for in an older format."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

@@ -185,9 +185,9 @@ def _clauses_of(text: str) -> list[_Clause]:
 
 
 def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
-    """The index of the clause that shares most words with claim and question; None without clauses.
+    """The index of the clause that shares the most words with the claim and the question.
 
-    Ties go to the first clause. Clauses that give an order rank last.
+    None if there are no clauses. Ties go to the first clause. Clauses that give an order rank last.
     """
 
     def worth(place: int) -> tuple[bool, int, int]:

@@ -322,7 +322,7 @@ class BatchJudge:
         )
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """The batches; long documents are counted and cut off the event loop."""
+        """The batches; long documents are counted and cut in a thread, away from the event loop."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
         return await in_thread(lambda: list(self._batches(claims, document)))

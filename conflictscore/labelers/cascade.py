@@ -49,7 +49,7 @@ class Thresholds(NamedTuple):
 
 
 class Cascade:
-    """Two stages: the first that is certain of a pair decides it, and the label names the stage.
+    """Two stages: the first that is certain about a pair decides it, and the label names it.
 
     The cheap labeler decides if its score is high enough. The judge gets the rest, and also each
     cheap verdict on which a conflict depends alone: the only one of its side, if the cheap labeler

@@ -84,8 +84,8 @@ class ChatLoop:
         """The reply to a conversation.
 
         ``parameters`` are passed to the answering model; if they include ``tools``, the model is
-        called first. ``documents`` and ``question`` are our own: documents to check against, and
-        the question, for conversations whose last message is a whole prompt.
+        called first. ``documents`` and ``question`` are our extensions: the documents to check
+        against, and the question, which is needed if the last message is a whole prompt.
 
         Raises:
             InputError: A document cannot be used.

@@ -23,7 +23,7 @@ from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
 NO_QUESTION = "Is everything in this text right?"
-"""The question for answers that come without one, since correction prompts show a question."""
+"""The question to use if an answer comes without one; correction prompts must show a question."""
 _AT_ONCE = 8
 _FIELDS = ("answer", "documents", "question")
 

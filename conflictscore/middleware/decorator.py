@@ -87,14 +87,14 @@ def self_correct(
     The decorated function takes the question. ``documents=`` (texts, LangChain ``Document``s,
     records, or mappings with ``text``) replaces retrieval. Other arguments are passed to the
     function; ``history=``, the messages before the question, is also used for the search. The
-    answer is a text, or a message or mapping with a text (under ``answer``, ``output``, …), and is
+    answer is a text, or a message or mapping with text (under ``answer``, ``output``, …), and is
     returned in the same form with the corrected text and the run under ``conflictscore``. JSON,
     mappings of data and pydantic models are checked value by value.
 
     If a claim has evidence on both sides, the function is called again with the same documents and
     a question that includes the first answer and the evidence (template ``reconsider``). If that
-    call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, tokens of
-    models that the function calls are not streamed, since the answer may be replaced.
+    call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, tokens
+    from models called by the function are not streamed, since the answer may be replaced.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
     too.
@@ -214,7 +214,7 @@ class _Function:
 
     async def first(self, state: RagState) -> GeneratedAnswer:
         """Call the function; its errors end the run and reach the caller unchanged."""
-        try:  # the question as it was asked, since the function has the conversation, if any
+        try:  # the question as the caller asked it: the function gets any ``history`` itself
             self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error

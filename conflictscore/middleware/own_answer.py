@@ -48,7 +48,7 @@ def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: Prompt
 
 @dataclass(frozen=True)
 class Chatbot:
-    """A caller's agent or function as answerer, which maps text to text.
+    """Makes a caller's agent or function, which maps text to text, an answerer.
 
     Attributes:
         begin: Returns its own first answer.

@@ -45,9 +45,9 @@ class TransientError(NamedTuple):
 
 
 def transient_error(error: Exception) -> TransientError | None:
-    """The temporary failure in a client's exception, if it is one.
+    """The temporary failure that a client's exception reports; None if it is permanent.
 
-    None for failures that the same request would meet again: a refused key, an unknown model, a bad
+    The same request would meet a permanent failure again: a refused key, an unknown model, a bad
     request, an account without credit, a body that is not a completion.
     """
     if timed_out(error):

@@ -146,8 +146,8 @@ async def _claims_of_told(
 ) -> dict[str, Any]:
     """The claims of a passage with several answers: one for these, plus everything else it says.
 
-    Only statements of documents are new in it. They are decomposed, since they may say more than
-    the answer, unless they are the claim's own words with another value.
+    Only the documents' statements are new in it. A statement is decomposed, since it may say more
+    than the answer, unless it repeats the claim's own words with a different value.
     """
     sentences, riders = list[str](), list[str]()
     for look in telling:

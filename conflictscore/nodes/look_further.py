@@ -104,7 +104,7 @@ def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
 async def _searches_for(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Search]:
-    """The searches for one claim; without queries by the model, the claim itself is the query.
+    """The searches for one claim; if the model gives no queries, the claim itself is the query.
 
     A failed search has no documents, and its note says why. A configuration error affects more than
     one claim, so it ends the run.

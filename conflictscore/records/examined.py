@@ -30,7 +30,7 @@ class GapKind(StrEnum):
     NOT_CHECKABLE = "not_checkable"  # it was requested in a form that cannot be checked
     CHECK_FAILED = "check_failed"  # the check ended with an error
     TOO_FEW_LABELS = "too_few_labels"  # fewer of its pairs have a label than the run requires
-    UNCLAIMED = "unclaimed"  # a part of the answer is covered by no claim
+    UNCLAIMED = "unclaimed"  # no claim covers a part of the answer
     CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # a claim says something that the answer does not
     UNLABELLED = "unlabelled"  # some pairs have no label
     ONE_DOCUMENT = "one_document"  # it was checked only against one document and its copies
@@ -49,7 +49,7 @@ _IN_SHORT = {
     GapKind.NOT_CHECKABLE: "it was requested in a form that cannot be checked",
     GapKind.CHECK_FAILED: "the check failed",
     GapKind.TOO_FEW_LABELS: "too few pairs of claim and document have a label",
-    GapKind.UNCLAIMED: "a part of the answer is covered by no claim",
+    GapKind.UNCLAIMED: "a part of the answer is not covered by any claim",
     GapKind.CLAIM_BEYOND_ANSWER: "a claim says something that the answer does not",
     GapKind.UNLABELLED: "some pairs of claim and document have no label",
     GapKind.ONE_DOCUMENT: "it was checked against a single document",

@@ -52,7 +52,7 @@ def card_of(
 
 
 def column_name(header: str) -> str:
-    """A header in one line, as pages and exports show it."""
+    """A header on one line, as pages and exports show it."""
     return " ".join(header.replace("-\n", "-").split())
 
 

@@ -15,7 +15,7 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _NOTES_SHOWN = 3
 """Maximum notes that an error message repeats."""
 _LARGEST = 20_000_000
-"""Maximum bytes of a file to read."""
+"""Maximum size of a file that is read, in bytes."""
 _ENDINGS = ", ".join(ENDINGS)
 
 

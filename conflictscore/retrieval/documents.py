@@ -139,7 +139,7 @@ def _is_clean(document: Document) -> bool:
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
-    """A document in any accepted form as a mapping; raises InputError for anything else."""
+    """Convert a document in any accepted form to a mapping; raises InputError for other forms."""
     if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
         return {"text": "\n".join(item)}
     if isinstance(item, str):

@@ -80,7 +80,7 @@ def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _lines(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Results of the form ``1. name: text``, one on every line."""
+    """Results of the form ``1. name: text``, one per line."""
     matches = [_LINE.fullmatch(line) for line in text.strip().splitlines() if line.strip()]
     if all(matches):
         yield from (f"{match[1].strip()}\n{match[2].strip()}" for match in matches if match)

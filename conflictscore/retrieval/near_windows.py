@@ -125,7 +125,7 @@ def _cut(text: str, size: int) -> _CutText:
 
 
 def _best_first(scores: Sequence[float]) -> list[int]:
-    """The windows with a shared word, best first; ties go to the earlier one."""
+    """The windows that share a word with the query, best first; on a tie, the earlier one first."""
     met = (number for number, score in enumerate(scores) if score > 0)
     return sorted(met, key=lambda number: -scores[number])
 

@@ -1,4 +1,4 @@
-"""Reads the questions of a file, and recognises questions that are the same."""
+"""Reads the questions in a file, and recognises questions that are the same."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ def question_key(question: str) -> str:
 
 
 def read_questions(path: str | Path) -> tuple[str, ...]:
-    """Reads the questions of a file in order, including repeated ones.
+    """Reads the questions in a file in order, including repeated ones.
 
     A .txt file has one question on each line. A .csv file has a column called ``question``, in any
     case. A .jsonl file has an object with ``question`` or ``query`` on each line; in a log of runs,
     further searches (``searches``) count too. The file is UTF-8. Empty lines and rows are skipped.
 
     Raises:
-        InputError: The file cannot be read, is not UTF-8, has another ending, contains no question,
-            or has a bad row; names the file, the line and the field.
+        InputError: The file cannot be read, is not UTF-8, has a different ending, contains no
+            question, or has a bad row; the message names the file, the line and the field.
     """
     file = Path(path)
     shown, ending = file.as_posix(), file.suffix.lower()

@@ -51,7 +51,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
 
 
 def unscored_reason(report: ConflictReport) -> str | None:
-    """Why a finished run gave the answer no scores; None if it did."""
+    """Why the answer has no scores after a finished run; None if it has scores."""
     if report.error is None and report.coverage == 0:
         pair = report.claims[0].labels[0]
         return f"no claim could be labelled against any document: {pair.error}"

@@ -174,7 +174,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             records = filter(None, reader)
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
-            is_cell = documents in header  # otherwise within an object, and read with its row
+            is_cell = documents in header  # otherwise part of an object, and read with it
             if len({*header}) < len(header):
                 raise InputError(f"{path}: the header has a column more than once")
             for cells in records:

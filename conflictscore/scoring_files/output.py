@@ -21,8 +21,8 @@ def check_output(out: Path, source: Source) -> None:
     """Refuse an output whose format cannot hold the rows.
 
     Raises:
-        InputError: The output is neither .jsonl nor .parquet, or is .parquet and the input is not,
-            so that its columns have no types.
+        InputError: The output is neither .jsonl nor .parquet, or it is .parquet but the input is
+            not, so the types of the columns are unknown.
     """
     if out.suffix not in (".jsonl", ".parquet"):
         raise InputError(f"{out}: must end in .jsonl or .parquet")

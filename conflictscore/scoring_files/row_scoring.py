@@ -76,7 +76,7 @@ class LocalEngine:
 
 
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
-    """Score the answer of a row; if it cannot be scored, the outcome has the reason.
+    """Score the answer of a row; if it cannot be scored, the outcome says why.
 
     A row with a bad cell is not tried, so it is not one of the consecutive failures that end a run.
 

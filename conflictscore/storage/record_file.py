@@ -71,7 +71,7 @@ class RecordLines:
                 for number, text in enumerate(file, 1):
                     line = RecordLine(number, self.size, text)
                     has_newline = text.endswith(b"\n")
-                    if not has_newline and self._is_half(line):  # so it is the last of the file
+                    if not has_newline and self._is_half(line):  # so it is the last line
                         self.half = len(text)
                         break
                     yield line

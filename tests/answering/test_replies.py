@@ -236,7 +236,7 @@ def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else(
     own = "The tag <claim> opens a passage."
     assert unframed(f"<claim>{own}</claim>", own) == f"<claim>{own}</claim>"
     with pytest.raises(
-        ValueError, match=r"^there was nothing between the marks of the new passage$"
+        ValueError, match=r"^there was nothing between the marks around the new passage$"
     ):
         unframed("<claim> </claim>", "It is.")
     held = r'^the new passage held "</claim>", a mark of the request$'

@@ -104,7 +104,7 @@ def test_an_answer_that_is_known_in_part_counts_as_checked_in_part(
     assert [gap["kind"] for gap in gaps] == ["unclaimed"] * len(parts)
     assert [ANSWER[slice(*gap["passage"])] for gap in gaps] == parts
     assert len(state["notes"]) == len(parts)
-    assert "only in part checked: a part of the answer is covered by no claim" in caplog.text
+    assert "only in part checked: a part of the answer is not covered by any claim" in caplog.text
     assert not [part for part in parts if part in caplog.text]
 
 

@@ -194,7 +194,7 @@ def test_each_row_of_a_table_is_a_document() -> None:
     assert (first.url, first.metadata) == ("https://log.example/", {"number": "1871"})
     assert (second.number, second.text, second.url) == (2, long.strip(), "d.csv")
     assert second.metadata == {"metadata": "Ann"}
-    assert read.notes == ("d.csv: rows without a text, left out: 1",)
+    assert read.notes == ("d.csv: rows without text, left out: 1",)
 
 
 @pytest.mark.parametrize("name", ["text", "content", "page_content"])

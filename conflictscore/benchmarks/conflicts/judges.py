@@ -159,7 +159,7 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 BEHAVIOUR = "expected behaviour"
-"""Whether the answer behaves as the conflict type that people gave requires."""
+"""Whether the answer behaves as required by the conflict type that annotators assigned."""
 RECALL = "answer recall"
 """Whether the answer contains the right answer; only for questions that have one."""
 GROUNDING = "grounding"

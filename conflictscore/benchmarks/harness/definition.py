@@ -81,7 +81,7 @@ class Benchmark:
     reply_forms: tuple[str, ...] = ()
     """Sample replies in the forms that the judge asks for, for a dry run."""
     usual_claims: int = 3
-    """The usual number of claims of an answer, each a sentence, for a dry run."""
+    """The usual number of claims in an answer, of one sentence each; used for a dry run."""
     prompt_set: str = "default"
     """The prompt set for its figures, unless the user chooses another."""
     wording: Mapping[str, str] = field(default_factory=dict)

@@ -102,7 +102,7 @@ class StepRecord(Record):
     For a meaning, :func:`meaning_key` of its two answers.
     """
     value: dict[str, Any] | None = None
-    """The result; None if and only if ``error`` is set. By step, it contains:
+    """The result; None if and only if ``error`` is set. For each step, it contains:
 
     - documents: ``documents`` (Document), ``notes``
     - loop: ``attempts`` (Attempt), ``changes`` (Change), ``guard`` (Guard; None if the answer did

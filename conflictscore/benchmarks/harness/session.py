@@ -270,7 +270,7 @@ async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _reason_of(failure: BaseException) -> str:
-    """The reason for a failure on one line.
+    """The reason for a failure, as a single line.
 
     Other libraries' errors lose the queries of addresses, which may contain keys.
     """

@@ -186,7 +186,7 @@ class Setup:
     def counted(
         self, ledger: Ledger, own: ContentCache, transcript: TranscriptWriter | None = None
     ) -> tuple[RunContext, LanguageModel]:
-        """Context and answer judge, with all calls counted and transcribed, and replies cached.
+        """The context and the answer judge; calls are counted and transcribed, replies are cached.
 
         Replies of deterministic models go to the given cache. If a model is not deterministic or
         cannot be identified, all replies go to the run's own cache.

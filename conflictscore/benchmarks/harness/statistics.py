@@ -50,8 +50,8 @@ def mean_interval(values: Sequence[float]) -> Interval:
     correct for the skew of the values, but the few differing questions of a paired comparison do
     not determine it: on differences of -1, 0 and 1, BCa contained the true mean no more often.
 
-    Resampling equal values only returns that value, which says nothing about its error. So equal
-    values, or a single one, have no bounds.
+    Resampling identical values always returns the same mean, which says nothing about its error. So
+    identical values, or a single one, have no bounds.
     """
     if not values:
         return Interval(value=None, n=0)

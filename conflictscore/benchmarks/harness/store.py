@@ -141,7 +141,7 @@ class RunStore:
         return MappingProxyType(self._done)
 
     def lacking(self) -> tuple[str, ...]:
-        """Files missing from the folder that a reader elsewhere needs, one line for each."""
+        """Files that a reader elsewhere needs but the folder lacks, one per line."""
         return tuple(notes_on_folder(self.folder, self.manifest))
 
     def records(self) -> tuple[StepRecord, ...]:

@@ -53,9 +53,9 @@ async def told_in_full(
 ) -> Verdict:
     """Whether the answer reports every conflict and, if not, how it is wrong.
 
-    If the decisions on the answer settle it, a rule decides. An answer ``refrains`` if it gives no
-    reference and no short answer. It ``chooses`` if it gives a reference, and at most one side of
-    every unreported conflict. The judge is asked about all other answers.
+    If the decisions on the answer settle it, a rule decides. An answer ``refrains`` if it gives
+    neither a reference answer nor any other short answer. It ``chooses`` if it gives a reference
+    answer, but at most one side of each unreported conflict. The judge is asked about all others.
 
     If a decision is missing, the verdict has an error instead of a value. Otherwise its explanation
     begins with the type of error, if there is one.

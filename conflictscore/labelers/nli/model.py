@@ -232,7 +232,7 @@ def _first_line(error: Exception) -> str:
 
 
 def shared_model(model: str | Path | None) -> NliModel:
-    """This process's model for a folder."""
+    """The model in a folder, loaded once per process."""
     with _loading:  # without the lock, several threads might load it at once
         return _loaded(resolve(model))
 

@@ -1,8 +1,8 @@
 """Turns a chat request into a checked completion: the modes, and the handling of failures.
 
 The note under an answer says where its sources disagree, or that it could not be checked. It is
-part of the answer's text, which many clients render as Markdown. So anything in texts of documents
-and models that could become a link, an image or markup is removed.
+part of the answer's text, which many clients render as Markdown. So anything in text from documents
+or models is removed if it could become a link, an image or markup.
 """
 
 import asyncio

@@ -242,8 +242,8 @@ class KeptRuns:
 
     def _unusable(self, error: Exception) -> ConfigurationError:
         return ConfigurationError(
-            f"the file of runs {self._path or 'in memory'} cannot be used ({error}); choose another"
-            " --runs-file"
+            f"the runs file {self._path or '(in memory)'} cannot be used ({error}); choose a"
+            " different --runs-file"
         )
 
 

@@ -117,7 +117,7 @@ class Service:
         return self._gates.setdefault(caller, AdmissionGate(each))
 
     def begin(self, caller: str, model: str, deadline: float) -> RequestRecord:
-        """Open the record of a request; the caller is the key's name, never the key itself."""
+        """Open the record of a request; ``caller`` is the name of the caller's key, not the key."""
         record = RequestRecord(uuid4().hex, self.settings.mode, model, deadline)
         self.runs.begin(record.run_id, caller)
         return record

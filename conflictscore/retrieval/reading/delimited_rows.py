@@ -74,7 +74,7 @@ def _columns(header: Sequence[str]) -> list[str]:
 
 
 def _escape_of(text: str, separator: str) -> str | None:
-    r"""A backslash if the cells contain ``\"``, as MySQL and pandas write quotes.
+    r"""A backslash if the cells contain ``\"``, which is how MySQL and pandas escape quotes.
 
     Otherwise None.
     """

@@ -1,4 +1,4 @@
-"""Reads the text of an OpenDocument text (.odt) as it is shown.
+"""Reads the text of an OpenDocument file (.odt) as a reader sees it.
 
 Its content is written as a web page, whose reader knows tables, formulas and hidden text.
 """

@@ -66,7 +66,7 @@ def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
 
 
 class RichText(NamedTuple):
-    """The text of a file with a layout, and notes on unread parts, without the file's name."""
+    """The text of a file with a layout, and notes on unread parts that do not name the file."""
 
     text: str
     title: str

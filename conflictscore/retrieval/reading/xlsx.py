@@ -185,7 +185,7 @@ class _Table:
         self.hidden_columns = len(filled & self._hidden_columns)
 
     def lines(self) -> Iterator[str]:
-        """A line for each row with a text; a long table repeats its header."""
+        """A line for each row that contains text; a long table repeats its header."""
         titles, header_ends = self._spread()
         gone = set(self._hidden_rows)
         rows = [

@@ -78,7 +78,7 @@ def _again(cell: Cell) -> str:
 
 
 def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
-    """A line for each row with a text; a long table repeats its first ``headers`` rows."""
+    """A line for each row that contains text; a long table repeats its first ``headers`` rows."""
     width = max(map(len, lines), default=0)
     header = [" | ".join(line) for line in lines[:headers] if any(map(str.strip, line))]
     repeats = bool(header) and sum(map(len, header)) <= _LONGEST_HEADER

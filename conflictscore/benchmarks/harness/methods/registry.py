@@ -23,7 +23,7 @@ class MethodEntry(NamedTuple):
     """A method, before its module is imported."""
 
     summary: str
-    """The method's line of help."""
+    """The method's one-line help text."""
     place: str
     """Its module, with a leading dot for a module of this package.
 
