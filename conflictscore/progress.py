@@ -105,7 +105,7 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
 
 
 class _Rate(ProgressColumn):
-    """Speed in steps a minute; empty until it is known."""
+    """Speed in steps per minute; empty until it is known."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")

@@ -30,7 +30,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def through_proxy(url: str) -> str:
-    """Words for a message about a failed call: the proxy of a URL; empty without one."""
+    """Words for a message about a failed call: the proxy for a URL; empty if there is none."""
     proxy = proxy_for(url)
     if proxy is None:
         return ""
@@ -38,7 +38,7 @@ def through_proxy(url: str) -> str:
 
 
 def without_login(proxy: str) -> str:
-    """The address of a proxy without user and password, for messages."""
+    """The address of a proxy without its user name and password, for messages."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
 

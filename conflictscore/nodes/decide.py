@@ -56,7 +56,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Whether method, rounds and evidence allow another correction, with the reason."""
+    """Whether the method, the rounds and the evidence allow another correction, with the reason."""
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"

@@ -1,4 +1,4 @@
-"""justify: ask for the reason of a change that came without one.
+"""justify: ask for the reason for a change that came without one.
 
 The paper asks for a reason only in multiple choice (Table 16; 17 in arXiv v1), and small models
 omit it even there. A flip without a reason cannot be reviewed, so we ask one short question.

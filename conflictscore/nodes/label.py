@@ -35,7 +35,7 @@ from conflictscore.records import (
 
 
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label new claims; claims of an earlier answer to this question keep their labels.
+    """Label new claims; claims from an earlier answer to this question keep their labels.
 
     With a time budget, labelling leaves time for a correction once a claim is disputed. After a
     further search, only pairs with new documents are labelled. The whole table is labelled in one
@@ -72,7 +72,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label the claims of the last answer against the documents of a further search.
+    """Label the claims of the last answer against the documents from a further search.
 
     If none of these pairs could be labelled, the documents are removed again, since a further
     search must not lower an answer's coverage. For the same reason claims without any label are
@@ -138,9 +138,9 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 
 
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
-    """Evidence by text for claims of an earlier answer; only complete rows of the table.
+    """Evidence by text for claims from an earlier answer; only complete rows of the table.
 
-    Claims with a failed pair, or without the documents of a further search, are labelled again.
+    Claims with a failed pair, or without the documents from a further search, are labelled again.
     """
     return {
         evidence.claim.text: evidence

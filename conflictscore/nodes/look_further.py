@@ -34,7 +34,7 @@ _NO_RETRIEVER = "there is no retriever"
 
 
 class _Search(NamedTuple):
-    """One search for a doubtful claim, with the documents found."""
+    """One search for a doubtful claim, with the documents that it found."""
 
     evidence: ClaimEvidence
     query: str = ""  # empty if there was no search

@@ -163,7 +163,7 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
-    """Pairs without a label, and documents that the judge saw only in part."""
+    """Pairs that have no label, and documents that the judge saw only in part."""
     errors = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
     if errors:
         yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"

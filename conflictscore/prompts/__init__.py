@@ -58,7 +58,7 @@ class PromptSet:
         """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
 
         Raises:
-            ConfigurationError: No such set or folder, or a file that is not a template of the set.
+            ConfigurationError: There is no such set or folder, or a file is not a template in it.
         """
         if name not in _SHIPPED:
             names = ", ".join(PROMPT_SETS)
@@ -134,7 +134,7 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template; the marks around each document get digits that its text cannot contain.
+        """Fill a template; the marks around a document get digits that its text cannot contain.
 
         Raises:
             KeyError: A placeholder is not given, or the template has no place for a field.

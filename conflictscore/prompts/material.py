@@ -89,13 +89,13 @@ def neutral(text: str) -> str:
 
 
 def without_invisibles(text: str) -> str:
-    """A text without invisible characters."""
+    """The text without its invisible characters."""
     return _INVISIBLES.sub("", text)
 
 
 @lru_cache(maxsize=4096)
 def _form(character: str) -> str:
-    """A character as a model may read it: plain instead of full-width, or nothing if invisible."""
+    """A character as a model may read it: plain if it is full-width, nothing if it is invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))
 
 

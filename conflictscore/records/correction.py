@@ -103,13 +103,13 @@ class Ruling(Record):
     shown: tuple[_Index, _Index]  # the candidates, in the order in which the judge saw them
     chosen: _Index | None = None  # the candidate that it chose; None if it chose neither
     ground: Ground | None = None
-    """None if it named none, ``number`` alone, or a ground that does not apply to the question."""
+    """None if it named no ground, only ``number``, or one that does not apply to the question."""
     reason: str | None = None
     error: str | None = None  # why there is no verdict; None if there is one
 
 
 class Weighing(Record):
-    """Two sides that the count leaves open, compared by the quality of their evidence."""
+    """Two sides between which the count does not decide, compared by the quality of evidence."""
 
     sides: tuple[_Index, _Index]
     rulings: tuple[Ruling, ...] = ()  # one for each order; empty if the documents' dates decided

@@ -20,7 +20,7 @@ _HOLDERS = (str, dict, list, tuple)
 def encodable(value: Any) -> Any:
     """Plain JSON that UTF-8 can encode: each lone surrogate becomes U+FFFD.
 
-    JSON can escape half of a surrogate pair, and models and pages do so. No file, database or
+    JSON can escape half of a surrogate pair, and models and pages do that. No file, database or
     terminal accepts that.
     """
     kind = type(value)
@@ -54,7 +54,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable when a record is created, not again when another includes it."""
+        """Make texts encodable when a record is created, not again when it is put into another."""
         fields = self.__dict__
         for name, field in fields.items():  # a label alone has eleven fields, a run thousands
             kind = type(field)
@@ -110,7 +110,7 @@ class Claim(Record):
     number: _Number
     text: str
     passage: tuple[int, int] | None = None
-    """Start and end offset of the claim in the answer; None if not searched for or not found."""
+    """Start and end of the claim in the answer; None if it was not looked for or not found."""
 
 
 class EvidenceLabel(Record):
@@ -303,7 +303,7 @@ class ConflictReport(Record):
 
     @property
     def independent_documents(self) -> int | None:
-        """How many documents the claims were labelled against, copies once; None without claims."""
+        """How many documents were used for labels, copies counted once; None without claims."""
         if not self.claims:
             return None
         document_numbers = {pair.document for evidence in self.claims for pair in evidence.labels}

@@ -20,7 +20,7 @@ _SENTENCE_CHARS = 160  # characters of a quoted passage
 
 
 class GapKind(StrEnum):
-    """Kinds of gaps, for code; :attr:`Gap.note` describes a gap for people."""
+    """Kinds of gaps, for code; :attr:`Gap.note` describes a gap for readers."""
 
     EMPTY_ANSWER = "empty_answer"  # there is no text
     STATES_NOTHING = "states_nothing"  # a greeting, a refusal or a question back

@@ -183,7 +183,7 @@ class Run(Record):
     """A finished or interrupted run, scored or not."""
 
     question: str | None = None
-    """The standalone question; None if an answer was scored without one."""
+    """The standalone question; None if an answer was scored without a question."""
     asked: str | None = None
     """The question as the user asked it in the conversation."""
     options: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class Run(Record):
     """Notes for readers of the answer, for example on documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
-    """Seconds by step, over all rounds."""
+    """Seconds spent in each step, over all rounds."""
     run_id: str | None = None
     status: RunStatus = RunStatus.UNFINISHED
 
@@ -275,7 +275,7 @@ class Run(Record):
     def verdict(self) -> dict[str, Any]:
         """How far the answer was checked, in at most 600 bytes of JSON, to attach to a message.
 
-        It has ``checked``, ``reason`` (why it is not ``fully``, for people, or None), ``kind`` (the
+        It has ``checked``, ``reason`` (why not ``fully``, in words, or None), ``kind`` (the
         same for code, a :class:`GapKind`), ``cs_c`` and ``cs_r`` of the final answer in [0, 1] or
         None, ``flipped``, ``status`` and ``run_id``. It quotes neither the answer nor its evidence,
         so it can be shown where those cannot.

@@ -35,7 +35,7 @@ def p_value(p: float | None) -> str:
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents; None is ``unknown``, with unpriced models."""
+    """US dollars, with four decimals below ten cents; ``unknown`` if None, as without a price."""
     if dollars is not None:
         if 0 < dollars < 0.0001:
             return "<$0.0001"

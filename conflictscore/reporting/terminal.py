@@ -24,7 +24,7 @@ from conflictscore.records import (
 )
 
 _SHOWN_CHARS = 400
-"""Characters shown of a document that was found."""
+"""Number of characters shown of a document that was found."""
 
 _CHECKED = {
     "fully": ("fully", "green"),
@@ -45,7 +45,7 @@ def printable(value: object) -> str:
 
 
 def tokens_in(usage: Usage) -> str:
-    """Input tokens, and how many of them the provider had in its prompt cache, if any."""
+    """Input tokens, and how many of them, if any, came from the provider's prompt cache."""
     cached_tokens = usage.cache_read_tokens
     cache_note = f" ({cached_tokens:,} from the provider's cache)" if cached_tokens else ""
     return f"{usage.input_tokens:,} tokens in{cache_note}"

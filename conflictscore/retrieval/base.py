@@ -43,7 +43,7 @@ class TopKRetriever(BaseRetriever):
     def at_hand(self) -> int | None:
         """The number of documents that can be searched on this machine for free.
 
-        None if there are none.
+        None if none can.
         """
         return None
 

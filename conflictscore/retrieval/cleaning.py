@@ -29,7 +29,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def clean_text(text: str) -> str:
-    """The text with line feeds as its line ends and without control characters.
+    """The text with its lines ended by line feeds, and without control characters.
 
     Terminal colours and links are removed completely. Control characters that are really
     windows-1252 dashes and quotation marks are decoded. Separators become spaces, and lone
@@ -52,7 +52,7 @@ def clean_text(text: str) -> str:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether a value fits into a document's metadata: text, a finite number, or nothing."""
+    """Whether a document's metadata can hold a value: text, a finite number, or nothing."""
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

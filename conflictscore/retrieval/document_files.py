@@ -85,7 +85,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
     """The files to read for a path, sorted by name in a folder; adds notes on skipped files.
 
     Raises:
-        InputError: The path does not exist, cannot be read, or is a file with another ending.
+        InputError: The path does not exist, cannot be read, or is a file with a different ending.
     """
     path = Path(path_given)
     if not str(path_given):

@@ -168,7 +168,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
 
 
 def _text_key(fields: Mapping[Any, Any]) -> str:
-    """The first field with a text; if there is none, the first field that exists."""
+    """The first field that has text; if none has, the first field that exists."""
     present = [key for key in TEXT_KEYS if key in fields]
     filled = (key for key in present if not _is_blank(fields[key]))
     return next(filled, present[0] if present else TEXT_KEYS[0])
@@ -208,7 +208,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _has_no_text(item: object) -> bool:
-    """Whether an item is null or its text is empty; an item without a text field is an error."""
+    """Whether an item is null or its text is empty; an item that lacks a text field is an error."""
     if isinstance(item, Retrieved):
         return _is_blank(item.page_content)
     if isinstance(item, Document):
@@ -220,7 +220,7 @@ def _has_no_text(item: object) -> bool:
 
 
 def _is_null_document(item: object) -> bool:
-    """Whether all texts of an item are null; an item without a text field is an error instead."""
+    """Whether all texts of an item are null; an item that lacks a text field is an error."""
     if not isinstance(item, Mapping):
         return _is_null(item)
     texts = [item[key] for key in TEXT_KEYS if key in item]

@@ -2,7 +2,7 @@
 
 Texts are compared by their shingles: three successive words, ignoring case, punctuation and white
 space. Two texts are near-identical if their Jaccard index (shared shingles divided by all shingles)
-is at least .8, as for a text with another heading or ending. They are also near-identical if it is
+is at least .8, as for copies with a different heading or end. They are also near-identical if it is
 at least .2 and every quarter of both texts has shared shingles, as for a text edited throughout. If
 one word in six is changed, a copy keeps 44 % of the original's shingles, and two such copies share
 24 %. Independently written reports share almost none, and pages with the same long notice share
@@ -136,7 +136,7 @@ def _jaccard(one: dict[str, None], other: dict[str, None]) -> float:
 
 
 def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
-    """Whether each part of a text shares enough shingles with another text."""
+    """Whether each part of a text shares enough shingles with a second text."""
     shingles = [*one]
     size = max(_LEAST_OF_PART, -(-len(shingles) // _PARTS))
     parts = [shingles[at : at + size] for at in range(0, len(shingles) - size // 2, size)]

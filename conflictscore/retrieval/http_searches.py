@@ -104,7 +104,7 @@ class VertexRetriever(WebSearchRetriever):
     It searches not the web but the websites listed in one engine, about 50 domains at most. With an
     API key, Google allows only engines of public websites. The key is ``api_key`` or the
     environment variable VERTEX_API_KEY or GOOGLE_API_KEY. The engine is ``serving_config`` or the
-    environment variable VERTEX_SERVING_CONFIG, as full resource name or as ``PROJECT/ENGINE``.
+    environment variable VERTEX_SERVING_CONFIG, as the full resource name or as ``PROJECT/ENGINE``.
     """
 
     provider: ClassVar[str] = "vertex"

@@ -262,7 +262,7 @@ def _is_lead(before: str) -> bool:
 
 
 def _labelled(text: str) -> Iterator[Part]:
-    """Parts that begin with the same field as the first: ``Source: … Content: …``."""
+    """Parts that begin with the same field as the first part: ``Source: … Content: …``."""
     starts, first, place = list[int](), "", 0
     for line in text.split("\n"):
         label, _ = _label(line)

@@ -1,4 +1,4 @@
-"""Splits search results that a tool wrote as rows, under headings, or on a line each.
+"""Splits search results that a tool wrote as rows, under headings, or one per line.
 
 A text is split only if every part has the same form, so a page that happens to contain a table or a
 list stays whole. Time is linear in the length of the text.

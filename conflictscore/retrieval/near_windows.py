@@ -1,7 +1,7 @@
 """Finds the parts of a long text that are nearest to a query.
 
-A text that is too long for a model is cut into windows, and the windows that share most words with
-each query are shown (BM25). So the whole text is searched, wherever the decisive line is.
+A text that is too long for a model is cut into windows, and the windows that share the most words
+with each query are shown (BM25). So the whole text is searched, wherever the decisive line is.
 """
 
 import threading

@@ -110,7 +110,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """A few words on where a retriever searches, for display, without path, address or key."""
+    """A few words on where a retriever searches, for display; no path, address or key."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

@@ -13,7 +13,7 @@ from conflictscore.retrieval.token_windows import LEAST_TOKENS, cut_windows
 
 
 class PassageRetriever(WrappingRetriever):
-    """Cuts the documents that another retriever finds to their best passages.
+    """Cuts documents found by another retriever to their best passages.
 
     A document of up to ``tokens`` tokens is kept whole. A longer one is cut into windows of that
     length, each overlapping the next by half, and the best window becomes its text; see

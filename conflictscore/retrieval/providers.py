@@ -1,4 +1,4 @@
-"""The available searches by name, with their needs; help and errors are generated from this."""
+"""The available searches by name, and what each needs; help and errors are generated from this."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Provider:
     option: str = ""
 
     def usage(self, name: str) -> str:
-        """The form of the search after ``--search``, such as ``"searxng[:URL]"``."""
+        """How the search is written after ``--search``, such as ``"searxng[:URL]"``."""
         if not self.argument:
             return name
         return f"{name}[:{self.argument}]" if self.variables else f"{name}:{self.argument}"

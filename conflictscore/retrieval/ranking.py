@@ -19,7 +19,7 @@ with warnings.catch_warnings():
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
-"""A word that is hyphenated at the end of a line."""
+"""A word hyphenated at the end of a line."""
 _TERM = re.compile(
     rf"[{UNSPACED}]|{WORD_CHARACTER}{{2,}}"
     rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a single letter or digit: "vitamin K", "C++"

@@ -171,7 +171,7 @@ def _as_document(result: _Result) -> Document:
 class RecordedRetriever(TopKRetriever):
     """Returns the recorded results of a search, document by document.
 
-    A question is found again if it differs only in white space or Unicode form. The file is read
+    A question is found again even if its white space or Unicode form differs. The file is read
     and checked when it is opened. Safe to use from many threads at once.
 
     Raises:

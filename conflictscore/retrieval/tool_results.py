@@ -1,6 +1,6 @@
 """Turns tool results into documents: artifacts, JSON, content blocks, and joined texts.
 
-The source of a text follows from its transport, never from the text itself: see
+A text's source is determined by how it arrived, never by the text itself: see
 :func:`documents_from_messages`.
 """
 
@@ -311,7 +311,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is a search's reply without results."""
+    """Whether data is a search's reply that has no results."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 

@@ -17,7 +17,7 @@ VOICE = "voice"
 
 
 def without_voice(document: Retrieved) -> Retrieved:
-    """A document without a voice, for metadata from outside, which must not choose a voice."""
+    """The document without its voice, since metadata from outside must not choose one."""
     if VOICE not in document.metadata:
         return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}

@@ -155,7 +155,7 @@ class WebSearchRetriever(TopKRetriever):
         """The results in the JSON reply; the page number counts from 0.
 
         Raises:
-            LookupError, TypeError, ValueError: The reply has another form.
+            LookupError, TypeError, ValueError: The reply has a different form.
         """
         raise NotImplementedError
 
@@ -212,11 +212,11 @@ class WebSearchRetriever(TopKRetriever):
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
-        """A message of a server or library in a form to show: one line, cut, without the key."""
+        """A message from a server or library in a form to show: one line, cut, without the key."""
         return scrubbed(text, *self._secrets)
 
     def failed(self, message: str, status: int | None = None) -> ProviderError:
-        """Create an error of this provider."""
+        """Create an error that names this provider."""
         return ProviderError(message, provider=self.provider, status=status)
 
     def timed_out(self) -> Fault:
@@ -339,7 +339,7 @@ def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
 
 
 def objects(found: Any) -> list[dict[str, Any]]:
-    """The objects in a reply's list, without anything else in it.
+    """The objects in a reply's list; anything else in it is left out.
 
     Raises:
         TypeError: It is not a list, or has no object in it.

@@ -44,10 +44,10 @@ class KeptReviews:
     """
 
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
-        """Read the reviews beside the service's file of runs, or in the store; or start with none.
+        """Read the reviews beside the service's runs file, or in the store; or start with none.
 
         Raises:
-            InputError: The file of reviews cannot be read; names the line and the field.
+            InputError: The reviews file cannot be read; names the line and the field.
             ConfigurationError: The store cannot be used.
         """
         self.name = runs.name if runs and not store else "live runs"

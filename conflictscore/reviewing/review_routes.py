@@ -45,7 +45,7 @@ def add_runs_page(app: FastAPI) -> None:
     """Add the runs page to a service (:func:`~conflictscore.middleware.create_app`), at ``/runs``.
 
     Raises:
-        InputError: The file of reviews beside the service's runs cannot be read.
+        InputError: The reviews file beside the service's runs cannot be read.
         ConfigurationError: The service's store cannot be used.
     """
     service: Service = app.state.service
@@ -198,7 +198,7 @@ async def review(
 
 @_routes.get("/v1/reviews")
 async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
-    """How many runs were reviewed, with which verdicts, and how far reviewers agree."""
+    """How many runs were reviewed, what the verdicts were, and how far reviewers agree."""
     everything = RunFilter(owner=caller.reads)
     _, all_runs = await read_kept(lambda: service.runs.listed(everything))
     return JsonResponse(await in_thread(lambda: counts(all_runs, reviews)))

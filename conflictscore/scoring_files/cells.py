@@ -41,7 +41,7 @@ def documents_in_cell(cell: str) -> Any:
 
 
 def _quoted_items(cell: str) -> list[str] | None:
-    """The texts of a list of texts only, with or without commas; None if it is not such a list.
+    """The texts in a list of nothing but texts, with or without commas; None for any other list.
 
     NumPy prints no commas, and Python would join such texts into one.
     """

@@ -78,8 +78,8 @@ async def ascore_file(
     ``concurrency`` at a time.
 
     Raises:
-        InputError: The run was started with another input or other settings, another command is
-            working on it, or its journal is damaged.
+        InputError: The run was started with a different input or different settings, another
+            command is working on it, or its journal is damaged.
         ConfigurationError: A setting is wrong, or a file cannot be written.
         BudgetError: The budget is used up.
         ProviderError: Too many consecutive rows failed.

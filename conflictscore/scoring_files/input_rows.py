@@ -55,7 +55,7 @@ class Source:
         """Read the file once to count its rows.
 
         Raises:
-            InputError: It has another suffix, cannot be read, or lacks a column.
+            InputError: It has a different suffix, cannot be read, or lacks a column.
             ConfigurationError: It is Parquet, and pyarrow is not installed.
         """
         self.path, self.columns = path, columns or Columns()

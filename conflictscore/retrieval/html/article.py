@@ -39,7 +39,7 @@ _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
 """Maximum characters to put back, as a multiple of the extracted text.
 
-If there are more, the extractor took another part of the page.
+If there are more, the extractor took the wrong part of the page.
 """
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 
@@ -101,7 +101,7 @@ def _main_text(html: str, url: str) -> MainText:
 
 
 def _asks(page: "LexborHTMLParser", html: str) -> bool:
-    """Whether a page asks a question, so that its comments are answers."""
+    """Whether a page asks a question, which makes its comments answers."""
     if _ANSWERS.search(html):
         return True
     heading = page.css_first("h1") or page.css_first("title")

@@ -34,7 +34,7 @@ _NOT_OF_THE_ARTICLE = (
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
     "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
 )
-"""Parts of a page with dates of other things: comments, events, other pages, today."""
+"""Parts of a page that date other things: comments, events, other pages, today."""
 
 
 def published(page: "LexborHTMLParser") -> str | None:
@@ -76,7 +76,7 @@ def days_of_events(page: "LexborHTMLParser") -> set[str]:
 
 
 def without_other_dates(page: "LexborHTMLParser") -> None:
-    """Remove the parts of a tree with dates that are not the date of publication."""
+    """Remove the parts of a tree whose dates are not the date of publication."""
     for node in page.css(_NOT_OF_THE_ARTICLE):
         if node.tag not in ("body", "main", "article", "html"):
             node.decompose()

@@ -38,7 +38,7 @@ _LONGEST_CELL = 200
 
 
 def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
-    """Put the effect of styles into the tree: an attribute, a ``pre``, or a row as one line."""
+    """Put the effect of styles into the tree: an attribute, a ``pre``, or a row on one line."""
     for node, declarations in declared(body, sheets, _STYLED):
         if shifted := _SHIFTED.search(declarations):
             node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"

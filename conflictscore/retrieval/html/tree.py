@@ -172,7 +172,7 @@ def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
 
 
 def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
-    """The runs of text and inline elements directly in a container."""
+    """The runs of text and inline elements that are direct children of a container."""
     run: list[LexborNode] = []
     for node in [*container.iter(include_text=True), None]:
         if node is not None and (node.is_text_node or node.tag not in _NOT_INLINE):

@@ -24,7 +24,7 @@ class WholeText(NamedTuple):
 
 
 def whole_text(html: str) -> WholeText:
-    """The page's title and all of its text, one line for each block or row; empty without text.
+    """The page's title and all of its text, one line per block or row; empty if it has no text.
 
     Raises:
         UnreadableError: As :func:`~conflictscore.retrieval.html.tree.shown_page`.
@@ -67,7 +67,7 @@ class _Writer:
         self._pieces: list[str] = []
         self._preformatted = 0
         self._ends_blank = True
-        """Whether white space can be left out at the current position."""
+        """Whether white space may be left out at this position."""
 
     def text(self, text: str) -> None:
         """Add the text of a node."""

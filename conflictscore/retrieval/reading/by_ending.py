@@ -211,4 +211,4 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in this process, since no content makes their reader slow."""
+"""Endings of files that are read in this process, since no content can make the reader slow."""

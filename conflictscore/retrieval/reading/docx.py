@@ -264,14 +264,14 @@ class _Walk:
         return text
 
     def _mark(self, name: str, alternative: str) -> str:
-        """The mark for a picture or the like, with its author's words."""
+        """The mark for a picture or the like, with the author's words for it."""
         kind = _MARKED[name]
         self._not_in_words[kind] += 1
         words = " ".join(alternative.split())[:_LONGEST_ALTERNATIVE]
         return f"[{kind}: {words}]" if words else f"[{kind}]"
 
     def _diagram(self, element: Element) -> str:
-        """The texts in a diagram (SmartArt), from another part of the file."""
+        """The text in a diagram (SmartArt), which is in a different part of the file."""
         part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
         self._not_in_words["diagram"] += 1
         return f"[diagram: {'; '.join(diagram_texts(part))}]"
@@ -299,7 +299,7 @@ class _Walk:
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next: it is a drop cap, or its end was deleted."""
+    """Whether a paragraph continues in the next one: it is a drop cap, or its end was deleted."""
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")

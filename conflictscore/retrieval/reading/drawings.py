@@ -20,7 +20,7 @@ from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_line
 
 _LONGEST_ALTERNATIVE = 300
 _DEEPEST = 30
-"""Maximum groups of shapes within each other."""
+"""Maximum depth of nested groups of shapes."""
 _UNKNOWN_SIGN = "\ufffd"
 _STRUCK = ("sngStrike", "dblStrike")
 _OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}

@@ -83,7 +83,7 @@ class _Book:
         return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
 
     def _is_locked(self) -> bool:
-        """Whether anything is encrypted in another way than fonts are."""
+        """Whether anything is encrypted by a method that is not only for fonts."""
         tree = self._package.part("META-INF/encryption.xml")
         methods = (
             each.get("Algorithm") or ""

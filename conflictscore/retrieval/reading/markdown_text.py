@@ -1,4 +1,4 @@
-"""Reads the text of a Markdown file, without the parts that its rendered page does not show.
+"""Reads the text of a Markdown file, without the parts that are not shown when it is rendered.
 
 Headings, lists, tables and code keep their marks, which models read as well as people do. Comments,
 struck text and definitions of links are left out, and HTML is read as on a web page.

@@ -1,4 +1,4 @@
-"""Reads a mail (.eml) as a mail program shows it: head, body, and names of attachments.
+"""Reads a mail (.eml) as a mail program shows it: head, body, and attachments' names.
 
 The head is decoded here by the older of the standard library's two policies: the newer one raises
 on damage that mail programs show as it is.
@@ -95,7 +95,7 @@ class _Walk:
         return [name for name, content_id in self._attached if content_id not in self._shown_ids]
 
     def _part(self, part: _Part, depth: int) -> None:
-        """Add a part of a message with all parts in it."""
+        """Add a part of a message, with all the parts in it."""
         kind = part.get_content_type()
         if kind in _SEALED:
             raise UnreadableError("is encrypted, or enclosed in a signature")
@@ -146,7 +146,7 @@ def _parts(part: _Part) -> list[_Part]:
 
 
 def _shown_parts(group: _Part) -> list[_Part]:
-    """The parts of a group that are shown; if a text has several forms, the best one."""
+    """The parts of a group that are shown; if the same text has several forms, the best form."""
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts
@@ -195,7 +195,7 @@ def _name(part: _Part) -> str:
 
 
 def _plain(part: _Part, text: str) -> str:
-    """A plain text; lines that the sender's program broke are joined again (RFC 3676)."""
+    """Plain text; lines that the sender's program broke are joined again (RFC 3676)."""
     lines = text.replace("\r\n", "\n").split("\n")
     if str(part.get_param("format") or "").lower() != "flowed":
         return "\n".join(lines)

@@ -126,7 +126,7 @@ class _Walk:
         return f"<p{_css(look)}>{escape(mark) if text.strip() else ''}{text}</p>"
 
     def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
-        """The blocks of a list; a list within another goes on with its style."""
+        """The blocks of a list; a list within another continues its style."""
         if level == 1:
             style = attribute(element, "style-name") or ""
             goes_on = attribute(element, "continue-numbering") == "true"
@@ -171,7 +171,7 @@ class _Walk:
             yield f"<{cell_name}{spans}{_css(look)}>{blocks}</{cell_name}>" * again
 
     def _inline(self, parent: Element, font: str) -> Iterator[str]:
-        """The text in a paragraph as HTML; the text of its boxes is put behind it."""
+        """The text in a paragraph as HTML; the text of its boxes is put after it."""
         yield self._words(parent.text, font)
         for each in parent:
             name = name_of(each)
@@ -217,7 +217,7 @@ class _Walk:
         return f"[{escape(number)}]"
 
     def _frame(self, frame: Element) -> str:
-        """A frame's picture as an image, its formula, or the mark of another object."""
+        """A frame's picture as an image, its formula, or the mark for any other object."""
         content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
         if content is None:
             return ""
@@ -231,7 +231,7 @@ class _Walk:
         return "".join(self._inline(holder, ""))
 
     def _object(self, element: Element, words: str) -> str:
-        """A formula as MathML, or the mark of a chart or another object."""
+        """A formula as MathML, or the mark for a chart or any other object."""
         place = (attribute(element, "href") or "").removeprefix("./").strip("/")
         root = self._package.part(f"{place}/content.xml")
         root = next(children(element), None) if root is None else root

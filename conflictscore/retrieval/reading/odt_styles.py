@@ -20,7 +20,7 @@ _NUMBERS: dict[str, Callable[[int], str]] = {
 
 
 class Look(NamedTuple):
-    """How a style shows a text; ``position`` is the mark of a superscript or subscript."""
+    """How a style shows text; ``position`` is the mark of a superscript or subscript."""
 
     is_hidden: bool = False
     is_struck: bool = False

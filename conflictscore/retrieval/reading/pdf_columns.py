@@ -177,7 +177,7 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
 
 
 def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
-    """Whether numbers are line numbers: they are beside a text of prose lines."""
+    """Whether numbers are line numbers: they are beside lines of prose."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return False
     return _are_beside(numbers, text)

@@ -39,7 +39,7 @@ _TURNED = 0.15
 
 
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
-    """The pages without page numbers, and with each head and foot only at its first occurrence.
+    """The pages without page numbers, with each head and foot kept only where it first occurs.
 
     Otherwise they would interrupt sentences that continue on the next page.
     """
@@ -48,7 +48,7 @@ def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[Page
 
 
 def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
-    """The page numbers among the lines at the pages' edges, and the repeated heads."""
+    """The page numbers among the lines at the edges of pages, and the repeated heads."""
     offsets = _offsets(edges)
     drop: set[int] = set()
     earlier: dict[str, list[PageLine]] = defaultdict(list)

@@ -25,11 +25,11 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 
 _TITLES = ("title", "ctrTitle")
 _MARGINS = ("dt", "ftr", "hdr")
-"""Placeholders that repeat a text on each slide; ``sldNum`` has the number of the slide."""
+"""Placeholders that repeat the same text on each slide; ``sldNum`` has the number of the slide."""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
-"""Size of a slide whose file gives none, in English Metric Units."""
+"""Size of a slide if the file gives none, in English Metric Units."""
 _BAND = 10
-"""Shapes whose tops differ by less than this part of a slide's height are read left to right."""
+"""Shapes whose tops differ by less than this share of a slide's height are read left to right."""
 
 
 def read_pptx(data: bytes) -> RichText:

@@ -185,7 +185,7 @@ def _is_null(value: object) -> bool:
 def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
     """The object with the text, wherever a tool put it, with the metadata beside it.
 
-    This is the row itself, or the first object in it with a text (LangChain's ``kwargs``,
+    This is the row itself, or the first object in it with text (LangChain's ``kwargs``,
     LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or its metadata,
     as in Pinecone's exports. A text in pieces becomes one of several lines.
     """
@@ -206,7 +206,7 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """The first object with a text inside an object; the object itself if there is none."""
+    """The first object with text inside an object; the object itself if there is none."""
     objects = (
         value
         for key, value in fields.items()
@@ -216,7 +216,7 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The text of an object with a text in pieces, joined by lines, or in an object's ``value``."""
+    """The text of an object that has it in pieces (joined by lines) or in a nested ``value``."""
     values = {
         key: value
         for key in TEXT_KEYS

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _MOST_GROUPS = 1_000
-"""Maximum groups within each other."""
+"""Maximum depth of nested groups."""
 _SIGNS = {
     "tab": "\t", "line": "\n", "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
@@ -55,7 +55,7 @@ def read_rtf(data: bytes) -> RichText:
     footnotes follow the body. Headers and footers appear once.
 
     Raises:
-        ValueError: It is not an .rtf file, or has too many groups within each other.
+        ValueError: It is not an .rtf file, or its groups are nested too deeply.
     """
     if not data.lstrip()[:6].startswith(b"{\\rtf"):
         raise ValueError("it does not begin as one")
@@ -244,7 +244,7 @@ class _Walk:
             self._add(text)
 
     def _add(self, text: str) -> None:
-        """Add a text to the part of the document where it belongs."""
+        """Add text to the part of the document where it belongs."""
         state = self._state
         state.is_new = False
         if state.part == "font":

@@ -21,7 +21,7 @@ def formula(element: Element) -> str:
 
 
 def _part(element: Element, name: str) -> str:
-    """The content of a part of a formula, such as its numerator; empty if it is missing."""
+    """The content of a part of a formula, such as its numerator; empty if the part is missing."""
     part = child(element, name)
     return formula(part) if part is not None else ""
 

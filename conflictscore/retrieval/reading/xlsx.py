@@ -31,7 +31,7 @@ _HEADER_WITHIN = 10
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Maximum characters of a merged cell that is repeated, and maximum rows and columns of it."""
 _MOST_CELLS = 5_000_000
-"""Maximum cells of a sheet, with the empty ones between its rows and columns."""
+"""Maximum cells of a sheet, including the empty ones between its rows and columns."""
 _MOST_COLUMNS = 16_384
 _NAMES_NOTED = 5
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
@@ -148,7 +148,7 @@ class _Merged(NamedTuple):
 class _Row(NamedTuple):
     """A visible row with its number and texts by column; ``header`` is its last row if it is one.
 
-    A header with a merged cell goes on in the rows below it.
+    A header with a merged cell continues in the rows below.
     """
 
     number: int
@@ -199,7 +199,7 @@ class _Table:
         yield from _block_lines(self._blocks(rows), columns, self._frozen)
 
     def _texts(self, number: int) -> dict[int, ShownCell]:
-        """The cells of a row that have a text and whose column is visible."""
+        """The cells of a row that have text and whose column is visible."""
         return {
             column: cell
             for column, cell in self._rows[number].items()

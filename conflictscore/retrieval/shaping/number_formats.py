@@ -43,7 +43,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _SECONDS_OF_DAY = 86_400
 _MOST_WHOLE_DIGITS, _MOST_DIGITS, _LEAST_EXPONENT = 21, 10, -4
 _PRECISION = 26
-"""Maximum digits to round to; numbers in files have 17."""
+"""Maximum number of digits to round to; numbers in files have 17."""
 
 
 class _Token(NamedTuple):
@@ -171,7 +171,7 @@ def _rounded(exact: Decimal, decimals: int) -> Decimal:
 
 
 def _digits(tokens: list[_Token], exact: Decimal) -> str:
-    """A number that is not negative, in a section with places for digits."""
+    """A number that is not negative, written by a section with places for digits."""
     exact = exact.scaleb(2 * sum(token.kind == "percent" for token in tokens))
     kinds = [token.kind for token in tokens]
     power = kinds.index("power") if "power" in kinds else None
@@ -254,7 +254,7 @@ def _scientific(tokens: list[_Token], power: int, exact: Decimal) -> str:
 
 
 def _fraction(tokens: list[_Token], slash: int, exact: Decimal) -> str:
-    """A number as a whole and a fraction, or as a fraction alone if the code has no whole."""
+    """A number as a whole part and a fraction; only a fraction if the code has no whole part."""
     start, end = _fraction_places(tokens, slash)
     has_whole = any(token.kind == "digit" for token in tokens[:start])
     whole = int(exact) if has_whole else 0

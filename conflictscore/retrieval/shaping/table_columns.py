@@ -27,7 +27,7 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
     """The texts of a table's cells, by row and column.
 
     A short cell is repeated in every place that it spans. A long one is put in the first place,
-    with the others empty. A cell that spans a whole row appears once in it.
+    and the others are empty. A cell that spans a whole row appears once in it.
     """
     lines: list[list[str]] = []
     spanning: dict[int, tuple[str, int]] = {}
