@@ -303,7 +303,10 @@ class ConflictReport(Record):
 
     @property
     def independent_documents(self) -> int | None:
-        """How many documents were used for labels, copies counted once; None without claims."""
+        """How many documents the claims were labelled against, counting copies once.
+
+        None if there are no claims.
+        """
         if not self.claims:
             return None
         document_numbers = {pair.document for evidence in self.claims for pair in evidence.labels}
