@@ -264,9 +264,9 @@ def _stated(question: str, answer: str) -> str | None:
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     """Read the one sentence of a reply, which must say what a short answer says.
 
-    It must have the answer's numbers and half of its informative words (or of the question's, if a
-    bare yes or no has none), and must deny if the answer denies. Raises ValueError for any other
-    reply.
+    It must have the answer's numbers and half of its informative words (if a bare yes or no has
+    none, one of the question's), and must deny if the answer denies. Raises ValueError for any
+    other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
@@ -289,7 +289,7 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
 
 
 def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
-    """The informative words of an answer without its initial yes or no."""
+    """The informative words of an answer, without any yes or no."""
     first = words_in(answer)[0]
     terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
     return terms if yes_or_no(first, question) is None else terms - telling_terms(first)

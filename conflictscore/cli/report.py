@@ -1,6 +1,7 @@
 """conflictscore report and conflictscore export."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -234,5 +235,10 @@ def _parts(run: Path) -> "Sequence[Path]":
     """The runs inside the folder of a study, or the run itself if the folder is a run."""
     if (run / "manifest.json").exists():
         return [run]
-    seed_folders = [path.parent for path in run.glob("seed-*/manifest.json")]
-    return sorted(seed_folders, key=lambda path: int(path.name.removeprefix("seed-") or 0)) or [run]
+    return sorted((path.parent for path in run.glob("seed-*/manifest.json")), key=_by_seed) or [run]
+
+
+def _by_seed(folder: Path) -> tuple[int, str]:
+    """A key that sorts the folders of a study by seed; a renamed one, such as seed-old, is last."""
+    seed = folder.name.removeprefix("seed-")
+    return (int(seed) if seed.isdecimal() else sys.maxsize, seed)

@@ -138,7 +138,8 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 def is_name(title: str) -> bool:
     """Whether a title names a source: short, and without a statement, an order or an amount.
 
-    A name may contain years. In languages other than English only length and numbers decide.
+    A name may contain years. Few verbs of other languages than English are listed, so there mostly
+    length and numbers decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):

@@ -121,8 +121,8 @@ def json_reply(
     It may be the text or the arguments of a tool call. Surrounding words and other JSON are
     ignored. Missing commas and quotes, trailing commas, comments, single or typographic quotes and
     raw line breaks are repaired if only one reading is possible, in which the object has each
-    written field exactly once. ``listed`` is the field for which a bare list of objects is taken.
-    ``aliases`` maps other field names to the needed ones.
+    written field exactly once. A bare list of objects is taken for the field
+    ``list_field``. ``aliases`` maps other field names to the needed ones.
 
     Raises:
         ValueError: There is no such object, or several that differ.

@@ -100,7 +100,10 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
 
 
 def _cell(outcome: Outcome) -> dict[str, Any]:
-    """The struct of an outcome; lone surrogates, which have no UTF-8, become question marks."""
+    """The struct of an outcome, without lone surrogates, which have no UTF-8.
+
+    They become question marks in the error and the notes, and are escaped in the report.
+    """
     report, error = outcome["report"], outcome["error"]
     report_text = None if report is None else json.dumps(report, ensure_ascii=False)
     if report_text is not None and _whole_characters(report_text) != report_text:

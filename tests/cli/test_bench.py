@@ -101,6 +101,11 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     run("export", "runs/study", "--figures", "figures.csv")
     assert "all runs,Flips in several runs" in Path("figures.csv").read_text()
 
+    Path("runs/study/seed-1").rename("runs/study/seed-old")  # as people keep a run aside
+    renamed = run("report", "runs/study")
+    assert renamed.exit_code == 0, renamed.stderr
+    assert "seed-old" in Path("runs/study/report.html").read_text()
+
 
 def test_seeds_sample_their_answers_and_nothing_else(server: OpenAIServer) -> None:
     study = bench(server, "--sample", "2", "--quiet", "--seeds", "2", "--methods", "rag")
