@@ -1,11 +1,11 @@
 """Declarations of a run's settings: the single place for everything about each setting.
 
 Each field of :class:`DeclaredSettings` declares name, type with range, default, help, presets, and
-how commands accept the setting. Generated from it are command options with their environment
-variables and keys in settings files (``cli/options.py``), keywords of entry points and fields of
-the chat model (``setting_keywords.py``, and its stub for type checkers), the log, and the guide's
-table. After a change, run ``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` to rewrite the stub
-and the table.
+how commands accept the setting. From these fields come the command options with their environment
+variables and keys in settings files (``cli/options.py``), the keywords of entry points and fields
+of the chat model (``setting_keywords.py``, and its stub for type checkers), the log, and the
+guide's table. After a change, run ``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` to rewrite
+the stub and the table.
 """
 
 from collections.abc import Collection, Mapping

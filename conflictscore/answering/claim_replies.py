@@ -33,8 +33,8 @@ _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
 """The share of a line's words that occur in the answer.
 
-From ``_OWN`` a line is a claim of the answer, and below ``_FOREIGN`` it may be a remark. Claims of
-real answers share .8 or more, remarks almost nothing.
+A line with a share of at least ``_OWN`` is a claim of the answer; one with a share below
+``_FOREIGN`` may be a remark. Claims of real answers share .8 or more, remarks almost nothing.
 """
 _MIXED = "not all of its lines were claims with a bullet or a number, as the first was"
 _NO_LIST = 'the line "Claims:" was missing'

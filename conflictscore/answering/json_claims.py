@@ -60,7 +60,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Sentences about values in excess of the limit, and about texts of several sentences."""
+    """Notes on the values beyond the limit, and on those that are texts of several sentences."""
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):

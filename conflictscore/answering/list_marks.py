@@ -21,8 +21,8 @@ _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?"
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
 _BULLETS = 4  # maximum bullets in a row: models number bullets, and put bullets before numbers
 _HEADING_CHARS = 120
-_TITLE_WORDS = 4  # maximum words of an unstyled title; "The gate is green" has as many
-_DEPTHS = 12  # maximum nested lists that are counted
+_TITLE_WORDS = 4  # maximum words of an unstyled title; "The gate is green" has four
+_DEPTHS = 12  # maximum depth of nested lists
 _ALIGNMENT = 1  # spaces: " 9." and "10." are at the same depth
 
 

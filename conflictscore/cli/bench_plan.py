@@ -58,7 +58,7 @@ class BenchPlan:
 
 
 def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
-    """Read the questions and open models and retriever, without calling any."""
+    """Read the questions, and open the models and the retriever without calling any of them."""
     from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
     from conflictscore.models.prices import PriceTable

@@ -38,7 +38,7 @@ _MOST_THING_CHARS = 120
 
 
 class Related(NamedTuple):
-    """An answer of documents, and how it relates to the claim.
+    """An answer given by documents, and how it relates to the claim.
 
     Attributes:
         statement: Its text.

@@ -266,8 +266,8 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     """The opposite of a yes-or-no claim, as given by the documents that contradict the claim.
 
     An embedded labeler often takes a document on the claim's topic for one that agrees with the
-    claim, and hardly notices negations. So its label counts for the opposite only if the document
-    also says so when asked alone.
+    claim, and hardly notices negations. So a document then counts for the opposite only if it gives
+    the opposite answer when asked the question alone.
     """
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:

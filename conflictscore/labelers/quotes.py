@@ -150,7 +150,7 @@ class _Sentences(NamedTuple):
     texts: Sequence[str]
     terms: Sequence[frozenset[str]]
     lasts: Sequence[int]
-    """For each sentence, the end of the longest run of at most 400 characters from it on."""
+    """For each sentence, the end of the longest run that starts there, up to 400 characters."""
 
 
 @lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
@@ -171,7 +171,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """For each sentence, the end of the longest run of at most 400 characters from it on."""
+    """For each sentence, the end of the longest run that starts there, up to 400 characters."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

@@ -17,8 +17,8 @@ from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
-_LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
-_SHARED_TERMS = 2  # terms of the question in a short result that concerns it
+_LEAST_EVIDENCE = 12  # minimum words of a tool result that is more than a receipt, a time or a sum
+_SHARED_TERMS = 2  # minimum terms that a short result shares with the question it concerns
 _PROSE_WORDS = 40
 _WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400

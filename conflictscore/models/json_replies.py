@@ -325,7 +325,7 @@ def _start_of_list(bare: str) -> int | None:
 
 
 def _repaired_texts(bare: str, start: int) -> list[str] | None:
-    """The texts of a damaged list if its repair loses and adds no letter; None otherwise."""
+    """The texts of a damaged list if repairing it neither loses nor adds a letter, or None."""
     # json-repair would complete a truncated list
     if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
         return None

@@ -66,7 +66,7 @@ class ConcurrencyLimit:
             self._size = min(self.calls, self._size + 1 / self._size)
 
     def refused(self, began: float) -> None:
-        """Report that a call that began then (monotonic clock) was refused or timed out."""
+        """Report that a call begun at this time (monotonic clock) was refused or timed out."""
         with self._lock:
             if began > self._shrunk_at:  # calls sent before the last decrease reveal nothing new
                 self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()

@@ -11,8 +11,9 @@ from conflictscore.tokens import count_tokens
 _LEAST_TOKENS = 1000
 """Shorter prompts fit every server, and token counts differ most for them."""
 _CHARS_PER_TOKEN = 5
-"""No script has more characters per token, so a server that reports this many tokens read
-everything. Our own count may be ten times too high for scripts that a tokenizer knows well."""
+"""No script has more characters per token than this, so a server that reports at least one token
+per five characters read everything. Our own count may be ten times too high for scripts that a
+tokenizer knows well."""
 _LEAST_WINDOW = 256
 """No server has a shorter context window."""
 _LONGER = 2

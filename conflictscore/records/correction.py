@@ -279,7 +279,7 @@ class Change(Record):
         return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the passage contains a claim of the answer before this round."""
+        """Whether the passage contains a claim made by the answer as it was before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end
 
 

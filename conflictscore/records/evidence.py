@@ -256,7 +256,7 @@ class WeightedScores(Record):
     cs_r: _Share | None
     """CS-R in [0, 1] with weights instead of counts; None as for ``cs_c``."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]
-    """By document; only their ratios matter, and documents with 0 are left out."""
+    """The weight of each document; only ratios matter, and documents with weight 0 are left out."""
 
 
 class ConflictReport(Record):

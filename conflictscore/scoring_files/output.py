@@ -100,7 +100,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
 
 
 def _cell(outcome: Outcome) -> dict[str, Any]:
-    """The struct of an outcome, without lone surrogates, which have no UTF-8.
+    """The struct of an outcome, without lone surrogates, which UTF-8 cannot encode.
 
     They become question marks in the error and the notes, and are escaped in the report.
     """

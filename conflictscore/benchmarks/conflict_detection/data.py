@@ -36,8 +36,8 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     """Read several sets, in the given order.
 
     Each is a path to groups (see :func:`.groups.read_groups`), or a published source of
-    ConflictBench after its name: ``ambigdocs:test.json``. ``seed`` decides the random choices in
-    ConflictBench's construction.
+    ConflictBench, as its name and path: ``ambigdocs:test.json``. ``seed`` decides the random
+    choices in ConflictBench's construction.
     """
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:

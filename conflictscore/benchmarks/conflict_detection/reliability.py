@@ -29,7 +29,7 @@ _BINS: Final = 10
 
 
 class ReliabilityBin(Record):
-    """The labels whose probability lies in a tenth of [0, 1]."""
+    """The labels whose probability falls in one of ten equal parts of [0, 1]."""
 
     low: float
     high: float

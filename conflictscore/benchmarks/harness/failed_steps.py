@@ -27,7 +27,7 @@ def _failed(record: StepRecord) -> bool:
 
 
 def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The ConflictScore reports in a step's value: of graded answers and the loop's attempts."""
+    """The ConflictScore reports in a step's value: those of graded answers and of attempts."""
     reports = [attempt["report"] for attempt in value.get("attempts", ())]
     reports.append(value.get("report"))
     yield from (report for report in reports if report is not None)

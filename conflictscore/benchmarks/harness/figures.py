@@ -33,7 +33,7 @@ class Interval(Record):
 
 
 class MethodFigures(Record):
-    """A method's figures by every measure of the benchmark."""
+    """A method's figures on each measure of the benchmark."""
 
     method: str
     questions: Annotated[int, Field(ge=0)]

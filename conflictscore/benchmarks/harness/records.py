@@ -151,7 +151,7 @@ class Verdict(Record):
     """The verdict on an answer by one measure, from a judge or from the gold option."""
 
     value: bool | float | None
-    """Whether the answer is right or, by a graded measure, its grade in [0, 1].
+    """Whether the answer is right or, on a graded measure, its grade in [0, 1].
 
     None if the judge failed or its reply was unreadable; such an answer is unjudged, and is in no
     mean.
@@ -300,7 +300,7 @@ def meaning_key(first: str, second: str) -> str:
 
 
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
-    """The methods whose ConflictScores have a mean over all of their answers.
+    """The methods with a ConflictScore for every answer, so that a mean describes them.
 
     If only some of a method's answers are scored, their mean does not describe the method. Without
     a guard, for example, only first answers without a conflict are scored.

@@ -47,8 +47,8 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """The mean of values, one for each question, with its 95 % percentile bootstrap interval.
 
     The percentile interval contains the middle 95 % of the means of resampled questions. BCa would
-    correct for the skew of the values, but the few differing questions of a paired comparison do
-    not determine it: on differences of -1, 0 and 1, BCa contained the true mean no more often.
+    correct for the skew of the values, but a paired comparison has too few differing questions to
+    estimate it: on differences of -1, 0 and 1, BCa intervals contained the true mean no more often.
 
     Resampling identical values always returns the same mean, which says nothing about its error. So
     identical values, or a single one, have no bounds.

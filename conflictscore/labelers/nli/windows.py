@@ -109,7 +109,7 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """All windows or, if there are too many, the ones that share most words with the claim."""
+        """All windows or, if too many, the ones that share the most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)

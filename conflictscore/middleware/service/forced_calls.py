@@ -11,7 +11,7 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""The name, or its prefix, of PydanticAI's output tool among other tools."""
+"""The name of PydanticAI's output tool when there are other tools, or the start of that name."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:

@@ -62,8 +62,8 @@ def shown_page(html: str) -> ShownPage:
     body = page.body
     if body is None:
         return ShownPage(page, 0)
-    # First, keep only what is shown: formulas before the rest, since their readable form may be
-    # hidden beside a drawing, and styles last, since hidden parts need none.
+    # First, keep only what is shown. Formulas are handled before the rest, since their readable
+    # form may be hidden beside a drawing, and styles last, since hidden parts need no styles.
     _fill_slots(body)
     put_formulas_into_words(body)
     apply_styles(page, body, leave_out_unseen(page, body))
@@ -89,7 +89,7 @@ def shown_page(html: str) -> ShownPage:
         node.unwrap()
     for node in body.css("summary"):
         _wrap(page, list(node.iter(include_text=True)))
-    # Make paragraphs last: tables and unwrapped elements leave text outside any block.
+    # Create the paragraphs last: tables and unwrapped elements leave text outside any block.
     tables_as_lines(page, body)
     body.merge_text_nodes()
     for node in [body, *body.css(_CONTAINERS)]:

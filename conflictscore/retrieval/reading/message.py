@@ -33,7 +33,7 @@ deeply.
 _NAMES_NOTED = 10
 _LONGEST_NAME = 120
 _LONGEST_HEADER = 10_000
-"""Maximum characters of a list of recipients; the library takes time with the square of its
+"""Maximum characters of a list of recipients; the library's time grows with the square of its
 length.
 """
 

@@ -51,7 +51,7 @@ def _code_and_outputs(cell: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _output(output: Mapping[str, Any]) -> str:
-    """The text of an output in the form that a notebook shows: a table before plain text."""
+    """The text of an output in the form that a notebook shows: HTML, Markdown or plain text."""
     if output.get("output_type") == "error":
         return f"{output.get('ename')}: {output.get('evalue')}"
     data = _mapping(output.get("data"))

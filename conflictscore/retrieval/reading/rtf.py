@@ -39,7 +39,7 @@ _SKIPPED = frozenset(
     )
 )  # fmt: skip
 _STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
-"""Destinations marked as optional that have text, or are counted."""
+"""Destinations marked as optional that are not skipped: they have text, or are to be counted."""
 _MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
@@ -99,7 +99,7 @@ class _Part:
         self.rows, self.headers = [], 0
 
     def close_line(self) -> None:
-        """Add the open line, after the table before it."""
+        """Add the open line if it has text, after adding the open table, which precedes it."""
         if text := self.line().strip():
             self.close_table()
             self.lines.append(text)

@@ -19,9 +19,9 @@ class FlipKind(StrEnum):
     """The kind of a flip, by the verdicts before and after."""
 
     CORRECTION = "correction"
-    """Wrong to right; by a graded measure, a better value (lower if lower is better)."""
+    """Wrong to right; on a graded measure, a better value (a lower one if lower is better)."""
     HARM = "harm"
-    """Right to wrong; by a graded measure, a worse value."""
+    """Right to wrong; on a graded measure, a worse value."""
     NEUTRAL = "neutral"
     """The same value both times."""
     UNJUDGED = "unjudged"
