@@ -177,7 +177,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Reason for a failure; for foreign errors only the type, since their text may quote a key."""
+    """Reason for a failure; for others' errors only the type, since their text may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

@@ -43,8 +43,8 @@ _TOKENS_PER_TOKEN = 4
 
 Claims repeat names, so they are longer than their answer; a reply longer than this rambles.
 """
-_FEW_WORDS = 4  # maximum words of an answer that is just a refusal, a greeting or a question
-_SHORT = 6  # maximum words of an answer that is too short to be checked without its question
+_FEW_WORDS = 4  # maximum words in an answer that is just a refusal, a greeting or a question
+_SHORT = 6  # maximum words in an answer too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
 _TRUE_OR_FALSE = re.compile(
@@ -84,7 +84,8 @@ async def claims_of_answer(
 
     Each value of a JSON answer becomes a statement. If the answer may be corrected in place, each
     claim names its passage; answers that choose an option, and answers in the paper's loop, need no
-    passages. A bare yes or no to a question that contains its statement costs no call.
+    passages. A bare yes or no becomes a claim without a call if the question contains the
+    statement.
 
     Raises:
         ProviderError: The model gave no claims that could be read.

@@ -124,7 +124,7 @@ def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[Rep
     Raises ValueError if it is not a list of claims.
 
     A list with marks begins at its first mark. In a list without marks, every line must have words
-    of the answer.
+    from the answer.
     """
     has_mark = [line.marked for line in lines]
     if any(has_mark[: _LEAD_LINES + 1]):

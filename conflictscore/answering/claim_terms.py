@@ -26,7 +26,7 @@ SOURCE = re.compile(
     r"(?:(?:, | and |, and )#?\d{1,3}\b){0,20}",
     re.IGNORECASE,
 )
-"""A document that the answer names by its number; the number is not one of its facts."""
+"""Documents that the answer cites by number; such a number is not one of the answer's facts."""
 _LISTED_SOURCES = re.compile(
     r"\b(?:documents?|sources?|passages?|texts?) ?\(#?\d{1,3}"
     r"(?:(?:, ?| and |, and )#?\d{1,3}){0,20}\)",
@@ -78,7 +78,7 @@ def plain_text(text: str) -> str:
     return text
 
 
-# the same claims and passages are compared before and after a question about them
+# the same claims and passages are compared before and after the model is asked about them
 @lru_cache(maxsize=256)
 def terms_of(text: str, *, names: bool) -> Terms:
     """The terms of a text.

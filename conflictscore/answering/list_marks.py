@@ -127,7 +127,7 @@ class _Run(NamedTuple):
 
 
 def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str], str]]:
-    """The lines that a number or letter counts, by index, with the mark's expression and kind.
+    """The numbered or lettered lines, by index, each with the pattern and kind of its mark.
 
     Args:
         rows: Indentation and text of each line.

@@ -80,8 +80,8 @@ def read_items(
     """Make an item from each row of a file, in order.
 
     ``make`` takes a row and its place, and returns an item or the reason why there is none. Each
-    value of ``id_field`` may appear only once in a file. ``rows`` are places and values, by default
-    those of JSON lines.
+    value of ``id_field`` may appear only once in a file. ``rows`` are pairs of a place (for
+    error messages) and a row; by default, they are read from the file as JSON lines.
 
     Raises:
         InputError: There is no item, an id is repeated, or a row is not a ``kind``.

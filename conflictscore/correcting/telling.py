@@ -29,7 +29,7 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
-_SHORT_TAIL = 2  # maximum words after a value that are repeated with it
+_SHORT_TAIL = 2  # maximum words after a value to repeat along with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )
@@ -156,7 +156,7 @@ def explained_things(
 ) -> str | None:
     """The passage with a statement about each of several things that share a name.
 
-    It does not call this a disagreement, since each statement is right about its own thing.
+    It does not call this a disagreement, since each statement is right about its own subject.
 
     None if the passage makes further claims, or the project has no words for this in its language.
     """

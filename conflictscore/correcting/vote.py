@@ -115,8 +115,8 @@ def outcome(
     few that know better are outvoted. A rival counts only if a document that gave it also votes for
     it; otherwise it was misread or invented.
 
-    The dispute is also open if a document shows that it knows better than the others, either behind
-    a rival (``corrects``) or behind the claim (``is_contested``).
+    The dispute also stays open if a document shows that it knows better than the others, whether it
+    backs a rival (``corrects``) or the claim (``is_contested``).
     """
     claim, by_strength = candidates[0], _sound_rivals(candidates)
     if not by_strength:

@@ -172,7 +172,7 @@ def replaced(
     documents: Sequence[Document] = (),
     alone: bool = False,
 ) -> str | None:
-    """The passage with the rival's statement; None if only a model can write that.
+    """The passage, changed to state what the rival says; None if only a model can do that.
 
     A bare yes or no becomes its opposite. A single differing span is replaced. A sentence that says
     only what the claim says is replaced by the rival's sentence, and so is an answer of one such

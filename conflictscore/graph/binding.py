@@ -113,8 +113,8 @@ class Binding:
     def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:
         """Make a routing function of a function of state and context.
 
-        It names no type of the state, else LangGraph evaluates all annotations of that type for
-        each route; a route reads the state of the node before it anyway.
+        The route's state has no type: with a type, LangGraph would evaluate all annotations of that
+        type for each route. A route gets the state of the node before it in any case.
         """
 
         def chosen(state: Any) -> str:

@@ -16,7 +16,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import Work, together
 
 _OF_A_PAIR = ("claim", "document", "passage")
-"""The fields of a verdict that may differ between pairs of the same content."""
+"""The fields of a verdict that may differ between pairs with the same content."""
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
 

@@ -266,7 +266,10 @@ class _PlainRecords(list[dict[str, Any]]):
 
 
 def plain_records(state: Mapping[str, Any], records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Records as plain data for a state update; a :class:`StateOfRecords` keeps the records too."""
+    """Records as plain data for a state update.
+
+    For a :class:`StateOfRecords`, the list also holds the records themselves.
+    """
     if isinstance(state, StateOfRecords):
         return _PlainRecords(records)
     return [record.to_json() for record in records]

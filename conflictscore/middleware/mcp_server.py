@@ -228,8 +228,9 @@ def _result(run: Run, notes: Sequence[str]) -> CallToolResult:
 def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
     """The server at ``/mcp`` over streamable HTTP, for callers that ``access`` accepts.
 
-    Requests are independent, so there are no sessions that could be hijacked. Nor is there a
-    stream without a request (GET), which would stay open and serve no purpose.
+    Requests are independent, so there are no sessions that could be hijacked. The
+    optional GET stream, on which a server sends messages unasked, is not offered: it would stay
+    open and serve no purpose.
     """
     inner = server.streamable_http_app(
         stateless_http=True,

@@ -358,7 +358,7 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
     """The list of claims in an object, or the object that contains it; None if unclear.
 
     It is the only list or object among the fields, or if there are several, the field named for
-    claims. An object whose only field is a text counts as a list of that text.
+    claims. An object whose only field is a string counts as a list of that string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:

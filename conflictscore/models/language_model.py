@@ -340,7 +340,7 @@ class LanguageModel:
         )
 
     def watching_proxy(self, send: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-        """The call ``send``, ended early if it goes through a proxy that does not answer."""
+        """The call ``send``, which gives up early if it uses a proxy that does not answer."""
         proxy = self.chat.proxy if isinstance(self.chat, EndpointChat) else None
         if proxy is None:
             return send

@@ -64,7 +64,7 @@ class LoopClient:
         self._form: _Form | None = None
 
     async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
-        """The response to a request for a chat completion, if its status is a success.
+        """The response to a chat completion request, if its status is a success.
 
         Raises:
             openai.OpenAIError: The status is not a success, or there is no response.

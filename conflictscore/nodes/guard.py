@@ -69,7 +69,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _with_only(
     changes: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
-    """The attempt with only these changes in its answer.
+    """The attempt with only these changes made to its answer.
 
     No model is called, since each claim was labelled in the previous or the new answer.
     """

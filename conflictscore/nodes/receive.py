@@ -11,7 +11,7 @@ from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _LONG_CHARS = 4000
-"""Minimum characters of documents for comparing them in a thread."""
+"""Documents with at least this many characters in total are compared in a worker thread."""
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class PromptSet:
         return {name: self._templates[name].template for name in sorted(self._templates)}
 
     def placeholders(self, name: str) -> frozenset[str]:
-        """Placeholders of a template."""
+        """The placeholders in a template."""
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":

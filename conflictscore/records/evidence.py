@@ -187,7 +187,7 @@ class ClaimEvidence(Record):
 
     claim: Claim
     labels: tuple[EvidenceLabel, ...] = ()
-    """One label per document, by ascending document number."""
+    """One label per document, in order of document number."""
 
     def documents(self, label: Label) -> tuple[int, ...]:
         """Numbers of the documents with this label, ascending."""

@@ -275,10 +275,11 @@ class Run(Record):
     def verdict(self) -> dict[str, Any]:
         """How far the answer was checked, in at most 600 bytes of JSON, to attach to a message.
 
-        It has ``checked``, ``reason`` (why not ``fully``, in words, or None), ``kind`` (the
-        same for code, a :class:`GapKind`), ``cs_c`` and ``cs_r`` of the final answer in [0, 1] or
-        None, ``flipped``, ``status`` and ``run_id``. It quotes neither the answer nor its evidence,
-        so it can be shown where those cannot.
+        Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
+        ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
+        ``fully``, and ``kind`` says it to programs, as a :class:`GapKind`; either may be None.
+        ``cs_c`` and ``cs_r`` are those of the final answer, in [0, 1] or None. The verdict quotes
+        neither the answer nor its evidence, so it can be shown where those cannot.
         """
         report = self.final_report or self.report
         gap = self.examined.main_gap if self.examined else None

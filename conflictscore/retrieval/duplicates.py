@@ -74,7 +74,7 @@ def _marked(document: Document, original: int) -> Document:
 
 
 class _Originals:
-    """The texts so far that are not copies.
+    """The texts seen so far that are not copies.
 
     ``match`` returns the number of a text's original.
     """

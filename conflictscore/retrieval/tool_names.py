@@ -1,4 +1,4 @@
-"""Classifies tools by the words of their names: search, fetch, read or write."""
+"""Classifies tools as search, fetch, read or write by the words in their names."""
 
 import re
 

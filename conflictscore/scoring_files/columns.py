@@ -71,7 +71,7 @@ class Columns:
     documents: str | None = None
 
     def among(self, names: Collection[str]) -> tuple[str, str]:
-        """Paths of the answer and the documents in rows that have fields with these names.
+        """Where a row has its answer and its documents, if its fields have these names.
 
         Raises:
             InputError: Either is missing, or occurs more than once.

@@ -32,7 +32,7 @@ class Outcome(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A row that ended, with its cost."""
+    """A finished row, with its cost."""
 
     outcome: Outcome
     usage: Usage = field(default_factory=Usage)

@@ -18,7 +18,7 @@ Done = Callable[[ConfigurationError | None], None]
 class Database(Protocol):
     """Runs statements in the SQL that SQLite and PostgreSQL have in common.
 
-    ``$1`` is the placeholder of the first value. Characters that no database can hold are replaced
+    ``$1`` is the placeholder for the first value. Characters that no database can hold are replaced
     (:func:`storable`). A failure is raised or reported as ``ConfigurationError``, in one line
     without values or passwords.
     """
@@ -37,8 +37,9 @@ class Database(Protocol):
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """Run a statement in the background, in no particular order with others.
 
-        ``on_done`` is called once, with the error or None. ``again`` means that it may run twice:
-        it is then retried for about half a minute while the server is unavailable.
+        ``on_done`` is called once, with the error or None. ``again`` says that the statement
+        may safely run twice, so it is retried for about half a minute while the server is
+        unavailable.
         """
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class ReliabilityBin(Record):
     probability: float
     """Mean probability of the labels, in [0, 1]."""
     right: Proportion
-    """The number of these labels that people gave, too."""
+    """How many of these labels human annotators also gave."""
 
 
 class Reliability(Record):

@@ -176,7 +176,7 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Expected behaviour on the merged types, by method; empty if no answer is judged by it."""
+    """Expected behaviour on the merged types, by method; empty if no answer was judged for it."""
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:
         if question_result.question.conflict_type in _MERGED:

@@ -149,7 +149,7 @@ class Cost(Record):
     """The cost of a run, as far as it is known."""
 
     usage: dict[str, Usage]
-    """Usage by the model's name."""
+    """Usage by model name."""
     by_step: dict[str, Usage]
     money: float | None
     """US dollars paid; None if the price of a called model is unknown."""

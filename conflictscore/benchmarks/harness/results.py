@@ -116,7 +116,7 @@ class _Recorded:
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        """The result of the question, by the rules of :func:`results`.
+        """The result for the question, by the rules in :func:`results`.
 
         ``reconsidered`` and ``justification`` are from the round that made the flip, or from the
         last round if none did.

@@ -230,7 +230,8 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 
     Args:
         discordant: The share of questions that only one of the two methods gets right, in (0, 1].
-        gain: The difference of their shares of right answers, in [-``discordant``, ``discordant``].
+        gain: The difference between their shares of right answers, in
+            [-``discordant``, ``discordant``].
 
     Returns:
         None if no number will do: the gain is 0, larger than ``discordant``, or too small for ten

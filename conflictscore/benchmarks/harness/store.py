@@ -85,7 +85,7 @@ class RunStore:
     ) -> "Iterator[RunStore]":
         """Start a run, or resume one with the same settings; other writers are locked out.
 
-        ``templates`` are written beside the questions, for people who read the run elsewhere. An
+        ``templates`` are written next to the questions, for people who read the run elsewhere. An
         incomplete line at the end of its records is cut off, with a note.
         """
         folder = Path(folder)

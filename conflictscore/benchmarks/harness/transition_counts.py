@@ -291,7 +291,10 @@ class ConflictOutcome(NamedTuple):
     answered: bool
     """Whether the method gave an answer."""
     revised: bool
-    """Whether that answer makes other claims than the first or, by wording, has different words."""
+    """Whether that answer makes different claims from the first one.
+
+    If answers are compared by wording, whether it has different words.
+    """
     unread: bool
     """Whether it has different words, and the claims could not be compared."""
     before: float | None

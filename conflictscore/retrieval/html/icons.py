@@ -18,7 +18,7 @@ _ICONS = (
     ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
     ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
 )
-"""Signs that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
+"""Symbols that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
 _ICON_CLASS = re.compile(
     r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
     r"(?:[-\s]|$)[\w\s-]*",

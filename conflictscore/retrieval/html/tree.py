@@ -109,7 +109,7 @@ def _fill_slots(body: "LexborNode") -> None:
         for slot in shadow.css("slot"):
             parts = by_slot.pop(slot.attributes.get("name") or "", [])
             if any(part.text().strip() for part in parts):
-                slot.attrs["hidden"] = ""  # a slot shows its own text only if it is given none
+                slot.attrs["hidden"] = ""  # a slot's own text shows only if no part fills the slot
             for part in parts:
                 slot.insert_before(part)
                 part.decompose()

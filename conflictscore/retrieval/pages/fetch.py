@@ -221,7 +221,7 @@ class _Body:
 
     ``limit`` bounds the bytes both before and after decompression.
 
-    A kilobyte as sent may decompress to a gigabyte. Raises UnreadableError if the encoding was not
+    A kilobyte on the wire can become a gigabyte. Raises UnreadableError if the encoding was not
     offered.
     """
 

@@ -184,7 +184,7 @@ def _form_values(page: Any) -> Iterator[str]:
 
 
 def _string(getter: Callable[..., int], *where: Any) -> str:
-    """A text that pdfium writes into a buffer as UTF-16 with a final null character."""
+    """A text that pdfium writes into a buffer as null-terminated UTF-16."""
     size = getter(*where, None, 0)
     if not 2 < size <= _LONGEST_VALUE:
         return ""

@@ -25,7 +25,7 @@ _NUMBERED_WORDS = 4
 """Minimum words of an average numbered line; rows of a table have fewer."""
 _STEPS = (1, 2, 5, 10)
 _PITCH = 3.5
-"""Largest distance between rows of a table, in font sizes."""
+"""Largest distance between rows of a table, as a multiple of the font size."""
 
 SegmentLine = Sequence[Segment]
 

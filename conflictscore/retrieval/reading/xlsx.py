@@ -29,7 +29,7 @@ from conflictscore.retrieval.shaping.table_columns import table_lines
 
 _HEADER_WITHIN = 10
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
-"""Maximum characters of a merged cell that is repeated, and maximum rows and columns of it."""
+"""Limits for repeating a merged cell: its characters, and the rows and columns covered."""
 _MOST_CELLS = 5_000_000
 """Maximum cells of a sheet, including the empty ones between its rows and columns."""
 _MOST_COLUMNS = 16_384
@@ -299,7 +299,7 @@ def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
 
 
 def _line(row: _Row, columns: Sequence[int], is_above_header: bool) -> list[str]:
-    """The texts of a row by column; a title is a line of its own."""
+    """The text of each cell in a row, by column; a title's line has only its own text."""
     if row.is_title or (is_above_header and len(row.cells) == 1):
         return [cell.text for cell in row.cells.values()]
     return [row.cells[column].text if column in row.cells else "" for column in columns]

@@ -131,7 +131,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
-    """Whether a text is UTF-8 except for a few foreign bytes.
+    """Whether a text is UTF-8 except for a few stray bytes.
 
     Text that is declared as UTF-8 is accepted unless most of its bytes beyond ASCII are damaged;
     browsers accept it in any case.

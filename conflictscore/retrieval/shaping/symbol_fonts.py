@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 _FIRST = 0x20
 _PRIVATE = 0xF000
-"""Offset that Office adds to a sign's code: the start of Unicode's private use area."""
+"""Offset that Office adds to a symbol's code: the start of Unicode's private use area."""
 _UNKNOWN = "�"
 
 _TABLES = {

@@ -2,7 +2,8 @@
 
 A method is an object in a module of this package, and a line here. The line has everything that
 help and records need, so ``method_opening`` imports the module only if the method is run or
-reported. Installed packages add methods by entry points of the group ``conflictscore.methods``.
+reported. Installed packages add methods through entry points in the group
+``conflictscore.methods``.
 """
 
 from importlib.metadata import entry_points

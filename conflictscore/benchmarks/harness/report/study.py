@@ -62,7 +62,7 @@ class PooledPair(Record):
     p_holm: float | None = None
     """The p-value, Holm-adjusted over all pairs of the study."""
     between: float | None
-    """The standard deviation between the differences of single runs.
+    """The standard deviation of the differences in single runs.
 
     Only questions that all runs judged count; None with a single run.
     """
@@ -119,7 +119,7 @@ class Study(Record):
     in_all: int
     """The number of questions that all runs have."""
     levels: tuple[PooledLevel, ...] = ()
-    """The pooled level of every method by every measure."""
+    """The pooled level of every method on every measure."""
     pairs: tuple[PooledPair, ...]
     transitions: tuple[PooledTransitions, ...] = ()
     categories: tuple[CategoryGain, ...] = ()
