@@ -214,17 +214,13 @@ def _scored(
 
 
 def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
-    return not {pair.label for pair in pairs} <= {Label.UNLABELLED}
+    return any(pair.label is not Label.UNLABELLED for pair in pairs)
 
 
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
     """The sum of documents' weights (default 1); a group of copies counts as its heaviest."""
-    if not weights:
-        return float(
-            len({duplicate_of.get(n, n) for n in documents} if duplicate_of else {*documents})
-        )
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)
@@ -234,7 +230,5 @@ def worth(
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
     sides = (claim.supports, claim.contradicts)
-    if not weights:
-        return 1.0 if all(sides) else 0.0
     one, other = (max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides)
     return min(one, other) / max(one, other) if one and other else 0.0

@@ -136,10 +136,10 @@ def sentence_starts(text: str) -> list[int]:
         begin = line.start()
         for end in (0, *sentence_ends(line[0])):
             start = begin + end
-            if text[start : start + 1] != " " or not "!" <= text[start + 1 : start + 2] <= "~":
+            if text[start : start + 1] == " " and "!" <= text[start + 1 : start + 2] <= "~":
+                start += 1  # a single space, as usual
+            else:
                 start = _end_of(_SPACES, text, start)
-            else:  # a single space
-                start += 1
             if start > last:
                 starts.append(start)
                 last = start

@@ -1,11 +1,14 @@
 """Sentence boundaries: a bar marks each boundary to find."""
 
+import re
 from itertools import pairwise
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflictscore import sentences
 from conflictscore.sentences import sentence_ends, sentence_starts
 
 KINDS = {
@@ -201,3 +204,20 @@ def test_ends_and_starts_ascend_and_starts_stand_at_words(text: str) -> None:
 
 def test_lines_begin_sentences() -> None:
     assert sentence_starts("a\n\n  bee. C\nd ") == [0, 5, 10, 12]
+
+
+_ABBREVIATIONS = sorted(sentences._MAY_END) + re.findall(
+    r"[A-Za-z]{2,}", sentences._NEVER_ENDS.pattern
+)
+_WORDS = [*_ABBREVIATIONS, "stopped", "rhythms", "naïve", "12"]
+_AROUND = ["It saw {} The end. It", "({} She) left.", "{} he", "{} [1] He", "{}\nHe", "{}” Then"]
+
+
+@pytest.mark.parametrize("around", _AROUND)
+def test_an_end_that_is_found_at_once_is_one_by_all_rules(around: str) -> None:
+    texts = [
+        around.format(f"{form}.") for word in _WORDS for form in (word, word.title(), word.lower())
+    ]
+    with patch.object(sentences, "_END", re.compile(sentences._END_AT_ANY_MARK)):
+        by_all_rules = [list(sentence_ends(text)) for text in texts]
+    assert [list(sentence_ends(text)) for text in texts] == by_all_rules

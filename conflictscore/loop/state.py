@@ -253,26 +253,14 @@ class RunRuntime:
     stream_writer: Callable[[Any], None] = unheard
 
 
-class _PlainRecords(list[dict[str, Any]]):
-    """Records as plain data, with the records themselves.
-
-    Attributes:
-        records: The records that the plain data was made of.
-    """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        super().__init__(record.to_json() for record in records)
-        self.records: tuple[Any, ...] = tuple(records)
-
-
-def plain_records(state: Mapping[str, Any], records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Records as plain data for a state update.
-
-    For a :class:`StateOfRecords`, the list also holds the records themselves.
-    """
+def plain_records(
+    state: Mapping[str, Any], field: str, records: Sequence[Record]
+) -> list[dict[str, Any]]:
+    """Records as plain data for an update of a field; steps after this one need not build them."""
+    plain = [record.to_json() for record in records]
     if isinstance(state, StateOfRecords):
-        return _PlainRecords(records)
-    return [record.to_json() for record in records]
+        state.keep(field, plain, records)
+    return plain
 
 
 class StateOfRecords(dict[str, Any]):
@@ -292,11 +280,13 @@ class StateOfRecords(dict[str, Any]):
         state_after._made = self._made
         return state_after
 
+    def keep(self, field: str, plain: object, records: Sequence[Record]) -> None:
+        """Keep the records from which an update of a field was made, for this plain data alone."""
+        self._made[field] = (plain, tuple(records))
+
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
         """The records in a field, all of this kind."""
         plain = self.get(field, ())
-        if isinstance(plain, _PlainRecords):
-            return plain.records
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:
             records = tuple(map(kind.model_validate, plain))

@@ -64,7 +64,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             error = f"the answer could not be split into claims: {failure}"
     runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
     return {
-        "claims": plain_records(state, claims),
+        "claims": plain_records(state, "claims", claims),
         "decomposition_error": error,
         "gaps": [gap.to_json() for gap in gaps],
         "notes": notes,

@@ -68,7 +68,10 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         )
     evidence_by_text |= {evidence.claim.text: evidence for evidence in new_evidence}
     evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
-    return {"evidence": plain_records(state, evidence), "usage": spent(state, meter.usage)}
+    return {
+        "evidence": plain_records(state, "evidence", evidence),
+        "usage": spent(state, meter.usage),
+    }
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -31,7 +31,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         documents = await asyncio.to_thread(mark_duplicates, documents)
     return {
         **EMPTY_RUN,
-        "documents": plain_records(state, documents),
+        "documents": plain_records(state, "documents", documents),
         "draft": Answer(text=text).to_json(),
         "run_id": runtime.context.run_id or uuid4().hex,
     }

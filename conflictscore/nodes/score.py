@@ -47,4 +47,4 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             **({"weighted": report.weighted.to_json()} if report.weighted else {}),
         }
     )
-    return {"attempts": plain_records(state, [*attempts, attempt])}
+    return {"attempts": plain_records(state, "attempts", [*attempts, attempt])}

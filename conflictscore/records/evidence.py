@@ -156,9 +156,7 @@ class EvidenceLabel(Record):
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
         """Give an error a kind if it has none, as from custom labelers and older runs."""
-        if "error" not in fields if type(fields) is dict else not isinstance(fields, Mapping):
-            return fields
-        if fields["error"] is None:
+        if not isinstance(fields, Mapping) or fields.get("error") is None:
             return fields
         if fields.get("failure") is not None:
             return fields

@@ -248,6 +248,10 @@ def test_the_state_is_plain_json_but_for_its_messages(model: ChatOpenAI) -> None
 
     assert [message.type for message in state.pop("messages")] == ["human", "ai"]
     assert json.loads(json.dumps(state, allow_nan=False)) == state
+    # lists that carried records along would ignore what a host edits in them
+    assert {type(state[field]) for field in ("documents", "attempts", "claims", "evidence")} == {
+        list
+    }
 
 
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
