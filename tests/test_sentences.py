@@ -209,7 +209,7 @@ def test_lines_begin_sentences() -> None:
 _ABBREVIATIONS = sorted(sentences._MAY_END) + re.findall(
     r"[A-Za-z]{2,}", sentences._NEVER_ENDS.pattern
 )
-_WORDS = [*_ABBREVIATIONS, "stopped", "rhythms", "naïve", "12"]
+_WORDS = [*_ABBREVIATIONS, "circa", "approx", "stopped", "rhythms", "naïve", "12"]
 _AROUND = ["It saw {} The end. It", "({} She) left.", "{} he", "{} [1] He", "{}\nHe", "{}” Then"]
 
 

@@ -1,6 +1,6 @@
 """Files of spreadsheets, slides and books, made by the libraries that write them or part by part."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -16,7 +16,7 @@ PIXEL = bytes.fromhex(
 """A picture (PNG) of one dot."""
 
 
-def packed(parts: dict[str, str]) -> bytes:
+def packed(parts: Mapping[str, str | bytes]) -> bytes:
     """A file with these parts."""
     made = BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as file:

@@ -84,6 +84,12 @@ def test_pictures_charts_and_comments_are_marked_and_noted() -> None:
     assert notes[1] == "log.odt: left out a comment, a chart"
 
 
+def test_signs_without_a_meaning_outside_their_font_are_marked_and_noted() -> None:
+    lines, _, notes = read(odt(f"<p>a {span('sign', chr(0xF01F))}</p><p>b \ue000</p>", STYLES))
+    assert lines == ["a \ufffd", "b \ufffd"]
+    assert notes == ["log.odt: left out a sign of an unknown font (2 times)"]
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
@@ -93,10 +99,11 @@ def test_pictures_charts_and_comments_are_marked_and_noted() -> None:
         (odt("<p/>"), "has no text"),
         (odt("<p>a</p>", **{"META-INF/manifest.xml": "<manifest><encryption-data/></manifest>"}), "locked by a password"),
         (odt("<!DOCTYPE x>"), "declares entities"),
+        (packed({"content.xml": "<!DOCTYPE x><x/>".encode("utf-16")}), "declares entities"),
         (odt("<section>" * 200 + "<p>a</p>" + "</section>" * 200), "more than 100 parts within each other"),
         (packed({"content.xml": " " * 100_000_001}), "unpacks to more than 100 MB"),
     ],
-    ids=range(8),
+    ids=range(9),
 )  # fmt: skip
 def test_what_is_no_document_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):

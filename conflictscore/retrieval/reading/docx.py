@@ -7,10 +7,8 @@ markitdown 11 and docx2python 13.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
-from zipfile import ZipFile
 
 from conflictscore.retrieval.reading.ooxml import (
     Package,
@@ -21,15 +19,20 @@ from conflictscore.retrieval.reading.ooxml import (
     is_on,
     name_of,
     number_of,
-    refuse_old_format,
+    opened,
 )
-from conflictscore.retrieval.reading.texts import RichText, left_out_notes
+from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.reading.word_numbering import Numbering
 from conflictscore.retrieval.reading.word_styles import Styles, has_fill
 from conflictscore.retrieval.shaping.counting import roman
 from conflictscore.retrieval.shaping.formulas import raised
-from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import (
+    UNKNOWN_SIGN,
+    UNKNOWN_SIGN_NAME,
+    signs_of,
+    with_signs,
+)
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 _LEFT_OUT = frozenset(
@@ -64,8 +67,6 @@ _MARKED = {
     "pic": "picture",
 }
 """Visible elements without text; a mark is put in their place."""
-_LONGEST_ALTERNATIVE = 300
-_UNKNOWN_SIGN = "\ufffd"
 
 
 def read_docx(data: bytes) -> RichText:
@@ -79,10 +80,7 @@ def read_docx(data: bytes) -> RichText:
         ValueError: It is not a .docx file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
-    refuse_old_format(data, "docx")
-    with ZipFile(BytesIO(data)) as file:
-        package = Package(file)
-        main = package.target("", "officeDocument") or "word/document.xml"
+    with opened(data, "docx", "word/document.xml") as (package, main):
         return _Walk(package, main).read()
 
 
@@ -109,9 +107,7 @@ class _Walk:
 
     def read(self) -> RichText:
         """The document's text, its title, and notes on contents without words."""
-        root = self._package.part(self._main)
-        if root is None:
-            raise ValueError("it has no document in it")
+        root = self._package.needed(self._main, "document")
         dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
         lines = list(self._lines(root, dark_page))
         note_lines = list(self._note_lines())
@@ -247,28 +243,25 @@ class _Walk:
         if not text:
             return ""
         font = self._styles.font(ground.paragraph, properties)
-        if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
-            text = signs_of(font, map(ord, text))
-            self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
-        mark = {"superscript": "^", "subscript": "_"}.get(
+        text = with_signs(text, font, self._not_in_words)
+        position = {"superscript": "^", "subscript": "_"}.get(
             self._styles.raised(ground.paragraph, properties), ""
         )
-        return raised(text, mark)
+        return raised(text, position)
 
     def _sign(self, element: Element) -> str:
         """A character of a symbol font as Unicode."""
         code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
         text = signs_of(font or "", [code if font else code & 0xFFF])
-        if text == _UNKNOWN_SIGN:
-            self._not_in_words["sign of an unknown font"] += 1
+        if text == UNKNOWN_SIGN:
+            self._not_in_words[UNKNOWN_SIGN_NAME] += 1
         return text
 
     def _mark(self, name: str, alternative: str) -> str:
         """The mark for a picture or the like, with the author's words for it."""
         kind = _MARKED[name]
         self._not_in_words[kind] += 1
-        words = " ".join(alternative.split())[:_LONGEST_ALTERNATIVE]
-        return f"[{kind}: {words}]" if words else f"[{kind}]"
+        return mark(kind, alternative)
 
     def _diagram(self, element: Element) -> str:
         """The text in a diagram (SmartArt), which is in a different part of the file."""

@@ -12,16 +12,15 @@ from conflictscore.retrieval.reading.ooxml import (
     diagram_texts,
     name_of,
 )
+from conflictscore.retrieval.reading.texts import mark
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.shaping.counting import letters, roman
 from conflictscore.retrieval.shaping.formulas import raised
-from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, with_signs
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
-_LONGEST_ALTERNATIVE = 300
 _DEEPEST = 30
 """Maximum depth of nested groups of shapes."""
-_UNKNOWN_SIGN = "\ufffd"
 _STRUCK = ("sngStrike", "dblStrike")
 _OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}
 _LEVELS = frozenset("012345678")
@@ -68,8 +67,8 @@ class Drawing:
                 continue
             text = "".join(self._inline(paragraph)).strip()
             if text:
-                mark = _number(body, child(paragraph, "pPr"), numbers)
-                lines += filter(str.strip, f"{mark}{text}".split("\n"))
+                number = _number(body, child(paragraph, "pPr"), numbers)
+                lines += filter(str.strip, f"{number}{text}".split("\n"))
         return lines
 
     def _of_children(self, group: Element, depth: int) -> list[str]:
@@ -123,9 +122,7 @@ class Drawing:
         if _is_decoration(about):
             return []
         self._not_in_words[kind] += 1
-        words = title.strip() or (attribute(about, "descr") or "")
-        words = " ".join(words.split())[:_LONGEST_ALTERNATIVE]
-        return [f"[{kind}: {words}]" if words else f"[{kind}]"]
+        return [mark(kind, title.strip() or attribute(about, "descr") or "")]
 
     def _inline(self, parent: Element) -> Iterator[str]:
         """The text in a paragraph."""
@@ -158,10 +155,7 @@ class Drawing:
         names = ("latin", "sym") if has_private else ("latin",)
         fonts = (attribute(child(looks, name), "typeface") or "" for name in names)
         font = next(filter(is_symbol_font, fonts), "")
-        if font or has_private:
-            text = signs_of(font, map(ord, text))
-            self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
-        return text
+        return with_signs(text, font, self._not_in_words)
 
 
 def properties_of(shape: Element) -> Element | None:

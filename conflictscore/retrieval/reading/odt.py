@@ -4,7 +4,7 @@ Its content is written as a web page, whose reader knows tables, formulas and hi
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from io import BytesIO
 from xml.etree.ElementTree import Element, tostring
@@ -14,9 +14,15 @@ from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.odt_styles import ListNumbers, Look, OdtStyles
 from conflictscore.retrieval.reading.ooxml import Package, attribute, child, children, name_of
-from conflictscore.retrieval.reading.texts import RichText, left_out_notes, pictures_note
+from conflictscore.retrieval.reading.texts import (
+    RichText,
+    described,
+    left_out_notes,
+    mark,
+    pictures_note,
+)
 from conflictscore.retrieval.shaping.formulas import raised
-from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 
 _LEFT_OUT = frozenset(
     (
@@ -27,7 +33,6 @@ _LEFT_OUT = frozenset(
     )
 )  # fmt: skip
 _MOST_REPEATED = 200
-_LONGEST_ALTERNATIVE = 300
 _DEEPEST = 100
 
 
@@ -54,9 +59,7 @@ class _Walk:
     """One reading of a document, which collects the notes on it."""
 
     def __init__(self, package: Package) -> None:
-        content, styles = package.part("content.xml"), package.part("styles.xml")
-        if content is None:
-            raise ValueError("it has no document in it")
+        content, styles = package.needed("content.xml", "document"), package.part("styles.xml")
         self._package, self._content, self._style_part = package, content, styles
         self._styles = OdtStyles(styles, content)
         self._headings = ListNumbers(self._styles.outline)
@@ -91,15 +94,15 @@ class _Walk:
         lines = whole_text(html).text.split("\n") if html else []
         return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
 
-    def _blocks(self, parent: Element, depth: int, mark: str = "") -> Iterator[str]:
-        """The blocks below an element; a list's mark is put before the first paragraph."""
+    def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
+        """The blocks in parts of the document; a list's number precedes the first paragraph."""
         if depth > _DEEPEST:
             raise ValueError(f"it has more than {_DEEPEST} parts within each other")
-        for each in parent:
+        for each in parts:
             name = name_of(each)
             if name in ("p", "h"):
-                yield self._paragraph(each, mark)
-                mark = ""
+                yield self._paragraph(each, number)
+                number = ""
                 yield from self._boxes
                 self._boxes = []
             elif name == "list":
@@ -113,17 +116,17 @@ class _Walk:
             elif name not in _LEFT_OUT and attribute(each, "display") != "none":
                 yield from self._blocks(each, depth + 1)
 
-    def _paragraph(self, element: Element, mark: str) -> str:
+    def _paragraph(self, element: Element, number: str) -> str:
         look = self._styles.look("paragraph", attribute(element, "style-name"))
         if look.is_hidden:
             return ""
         text = "".join(self._inline(element, look.font))
-        if name_of(element) == "h" and text.strip() and not mark:
+        if name_of(element) == "h" and text.strip() and not number:
             level = attribute(element, "outline-level") or "1"
-            mark = self._headings.mark(int(level) if level in _LEVELS else 1)
+            number = self._headings.mark(int(level) if level in _LEVELS else 1)
         if look.is_struck:
             return ""
-        return f"<p{_css(look)}>{escape(mark) if text.strip() else ''}{text}</p>"
+        return f"<p{_css(look)}>{escape(number) if text.strip() else ''}{text}</p>"
 
     def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
         """The blocks of a list; a list within another continues its style."""
@@ -134,17 +137,15 @@ class _Walk:
                 self._lists[style] = ListNumbers(self._styles.list_style(style))
         numbers = self._lists[style]
         for item in element:
-            mark = ""
+            number = ""
             if name_of(item) == "list-item" and any(name_of(each) != "list" for each in item):
-                mark = numbers.mark(level, attribute(item, "start-value"))
+                number = numbers.mark(level, attribute(item, "start-value"))
             for each in item:
                 if name_of(each) == "list":
                     yield from self._list(each, depth + 1, style, level + 1)
                     continue
-                holder = Element("holder")
-                holder.append(each)
-                yield from self._blocks(holder, depth + 1, mark)
-                mark = ""
+                yield from self._blocks([each], depth + 1, number)
+                number = ""
 
     def _table(self, table: Element, depth: int, cell_name: str = "td") -> Iterator[str]:
         for each in table:
@@ -173,7 +174,10 @@ class _Walk:
     def _inline(self, parent: Element, font: str) -> Iterator[str]:
         """The text in a paragraph as HTML; the text of its boxes is put after it."""
         yield self._words(parent.text, font)
-        for each in parent:
+        yield from self._inline_parts(parent, font)
+
+    def _inline_parts(self, parts: Iterable[Element], font: str) -> Iterator[str]:
+        for each in parts:
             name = name_of(each)
             if name == "span":
                 yield self._span(each, font)
@@ -186,10 +190,8 @@ class _Walk:
             elif name == "frame":
                 yield self._frame(each)
             elif name in ("p", "h", "list", "text-box"):
-                holder = Element("holder")
-                holder.append(each)
                 boxes, self._boxes = self._boxes, []
-                blocks = list(self._blocks(holder, 1))
+                blocks = list(self._blocks([each], 1))
                 self._boxes = [*boxes, *blocks]
             elif name not in _LEFT_OUT and attribute(each, "is-hidden") != "true":
                 yield from self._inline(each, font)
@@ -205,7 +207,7 @@ class _Walk:
 
     def _words(self, text: str | None, font: str) -> str:
         text = " ".join((text or "").splitlines())
-        return escape(signs_of(font, map(ord, text)) if is_symbol_font(font) else text)
+        return escape(with_signs(text, font, self._not_in_words))
 
     def _note(self, note: Element) -> str:
         """The mark of a footnote or endnote, whose text follows the body."""
@@ -226,9 +228,7 @@ class _Walk:
             return f"<img src='image' alt='{words}'>" if words else "<img src='image'>"
         if name_of(content) == "object":
             return self._object(content, _described(frame))
-        holder = Element("holder")
-        holder.append(content)
-        return "".join(self._inline(holder, ""))
+        return "".join(self._inline_parts([content], ""))
 
     def _object(self, element: Element, words: str) -> str:
         """A formula as MathML, or the mark for a chart or any other object."""
@@ -241,14 +241,14 @@ class _Walk:
             return tostring(root, "unicode")
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1
-        return f"[{kind}: {words}]" if words else f"[{kind}]"
+        return mark(kind, words)
 
 
 def _described(frame: Element) -> str:
     """The author's words for a frame's content, as HTML."""
     parts = (child(frame, name) for name in ("desc", "title"))
     words = next((part.text for part in parts if part is not None and part.text), "")
-    return escape(" ".join(words.split())[:_LONGEST_ALTERNATIVE], quote=True)
+    return escape(described(words), quote=True)
 
 
 _LEVELS = frozenset(map(str, range(1, 11)))

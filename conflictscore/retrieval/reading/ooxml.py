@@ -1,6 +1,8 @@
 """Reads the parts of a Word, Excel or PowerPoint file, and their relations."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
 from posixpath import dirname, join, normpath
 from xml.etree import ElementTree  # safe, since entities are refused below
 from xml.etree.ElementTree import Element
@@ -34,9 +36,21 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        letters = data.replace(b"\0", b"")  # a part in UTF-16 has a zero beside each
+        if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above
+
+    def needed(self, name: str, content: str) -> Element:
+        """The root of a part that no file of its kind lacks.
+
+        Raises:
+            ValueError: There is no such part, or it declares entities.
+        """
+        root = self.part(name)
+        if root is None:
+            raise ValueError(f"it has no {content} in it")
+        return root
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
         """The parts that a part refers to: kind and name by id."""
@@ -61,16 +75,26 @@ class Package:
         return next(titles, None) or ""
 
 
-def refuse_old_format(data: bytes, kind: str) -> None:
-    """Refuse the format before 2007, which files with a password have too.
+@contextmanager
+def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
+    """Open a file of a kind such as ``docx``: its parts, and the name of the main one.
+
+    Args:
+        data: The file.
+        kind: Its ending, without the point.
+        usual: The name of the main part if the file names none.
 
     Raises:
-        ValueError: The file has that format.
+        ValueError: It unpacks to more than 100 MB, or has the format before 2007, which files with
+            a password have too.
     """
     if data.startswith(_OLE):
         raise ValueError(
             f"it is locked by a password, or a .{kind[:-1]}: save it as .{kind} without one"
         )
+    with ZipFile(BytesIO(data)) as file:
+        package = Package(file)
+        yield package, package.target("", "officeDocument") or usual
 
 
 def name_of(element: Element) -> str:

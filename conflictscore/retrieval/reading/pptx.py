@@ -6,11 +6,9 @@ presentations, one for each part of this project's rule, markitdown read two as 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from itertools import chain
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
-from zipfile import ZipFile
 
 from conflictscore.retrieval.reading.drawings import Drawing
 from conflictscore.retrieval.reading.ooxml import (
@@ -19,7 +17,7 @@ from conflictscore.retrieval.reading.ooxml import (
     child,
     children,
     name_of,
-    refuse_old_format,
+    opened,
 )
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left_out_notes
 
@@ -42,10 +40,7 @@ def read_pptx(data: bytes) -> RichText:
         ValueError: It is not a .pptx file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
-    refuse_old_format(data, "pptx")
-    with ZipFile(BytesIO(data)) as file:
-        package = Package(file)
-        main = package.target("", "officeDocument") or "ppt/presentation.xml"
+    with opened(data, "pptx", "ppt/presentation.xml") as (package, main):
         return _Slides(package, main).read()
 
 
@@ -70,11 +65,9 @@ class _Slides:
     """One reading of a presentation, which collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
-        root = package.part(main)
-        if root is None:
-            raise ValueError("it has no presentation in it")
-        self._package, self._root, self._related = package, root, package.related(main)
-        size = child(root, "sldSz")
+        self._package, self._related = package, package.related(main)
+        self._root = package.needed(main, "presentation")
+        size = child(self._root, "sldSz")
         self._width, self._height = _number(size, "cx", _WIDTH), _number(size, "cy", _HEIGHT)
         self._not_in_words: Counter[str] = Counter()
         self._repeated: set[str] = set()

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from conflictscore.retrieval.reading.texts import RichText, left_out_notes
+from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
 from conflictscore.retrieval.shaping.formulas import raised
-from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 _TOKEN = re.compile(
@@ -217,7 +217,7 @@ class _Walk:
     def _mark(self, kind: str) -> None:
         if self._is_seen():
             self._not_in_words[kind] += 1
-            self._add(f"[{kind}]")
+            self._add(mark(kind))
         self._state.part = "skipped"
 
     def _is_seen(self) -> bool:
@@ -253,9 +253,7 @@ class _Walk:
         if part is None or not self._is_seen():
             return
         font = self._fonts.get(state.font, ("", ""))[0]
-        if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
-            text = signs_of(font, map(ord, text))
-            self._not_in_words["sign of an unknown font"] += text.count("\ufffd")
+        text = with_signs(text, font, self._not_in_words)
         part.pieces.append(raised(text, state.position))
 
     def unicode(self, number: int | None) -> None:

@@ -47,6 +47,19 @@ class Note(str):
 
 Notes = list[Note]
 
+_LONGEST_DESCRIPTION = 300
+
+
+def mark(kind: str, words: str = "") -> str:
+    """The mark of something that is seen and has no words, with its author's words for it."""
+    shown = described(words)
+    return f"[{kind}: {shown}]" if shown else f"[{kind}]"
+
+
+def described(words: str) -> str:
+    """An author's words for a picture or the like, on one line and of limited length."""
+    return " ".join(words.split())[:_LONGEST_DESCRIPTION]
+
 
 def pictures_note(pictures: int) -> Note:
     """The note on the number of pictures marked in a text."""

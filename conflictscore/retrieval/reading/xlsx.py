@@ -9,10 +9,8 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
-from zipfile import ZipFile
 
 from conflictscore.retrieval.reading.drawings import Drawing, is_true
 from conflictscore.retrieval.reading.ooxml import (
@@ -21,7 +19,7 @@ from conflictscore.retrieval.reading.ooxml import (
     child,
     children,
     name_of,
-    refuse_old_format,
+    opened,
 )
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left_out_notes
 from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
@@ -49,10 +47,7 @@ def read_xlsx(data: bytes) -> RichText:
             too many cells or characters.
         Exception: The file is damaged.
     """
-    refuse_old_format(data, "xlsx")
-    with ZipFile(BytesIO(data)) as file:
-        package = Package(file)
-        main = package.target("", "officeDocument") or "xl/workbook.xml"
+    with opened(data, "xlsx", "xl/workbook.xml") as (package, main):
         return _Workbook(package, main).read()
 
 
@@ -60,17 +55,15 @@ class _Workbook:
     """One reading of a workbook, which collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
-        root = package.part(main)
-        if root is None:
-            raise ValueError("it has no workbook in it")
-        self._package, self._root, self._related = package, root, package.related(main)
+        self._package, self._related = package, package.related(main)
+        self._root = package.needed(main, "workbook")
         self._not_in_words: Counter[str] = Counter()
         self._hidden: Counter[str] = Counter()
         self._hidden_sheets: list[str] = []
         styles, strings = (
             package.part(package.target(main, kind)) for kind in ("styles", "sharedStrings")
         )
-        from_1904 = is_true(child(root, "workbookPr"), "date1904")
+        from_1904 = is_true(child(self._root, "workbookPr"), "date1904")
         self._cells = Cells(styles, strings, self._not_in_words, from_1904=from_1904)
 
     def read(self) -> RichText:

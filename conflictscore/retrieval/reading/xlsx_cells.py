@@ -9,13 +9,12 @@ from xml.etree.ElementTree import Element
 from conflictscore.retrieval.reading.ooxml import attribute, child, children, is_on, name_of
 from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.number_formats import BUILT_IN, shown_number, shown_text
-from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of, with_signs
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
 """Maximum characters of all cells; a file can repeat one text in a million cells."""
-_UNKNOWN_SIGN = "\ufffd"
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
 
@@ -111,10 +110,7 @@ class Cells:
 
     def _words(self, text: str, style: _Style) -> str:
         text = shown_text(_unescaped(text), style.code)
-        if is_symbol_font(style.font.name) or any(is_private(ord(letter)) for letter in text):
-            text = signs_of(style.font.name, map(ord, text))
-            self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
-        return text
+        return with_signs(text, style.font.name, self._not_in_words)
 
 
 def _unescaped(text: str) -> str:

@@ -4,7 +4,9 @@ Months and days get their English names. A date whose form depends on the reader
 written as year, month and day.
 """
 
+import operator
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -31,6 +33,10 @@ _TOKEN = re.compile(
 )
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)")
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt,
+    "<>": operator.ne,
+}  # fmt: skip
 _CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
 _LAST_DAY = 2_958_465
 """31 December 9999, the last day of a spreadsheet's calendar."""
@@ -140,7 +146,7 @@ def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Tok
     conditions = [_condition(section) for section in numeric]
     if any(conditions):
         places = (
-            place for place, text in enumerate(conditions) if not text or _holds(text, number)
+            place for place, each in enumerate(conditions) if not each or _holds(each, number)
         )
         place = next(places, len(numeric) - 1)
         return numeric[place], place > 0 and number < 0
@@ -149,19 +155,13 @@ def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Tok
     return numeric[2 if number == 0 and len(numeric) > 2 else 0], False
 
 
-def _condition(section: list[_Token]) -> str:
-    return next((token.text for token in section if token.kind == "condition"), "")
+def _condition(section: list[_Token]) -> re.Match[str] | None:
+    texts = (token.text for token in section if token.kind == "condition")
+    return _CONDITION.fullmatch(next(texts, ""))
 
 
-def _holds(condition: str, number: float) -> bool:
-    match = _CONDITION.fullmatch(condition)
-    assert match is not None  # noqa: S101 - it was matched before
-    sign, bound = match[1], float(match[2])
-    if sign == "<>":
-        return number != bound
-    return ("=" in sign and number == bound) or (
-        ("<" in sign and number < bound) or (">" in sign and number > bound)
-    )
+def _holds(condition: re.Match[str], number: float) -> bool:
+    return _COMPARISONS[condition[1]](number, float(condition[2]))
 
 
 def _rounded(exact: Decimal, decimals: int) -> Decimal:
@@ -193,7 +193,7 @@ def _digits(tokens: list[_Token], exact: Decimal) -> str:
 def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
     """Whether thousands are grouped, and by how many thousands a number is divided."""
     commas = [place for place, kind in enumerate(kinds) if kind == "comma"]
-    last = max(place for place, kind in enumerate(kinds) if kind in ("digit", "point"))
+    last = max((n for n, kind in enumerate(kinds) if kind in ("digit", "point")), default=-1)
     grouped = any("digit" in kinds[:place] and "digit" in kinds[place:point] for place in commas)
     return grouped, sum(place > last or place == point - 1 for place in commas)
 

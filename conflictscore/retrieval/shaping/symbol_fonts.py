@@ -5,12 +5,14 @@ These fonts draw other signs in place of letters: Symbol's "m" is "μ", so text 
 (Symbol: Adobe's; the others: L2/12-368). U+FFFD marks places without a sign.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 _FIRST = 0x20
 _PRIVATE = 0xF000
 """Offset that Office adds to a symbol's code: the start of Unicode's private use area."""
-_UNKNOWN = "�"
+UNKNOWN_SIGN = "�"
+UNKNOWN_SIGN_NAME = "sign of an unknown font"
 
 _TABLES = {
     "symbol": (
@@ -78,11 +80,19 @@ def signs_of(font: str, codes: Iterable[int]) -> str:
     return "".join(_sign(table, code) for code in codes).translate(_USUAL)
 
 
+def with_signs(text: str, font: str, not_in_words: Counter[str]) -> str:
+    """The text with the signs that its font draws; counts the unknown ones in ``not_in_words``."""
+    if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
+        text = signs_of(font, map(ord, text))
+        not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
+    return text
+
+
 def _sign(table: str, code: int) -> str:
     place = code - _PRIVATE if _PRIVATE <= code < _PRIVATE + 0x100 else code
     if table and _FIRST <= place < _FIRST + len(table):
         return table[place - _FIRST]
-    return _UNKNOWN if is_private(code) else chr(code)
+    return UNKNOWN_SIGN if is_private(code) else chr(code)
 
 
 def is_private(code: int) -> bool:
