@@ -8,24 +8,23 @@ from conflictscore.markdown import Passage, passages
 from conflictscore.records import Change, ClaimEvidence, ConflictReport, RevisionAction, Run
 
 _OPEN, _CLOSE = "\u2e28", "\u2e29"
-"""Marks around a part in text that becomes HTML.
+"""Characters that mark the start and end of a part in text to be rendered as HTML.
 
-They are punctuation, so Markdown's emphasis can begin and end next to them, as it can next to a
-parenthesis.
+They are Unicode punctuation, so Markdown emphasis can begin or end right next to them.
 """
 
 
 class Standing(StrEnum):
-    """The outcome of the check for a part.
+    """The outcome of checking a part.
 
-    If several apply, the first in this order counts.
+    If several members apply, the first of them in this order is used.
     """
 
-    HEDGED = "hedged"  # changed, and now gives several answers of the documents
+    HEDGED = "hedged"  # changed, and now gives several answers from the documents
     CHANGED = "changed"  # changed to what the evidence says
     DISPUTED = "disputed"  # documents disagree about one of its claims
     CONTRADICTED = "contradicted"  # documents contradict one of its claims, and none supports it
-    UNCLAIMED = "unclaimed"  # something in it is in no claim, and was not checked
+    UNCLAIMED = "unclaimed"  # no claim covers some of its text, which was not checked
     UNLABELLED = "unlabelled"  # one of its claims has no label
     UNCOVERED = "uncovered"  # no document says anything about one of its claims
     SUPPORTED = "supported"  # documents support its claims, and none contradicts them
@@ -42,7 +41,7 @@ class AnswerPart(NamedTuple):
 
 
 def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
-    """The parts of the final answer that were checked, or should have been, in order.
+    """The parts of the final answer that were or should have been checked, in order.
 
     Passages that state nothing, such as greetings, are left out.
     """
@@ -61,7 +60,7 @@ def _part(
     new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
     gaps: Sequence[tuple[int, int]],
 ) -> AnswerPart | None:
-    """A passage with its claims and its standing; None if it has no standing."""
+    """A part made from a passage, with its claims and standing; None if no standing applies."""
     claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
     actions = [action for span, action in new_spans if _meet(span, passage)]
     is_unclaimed = any(_meet(span, passage) for span in gaps)
@@ -75,7 +74,7 @@ def _part(
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
     """The answer with a mark before and after each part.
 
-    None if the answer already has such marks.
+    Returns None if the answer already contains such marks.
     """
     if _OPEN in answer or _CLOSE in answer:
         return None
@@ -89,7 +88,7 @@ def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
 
 
 def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
-    """The positions of a part's marks: inside code fences and the outer bars of a table row."""
+    """The positions of a part's marks, inside any code fences or outer bars of a table row."""
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
@@ -101,7 +100,7 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
 
 
 def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
-    """The spans of changed texts in the final answer, with what was done to them."""
+    """The span of each changed text in the final answer, with the action that changed it."""
     answer = run.answer or ""
     changes = [change for change in run.applied_changes if not change.whole]
     last = max((change.round for change in changes), default=0)
@@ -114,7 +113,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
 
 
 def _moved_by(change: Change, changes: Sequence[Change]) -> int:
-    """By how many characters earlier changes of the same round moved a change."""
+    """How far the preceding changes of the same round shift a change, in characters."""
     before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 

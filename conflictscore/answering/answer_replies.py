@@ -1,4 +1,4 @@
-"""Reads replies of a model; replies in an unexpected form are refused, never guessed at."""
+"""Reads a model's replies; a reply in an unexpected form is refused, and never guessed at."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -32,10 +32,10 @@ _CITATION = re.compile(
 
 
 def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
-    """The beginning of a template's name, by the number of options and how the choice is read.
+    """The first part of a template's name, which depends on the options and how a choice is read.
 
-    The paper's templates are for two options and a reply such as ``(A)``. Letters can be weighed
-    only if the reply begins with one.
+    The paper's templates take two options and expect a reply such as ``(A)``. Choosing by the
+    probability of each letter needs a reply that begins with the letter itself.
     """
     if len(options) > 2 or by_probability:
         return "options"
@@ -43,7 +43,7 @@ def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
 
 
 def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
-    """The options as fields of these templates; empty for a free-form question."""
+    """The template fields that hold the options; empty for a free-form question."""
     if not options:
         return {}
     if form_of(options, by_probability=by_probability) == "multiple_choice":
@@ -59,10 +59,10 @@ def option_fields(options: Sequence[str], *, by_probability: bool = False) -> di
 async def weigh(
     model: LanguageModel, prompts: PromptSet, meter: UsageMeter, prompt: str, options: Sequence[str]
 ) -> Answer:
-    """The likeliest option, by the probabilities of the letters as first token of the reply.
+    """Choose the option whose letter is the most probable first token of the reply.
 
-    Probabilities are normalised over the options. A letter that the server does not report gets at
-    most the probability that the reported tokens leave.
+    Probabilities are normalised over the options. If the server does not report a letter, the
+    letter gets at most the probability that is left after all reported tokens.
     """
     letters = LETTERS[: len(options)]
 
@@ -98,7 +98,7 @@ class Choice(NamedTuple):
 
 
 def read_text(reply: str) -> str:
-    """A free-form answer: any text."""
+    """Read a free-form answer; any text that is not blank is accepted."""
     if not (text := unwrapped(reply).strip()):
         raise ValueError("it was empty")
     return text
@@ -117,22 +117,22 @@ def read_queries(reply: str) -> tuple[str, ...]:
 def copied(text: str, request: str, own: str) -> bool:
     """Whether a model copied a text from the request, as small models do.
 
-    Two words may be chance.
+    A text of one or two words does not count, since the match may be a coincidence.
     """
     return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
 
 
 def of_the_task(text: str, passage: str) -> bool:
-    """Whether a replacement talks about the task instead of the passage's subject.
+    """Whether a replacement for a passage talks about the task instead of the passage's subject.
 
-    Small models write "The passage is kept as it stands." instead of the passage. "The passage of
-    the act" is not such a reply.
+    Small models sometimes write "The passage is kept as it stands." instead of the passage itself.
+    Phrases such as "the passage of the act" do not count.
     """
     return bool(_TASK.search(text)) and not _TASK.search(passage)
 
 
 def unframed(text: str, passage: str) -> str:
-    """A replacement without the prompt's marks around a passage, which models tend to copy."""
+    """Remove the prompt's marks around a passage from a replacement; models tend to copy them."""
     if _MARK.search(passage):
         return text
     for _ in range(_FRAMES):
@@ -143,7 +143,7 @@ def unframed(text: str, passage: str) -> str:
         if not text:
             raise ValueError("there was nothing between the marks around the new passage")
     if mark := _MARK.search(text):
-        raise ValueError(f'the new passage held "{mark[0]}", a mark of the request')
+        raise ValueError(f'the new passage contained "{mark[0]}", a mark from the request')
     return text
 
 
@@ -173,7 +173,7 @@ def read_reconsidered_choice(
 
 
 def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:
-    """Numbers of existing documents that a justification cites, such as ``(Docs 2, 5)``."""
+    """The numbers in citations such as ``(Docs 2, 5)`` that belong to existing documents."""
     numbers = {
         int(number)
         for citation in _CITATION.findall(justification)

@@ -1,6 +1,6 @@
-"""The model as answerer: it answers from documents, and again with both sides of a claim in view.
+"""Lets a run's model answer from documents, or reconsider an answer given both sides of a claim.
 
-The prompts are those of Tables 11 to 16 of the ACL submission; its Table 16 is 17 in arXiv v1.
+The prompts follow Tables 11 to 16 of the ACL submission; Table 16 is Table 17 in arXiv v1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.
 
-A reply to a different request has lines before its text, which these parameters would cut off.
+Replies to other requests have a form of their own, which these parameters would break or cut short.
 """
 
 
@@ -59,7 +59,7 @@ def announce(
 ) -> None:
     """Stream an answer as an event.
 
-    With a guard, the answer of a later round is streamed once it is judged.
+    With a guard, an answer from a later round is streamed only after the guard has judged it.
     """
     awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:
@@ -68,7 +68,7 @@ def announce(
 
 @dataclass(frozen=True)
 class ModelAnswerer:
-    """The generator model as answerer."""
+    """Answers with the run's generator model."""
 
     context: RunContext
 
@@ -100,7 +100,7 @@ class ModelAnswerer:
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Reconsider an answer, as a :class:`Reconsideration` does."""
+        """Reconsider an answer by asking with a :class:`Reconsideration`."""
         context = self.context
         reconsideration = Reconsideration(
             state["question"],
@@ -126,9 +126,9 @@ class ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask the model within the conversation; an unreadable reply is requested once more.
+        """Ask the model after the conversation so far; an unreadable reply is requested once more.
 
-        The caller's call parameters apply, except the ones for the text of an answer.
+        The caller's call parameters apply, except those that suit only the text of an answer.
         """
         parameters = _without_text_parameters(self.context.answer_parameters)
         if body := parameters.pop("extra_body", None):
@@ -153,11 +153,11 @@ async def ask_with_documents(
     reply_tokens: int,
     step: str,
 ) -> tuple[T, list[str]]:
-    """Ask with a template that has ``question``, ``documents`` and further fields.
+    """Ask the model with a template that has ``question``, ``documents`` and the given ``fields``.
 
     Returns:
-        The value that ``read`` returns for the reply, and notes on documents that were cut: "to
-        STEP, document 1 was cut".
+        The value that ``read`` returns for the reply, and notes on documents that were cut, such as
+        "to STEP, document 1 was cut".
     """
     all_fields = {"question": material(state["question"]), **fields}
     reader, render = context.reader(meter), partial(context.prompts.render, template, **all_fields)
@@ -175,7 +175,7 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """A prompt with its documents; long documents are cut to the parts nearest to the question."""
+    """Put documents into a prompt, after cutting long ones to the parts nearest to the question."""
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
     fit = fit_documents(
@@ -199,10 +199,11 @@ async def _answered(
 
 @dataclass(frozen=True)
 class Reconsideration:
-    """A request to reconsider an answer with both sides of a claim in view.
+    """A request to reconsider an answer; it shows both sides of a claim.
 
-    Tables 13 and 16 (17 in arXiv v1). ``history`` goes before the prompt and takes room from the
-    documents. ``weighed`` chooses the option by the probability of its letter, without a reason.
+    The prompts follow Tables 13 and 16 (17 in arXiv v1). ``history`` precedes the prompt and leaves
+    less room for the documents. With ``weighed``, the option is chosen by the probability of its
+    letter, and no reason is given.
     """
 
     question: str
@@ -215,10 +216,10 @@ class Reconsideration:
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
-        """The whole prompt, and its documents fitted to the context window."""
+        """The complete prompt, and its documents as cut to fit the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
-        letter = "" if option is None else f"{LETTERS[option]} – "  # as the model wrote it
+        letter = "" if option is None else f"{LETTERS[option]} – "  # the model's own form
         fields = {
             "question": material(self.question),
             "answer": material(f"{letter}{self.before.text}"),
@@ -260,7 +261,7 @@ def cut_notes(fit: Fitted, step: str) -> list[str]:
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fit.cut
     ] + [
-        f"to {step}, the parts of document {number} nearest to the question were read: it is longer"
-        " than its share of the context window"
+        f"to {step}, only the parts of document {number} nearest to the question were read: it is"
+        " longer than its share of the context window"
         for number in fit.excerpted
     ]

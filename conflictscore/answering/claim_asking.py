@@ -1,8 +1,8 @@
 """Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
-A short answer ("Yes.", "1871") becomes one statement, since by itself it says nothing that a
-document could support. A longer answer is split with its question in view. The model is asked once
-more about anything that its claims leave out.
+A short answer ("Yes.", "1871") is rewritten as one statement, since by itself it says nothing that
+a document could support. A longer answer is split into claims, and the prompt includes its
+question. The model is then asked once more about any text that the claims leave out.
 """
 
 import asyncio
@@ -41,7 +41,8 @@ _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
-Claims repeat names, so they are longer than their answer; a reply longer than this rambles.
+Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit is
+rambling.
 """
 _FEW_WORDS = 4  # maximum words in an answer that is just a refusal, a greeting or a question
 _SHORT = 6  # maximum words in an answer too short to be checked without its question
@@ -53,7 +54,7 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A question that contains the statement it asks about: "True or false: the lamp burns"."""
-_LONG_ANSWER = 20_000  # minimum characters of an answer to compare in a thread
+_LONG_ANSWER = 20_000  # minimum characters of an answer that is compared in a thread
 _BEFORE_CHARS = 600  # characters of the answer shown before a passage that is split
 
 
@@ -80,16 +81,16 @@ class AnswerClaims(NamedTuple):
 async def claims_of_answer(
     answer: str, state: RagState, context: RunContext, judge: Reader
 ) -> AnswerClaims:
-    """Have an answer split into claims, in the way that suits its form and the run.
+    """Split an answer into claims, in the way that suits its form and the run's settings.
 
     Each value of a JSON answer becomes a statement. If the answer may be corrected in place, each
-    claim names its passage; answers that choose an option, and answers in the paper's loop, need no
-    passages. A bare yes or no becomes a claim without a call if the question contains the
-    statement.
+    claim records its passage. Answers that choose an option, and answers in the paper's loop, need
+    no passages. If the question contains the statement, a bare yes or no becomes a claim without a
+    model call.
 
     Raises:
-        ProviderError: The model gave no claims that could be read.
-        BudgetError: The budget of the run is used up.
+        ProviderError: The model returned no readable claims.
+        BudgetError: The run's budget is used up.
     """
     question = state.get("question", "")
     if is_json(answer):
@@ -100,7 +101,7 @@ async def claims_of_answer(
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
     if short and (claims := _claims_without_a_call(asking.question, answer)):
         return claims
-    # with min_coverage, the caller is told whether everything was checked
+    # with min_coverage, the caller learns whether everything was checked
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
         texts = await (asking.statement() if short else asking.claims())
@@ -122,7 +123,10 @@ def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
 
 
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
-    """A claim for each value, and gaps for values left out; if none were, gaps in the answer."""
+    """The claims of a JSON answer, one for each value, with gaps for values that were left out.
+
+    If no value was left out, the gaps are the parts of the answer that no claim covers.
+    """
     json_claims = await claims_of_values(answer, question, judge)
     gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in json_claims.left_out)
     gaps = gaps or gaps_of(answer, json_claims.claims, question)
@@ -130,9 +134,10 @@ async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerCl
 
 
 async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
-    """The one statement of a short answer; the model is not asked a second time.
+    """The one statement of a short answer, as its claim.
 
-    A statement is accepted only if it says what the answer says, so nothing can be missing.
+    It is accepted only if it says what the answer says. So nothing can be missing, and the model is
+    not asked about the rest.
     """
     texts = await asking.statement()
     claims = _asserting(_placed([(text, "") for text in texts], asking.answer))
@@ -156,13 +161,15 @@ class _Asking:
     judge: Reader
 
     async def claims(self) -> tuple[str, ...]:
-        """The claims without their places, a form that models find easier."""
+        """Ask for claims without their places, a form that models find easier."""
         return await self._ask_in(read_claims)
 
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
-        """The claims with their places; if the model names no places, they are found by words.
+        """Ask for claims, and find their places in the answer.
 
-        If a small model fails to keep to that form, it is asked for the claims only.
+        With ``by_model``, the model names the place of each claim. If it cannot keep to that form,
+        as some small models cannot, it is asked for the claims only. A claim whose place the model
+        does not name is located by comparing words.
         """
         if by_model:
             form = self.judge.prompts.render("decompose_places")
@@ -171,7 +178,7 @@ class _Asking:
         return _placed([(text, "") for text in await self.claims()], self.answer)
 
     async def statement(self) -> tuple[str, ...]:
-        """The one statement that a short answer makes about its question."""
+        """Ask for the one statement that a short answer makes in reply to its question."""
         render = partial(self.judge.prompts.render, "decompose_short")
         prompt = render(question=self.question, answer=material_line(self.answer))
         ours = render(question="", answer="")
@@ -180,7 +187,7 @@ class _Asking:
         return await _ask(prompt, self.answer, read_own, self.judge)
 
     async def _ask_in(self, read_reply: _Read[C], form: str = "") -> tuple[C, ...]:
-        """Ask with the question in view, if there is one, for a given form of reply."""
+        """Ask for claims in a given form; the prompt includes the question, if there is one."""
         render = self.judge.prompts.render
         parts, ours = [render("decompose", answer=material(self.answer))], [form]
         ours.append(render("decompose", answer=""))
@@ -195,10 +202,10 @@ class _Asking:
 async def _with_the_rest(
     located_claims: list[Placed], answer: str, question: str, judge: Reader
 ) -> AnswerClaims:
-    """Add the claims of parts that the first claims left out, and report what is still uncovered.
+    """Add claims for the parts that the first claims left out, and report what remains uncovered.
 
-    The model is asked once more about the parts that no claim covers fully. If it replies that
-    these parts claim nothing, it is not trusted: their content decides whether they do.
+    The model is asked once more about the parts that no claim covers fully. A reply that these
+    parts claim nothing is not trusted: the words of the parts decide.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts
@@ -236,7 +243,7 @@ async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
-    """The claims and new ones, without repetitions, in the order of the answer."""
+    """The old claims and claims with new texts, without repetitions, in the answer's order."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
     return sorted([*located_claims, *_placed(new, answer)], key=place_order)
@@ -265,9 +272,10 @@ def _stated(question: str, answer: str) -> str | None:
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     """Read the one sentence of a reply, which must say what a short answer says.
 
-    It must have the answer's numbers and half of its informative words (if a bare yes or no has
-    none, one of the question's), and must deny if the answer denies. Raises ValueError for any
-    other reply.
+    The sentence must contain the answer's numbers and at least half of its informative words. A
+    bare yes or no has no such words; the sentence must then contain one of the question's. It must
+    deny exactly if the answer does. If a model writes the statement that a bare "No." denies, the
+    denial of that statement is returned. Raises ValueError for any other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
@@ -305,7 +313,7 @@ def _side_of(word: str, question: str) -> bool | None:
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
-    """Turn claims with the first words of their passages into claims with places."""
+    """Find the places of claims that come with the first words of their passages."""
     return [(text, _place(text, opening, answer)) for text, opening in claims]
 
 
@@ -327,6 +335,6 @@ def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:
-    """Ask, with reply tokens in proportion to the text to split."""
+    """Ask the judge; the reply may have more tokens if the text to split is longer."""
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
     return await judge.ask(prompt, read_reply, room)

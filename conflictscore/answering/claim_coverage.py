@@ -1,8 +1,8 @@
 """Finds parts of an answer that no claim covers, and claims that go beyond the answer.
 
 The model that splits an answer is not trusted: each number, name, negation and informative word of
-a passage must occur in a claim about that passage. Code, headings, quotations, alternative texts
-and comments are treated like any other text. Time is linear in the lengths of the answer and its
+a passage must occur in a claim about that passage. Headings, quotations, image descriptions,
+comments and prose in code are checked as well. Time is linear in the lengths of the answer and its
 claims.
 """
 
@@ -42,9 +42,9 @@ from conflictscore.scripts import fold, words_in
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims."""
 _LOOSE_IN_A_ROW = 2
-"""This many missing words in a row say something.
+"""Minimum number of missing words in a row that state something.
 
-Single words between claimed ones only link them.
+A single missing word between claimed words only links them.
 """
 _MOST_LOOSE = 1  # maximum informative words of its own that a refusal may have
 _MOST_OF_A_LABEL = 4  # maximum informative words of a heading or a question that need no claim
@@ -66,7 +66,7 @@ _PROGRAM = re.compile(
 )
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
-_MOST_PLACES = 50  # maximum passages with a word that is used to match claims to passages
+_MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
 _MOST_LISTED = 5  # maximum words listed in a note
 
 
@@ -76,7 +76,7 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """The numbers, names, negations and informative words that no claim about the passage has."""
+    """Its numbers, names, negations and informative words that no claim about it contains."""
 
 
 class Beyond(NamedTuple):
@@ -89,7 +89,7 @@ class Beyond(NamedTuple):
 def unclaimed_in(
     answer: str, placed: Sequence[Placed], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
-    """:func:`unclaimed_parts` for claims given with their places."""
+    """Call :func:`unclaimed_parts` for claims that are paired with their places."""
     return unclaimed_parts(answer, [t for t, _ in placed], [s for _, s in placed], question)
 
 
@@ -107,7 +107,7 @@ def gaps_of(
         answer: The answer.
         placed: The claims with their places.
         question: What was asked.
-        failure: Why the model could not be asked about the rest, to be put at the end of a note.
+        failure: Why the model could not be asked about the rest; it is appended to each note.
         parts: The result of :func:`unclaimed_in` for these claims, if already known.
     """
     if not placed:
@@ -152,8 +152,8 @@ def unclaimed_parts(
         answer: The answer, in Markdown.
         claims: Its claims.
         spans: For each claim, start and end of the passage that it was read from; None if unknown.
-        question: The question. Words that name what it asks about need no claim; numbers and
-            negations do.
+        question: The question. Its informative words need not occur in a claim; numbers and
+            negations must.
     """
     parts = passages(answer)
     names = tells_names(answer)
@@ -196,10 +196,10 @@ def claims_beyond(
 
 
 def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """The claims without a counting label: the same word in each, with a rising number.
+    """Remove counting labels from claims: the same word in each claim, with a rising number.
 
-    Models write "Fact F1 …", "Fact F2 …". Words that the answer also has with a number, such as
-    roads or rooms, are not labels.
+    Some models write "Fact F1 …", "Fact F2 …". If the answer itself has the word with a number, as
+    for roads or rooms, the word is not a label.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:
@@ -219,8 +219,8 @@ def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
 def states_nothing(answer: str, question: str) -> bool:
     """Whether nothing in an answer can be checked: it is a greeting, a refusal or a question.
 
-    Such an answer has no number and no name that the question lacks, no negation except a
-    refusal's, and only words that are usual in greetings, refusals and questions.
+    Such an answer contains no number and no name that the question lacks. Only its refusals contain
+    negations, and its other words are usual in greetings, refusals and questions.
     """
     names = tells_names(answer)
     asked = terms_of(question, names=names)
@@ -242,7 +242,7 @@ def states_nothing(answer: str, question: str) -> bool:
 def _unclaimed(
     answer: str, part: Passage, about: Sequence[Terms], asked: frozenset[str], *, names: bool
 ) -> UnclaimedPart | None:
-    """The part with the terms that its claims lack; None if they have all of them."""
+    """A passage with the terms that its claims lack; None if they lack none."""
     text = _text_of(answer, part, asked)
     own = terms_of(text, names=names)
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
@@ -250,7 +250,7 @@ def _unclaimed(
     if not about and not own.numbers and _is_label(answer, part):
         missing -= own.names  # the names in a heading are its topic
     loose = own.words - claimed - COURTESIES
-    if SOURCE.search(answer, part.start, part.end):  # remarks on the sources may accompany it
+    if SOURCE.search(answer, part.start, part.end):  # remarks may follow a citation
         loose -= REMARKS
     if not _says_something(answer, part, text, own, loose):
         loose = frozenset()
@@ -271,7 +271,7 @@ def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> fro
 def _says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
-    """Whether a passage's informative words that no claim has are enough to state something."""
+    """Whether the informative words that no claim has are enough to state something."""
     if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
         return len(loose) > _MOST_OF_A_LABEL
     if text.rstrip().endswith(":"):  # introduces the text that follows
@@ -297,7 +297,7 @@ def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
-    """Numbers and stems as a text writes them, in its order; ones that it lacks come last."""
+    """Numbers and stems in the spelling and order of a text; terms that it lacks come last."""
     left = dict.fromkeys(sorted(terms))
     written = []
     for match in _WORD_OR_NUMBER.finditer(text):
@@ -315,10 +315,11 @@ def _claims_about(
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
 ) -> list[set[int]]:
-    """For each passage, its claims: read from it, or sharing half of its words or of their own.
+    """For each passage, the indices of the claims about it.
 
-    Words that occur in very many passages are left out: they identify none, and leaving them out
-    keeps the time linear.
+    A claim is about a passage if it was read from it, or if their common words are half of the
+    passage's words or half of the claim's. Words that occur in very many passages are ignored: they
+    identify no passage, and ignoring them keeps the time linear.
     """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     telling = _passages_by_word(words)
@@ -337,7 +338,7 @@ def _claims_about(
 
 
 def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
-    """For each word that occurs in few passages, the indices of these passages."""
+    """For each word that occurs in few passages, the indices of those passages."""
     passages_by_word: dict[str, list[int]] = defaultdict(list)
     for number, passage_words in enumerate(words):
         for word in passage_words:
@@ -348,7 +349,7 @@ def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
 
 
 def _is_label(answer: str, part: Passage) -> bool:
-    """Whether a passage is a heading or the head of a table."""
+    """Whether a passage is a heading or the header row of a table."""
     if part.kind == "row":
         return bool(_TABLE_RULE.match(answer[part.end : part.end + 200]))
     return bool(_HEADING.search(answer[max(0, part.start - 12) : part.start]))
@@ -357,8 +358,8 @@ def _is_label(answer: str, part: Passage) -> bool:
 def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
     """The text of a passage that may state something.
 
-    From code, only text that reads like prose counts. From JSON, only texts of several words count,
-    since plain values ("en", true, a score) were asked about one by one.
+    In code, only text that reads like prose counts. In JSON, only values of several words count:
+    the model was asked about each plain value ("en", true, a score) separately.
     """
     text = answer[part.start : part.end]
     if part.kind == "value":

@@ -1,4 +1,4 @@
-"""Locates claims in their answer, before and after passages of it change."""
+"""Locates claims in an answer, both before and after some of its passages change."""
 
 from collections.abc import Sequence
 from math import inf
@@ -7,7 +7,7 @@ from conflictscore.markdown import place_of
 from conflictscore.records import Change, Claim, Gap, GapKind
 
 Placed = tuple[str, tuple[int, int] | None]
-"""A claim, with start and end of the passage that makes it; None if unknown."""
+"""A claim with the start and end of the passage that makes it, or None if unknown."""
 
 
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
@@ -53,7 +53,7 @@ def place_order(located_claim: Placed) -> tuple[float, float]:
 
 
 def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
-    """A span of the old answer, moved by the changes before it to its place in the new answer."""
+    """Shift a span of the old answer to its place in the new answer, given the changes."""
     by = sum(len(each.after) - len(each.before) for each in changes if each.end <= span[0])
     return span[0] + by, span[1] + by
 

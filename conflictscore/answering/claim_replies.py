@@ -1,4 +1,4 @@
-"""Reads a list of claims in a reply, without the headings and remarks that models add."""
+"""Reads the list of claims in a reply, leaving out the headings and remarks that models add."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _OTHER_FORM = re.compile(
     r"^[ \t]{0,20}(?:\|(?=[^\n]*-)[ \t:|-]++$|</?(?:li|claim|item|fact|statement)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A table, or tags around each claim: it is unclear which text belongs to a claim."""
+"""A table, or tags around each claim; the reply is refused, since its claims are unclear."""
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
@@ -31,12 +31,12 @@ _ADDRESSES_READER = re.compile(
 _LEAD_LINES = 3  # maximum lines of introduction before a list
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
-"""The share of a line's words that occur in the answer.
+"""Bounds for the share of a line's words that occur in the answer.
 
-A line with a share of at least ``_OWN`` is a claim of the answer; one with a share below
-``_FOREIGN`` may be a remark. Claims of real answers share .8 or more, remarks almost nothing.
+A line with a share of at least ``_OWN`` is a claim; a line with a share below ``_FOREIGN`` may be a
+remark. In real replies the share is .8 or more for claims, and almost 0 for remarks.
 """
-_MIXED = "not all of its lines were claims with a bullet or a number, as the first was"
+_MIXED = "its first claim had a bullet or a number, but other lines had none"
 _NO_LIST = 'the line "Claims:" was missing'
 
 
@@ -44,8 +44,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     """Read the claims of a reply (Table 6), without bullets or repetitions.
 
     Claims follow the line "Claims:" or another heading, or form a bulleted, numbered or JSON list.
-    Lines without a heading or marks are claims if they have words of the answer. Headings, parents
-    of nested bullets and remarks to the reader are not claims.
+    Without a heading or list marks, each line is read as a claim, and at least half of its words
+    must occur in the answer. Headings, parent items of nested lists and remarks to the reader are
+    not claims.
 
     Raises ValueError for a reply in another form.
     """
@@ -64,7 +65,10 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: bool) -> list[str]:
-    """The claims among the lines of a reply. If the first has a list mark, all must have one."""
+    """The claims among the lines of a reply.
+
+    If the first claim has a list mark, all claims must have one.
+    """
     if not has_heading:
         lines = _without_lead(lines, words)
     claim_lines = [line for line in lines if not line.is_heading]
@@ -73,14 +77,15 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
     else:
         texts = [line.text for line in _without_remark(claim_lines, words)]
     if lines and not texts:
-        raise ValueError("it had headings and no claim")
+        raise ValueError("it had headings but no claims")
     return texts
 
 
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
     """Read claims like :func:`read_claims`, each with the first words of its passage.
 
-    The words follow two bars (``||``). They are empty if a small model leaves them out.
+    In the reply, two bars (``||``) precede these words. They are empty if the model left them out,
+    as small models do.
     """
     claims: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
@@ -92,7 +97,7 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts, each once; case, spaces and a final full stop make no difference."""
+    """The distinct texts; differences in case, spaces and a final full stop are ignored."""
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(folded(text), text)
@@ -121,10 +126,9 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """The lines of a list, without its introduction.
 
-    Raises ValueError if it is not a list of claims.
-
-    A list with marks begins at its first mark. In a list without marks, every line must have words
-    from the answer.
+    If lines have list marks, the list begins at the first marked line. In a list without marks, at
+    least half of the words of each line must occur in the answer. Raises ValueError if the lines
+    are not a list of claims.
     """
     has_mark = [line.marked for line in lines]
     if any(has_mark[: _LEAD_LINES + 1]):
@@ -136,7 +140,7 @@ def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[Rep
 
 
 def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
-    """The claims of a list with bullets or numbers; continued lines are joined."""
+    """The claims of a list with bullets or numbers, each joined with its continuation lines."""
     last = max(number for number, line in enumerate(lines) if line.marked)
     claims = _joined(lines[: last + 1])
     last_claim, rest = claims[-1], lines[last + 1 :]
@@ -153,7 +157,7 @@ def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
 
 
 def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The lines with a mark, each joined with its continuation lines, without headings."""
+    """The marked lines, each joined with its continuation lines; headings are left out."""
     claims: list[ReplyLine] = []
     for line in lines:
         if line.marked:
@@ -185,10 +189,10 @@ def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[
 
 
 def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
-    """The lines without closing remarks to the reader of the list.
+    """Remove closing remarks to the reader from the lines of a list.
 
-    Such lines share hardly a word with the answer, and are set apart from the list or address the
-    reader.
+    Such a line shares hardly any words with the answer, and either a blank line precedes it or it
+    addresses the reader.
     """
     shares = [_share(line, words) for line in lines] if words else []
     all_own = [*accumulate((share >= _OWN for share in shares), and_)]
@@ -199,7 +203,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
             return True
         if words and shares[place] >= _FOREIGN:
             return False
-        # the only blank line is before the remark; with more blank lines, the whole list is spaced
+        # a blank line sets a remark apart only if there is no other; else the whole list is spaced
         # out
         stands_apart = lines[place].apart and n_blank[place - 1] == n_blank[0]
         addresses = _ADDRESSES_READER.search(lines[place].text) is not None

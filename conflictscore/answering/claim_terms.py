@@ -37,7 +37,7 @@ _POINTING = re.compile(
     r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time)\b",
     re.IGNORECASE,
 )
-"""Number words that only refer back or belong to a longer conjunction, and count nothing."""
+"""Phrases that refer back or join clauses; a number word in them counts nothing."""
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _NUMBER_WORDS = dict(
@@ -49,16 +49,15 @@ _NUMBER_WORDS = dict(
     )
 ) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
 _MANY_CAPITALS = 0.4
-"""Minimum share of capitalised words within sentences at which capitals do not mark names
-(German)."""
+"""In a text with a larger share of capitalised words, as in German, capitals do not mark names."""
 
 
 _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
-"""Marks after which a capital does not mark a name."""
+"""Characters after which a capital letter does not mark a name."""
 
 
 class Terms(NamedTuple):
-    """The terms of a text that the claims about it must have."""
+    """The terms of a text that the claims about it must contain."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -72,18 +71,18 @@ class Terms(NamedTuple):
 
 
 def plain_text(text: str) -> str:
-    """A text without citations, link targets and the numbers of its sources."""
+    """Remove citations, link targets, source numbers and phrases that refer back from a text."""
     for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING):
         text = pattern.sub(" ", text)
     return text
 
 
-# the same claims and passages are compared before and after the model is asked about them
+# the same claims and passages are compared again after the model is asked about the rest
 @lru_cache(maxsize=256)
 def terms_of(text: str, *, names: bool) -> Terms:
     """The terms of a text.
 
-    With ``names``, capitalised words within a sentence are names.
+    With ``names``, capitalised words within a sentence count as names.
     """
     plain = plain_text(text)
     numbers = frozenset(numbers_in(plain))
@@ -101,7 +100,7 @@ def telling_words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def stem_of(word: str) -> str:
-    """The stem of a word, whatever its case and script."""
+    """The stem of a word in any script; case is ignored."""
     return stem(spaced_out(fold(word)).strip("'"))
 
 
@@ -116,7 +115,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def small_numbers(text: str) -> frozenset[str]:
-    """The numbers up to twenty that a text writes as words, as digits."""
+    """The numbers up to twenty that a text writes as words, converted to digits."""
     words = _WORD.findall(fold(text))
     return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
 
@@ -135,7 +134,7 @@ def _capitals(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def tells_names(text: str) -> bool:
-    """Whether capitals mark names in this text; they do not if all nouns are capitalised."""
+    """Whether capitals mark names in a text; in German they do not, since all nouns have one."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8

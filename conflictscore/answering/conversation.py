@@ -1,4 +1,4 @@
-"""The conversation before a question, and the question rewritten to stand alone."""
+"""Fits a conversation into the context window, and rewrites a question to be clear without it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,18 +21,19 @@ _MOST_TOKENS = 1024
 _TOKENS_PER_TOKEN = 2
 """Reply tokens per token of the question.
 
-A rewritten question is somewhat longer; a reply that is longer still is not a question.
+A rewritten question is somewhat longer than the original; a reply that exceeds this limit is not a
+question.
 """
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
 _SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
-_FRAME_TOKENS = 4  # tokens of a chat message beside its text
+_FRAME_TOKENS = 4  # tokens that a chat message needs in addition to its text
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """The turns of a conversation that a model is shown."""
+    """The turns of a conversation that a model sees."""
 
     turns: tuple[Turn, ...]  # oldest first
     left_out: int = 0  # number of older turns that did not fit
@@ -49,10 +50,10 @@ class Conversation:
 
 
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
-    """The conversation so far, in at most a quarter of a model's context window.
+    """The conversation so far, cut to at most a quarter of a model's context window.
 
-    The oldest turns of user and assistant are left out first, and the first turn shown is the
-    user's. System turns are always kept.
+    System turns are always kept. Of the other turns, the oldest are left out first; if any are left
+    out, the first one kept is the user's.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
@@ -100,10 +101,11 @@ async def stand_alone_question(
 def _read_question(question: str, reply: str) -> str:
     """Read a rewritten question.
 
-    A statement is rejected, since it would suggest an answer to every reader.
+    If the question ends in a question mark, a statement is rejected: it would suggest an answer to
+    every model that reads it.
     """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
     if question.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != question:
-        raise ValueError("it is a statement in place of a question: it answers what was asked")
+        raise ValueError("it is a statement, not a rewritten question")
     return text

@@ -1,4 +1,4 @@
-"""Both sides of a claim as text for the paper's prompts, for people and for agents."""
+"""Formats both sides of a claim as text, for the paper's prompts, for people and for agents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -21,12 +21,12 @@ class Witness(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The judge's reason, cut to one line; empty if it gave no reason."""
+        """The judge's reason on one line, cut if it is long; empty if it gave no reason."""
         return material_line(self.verdict.reasoning or "")[:_REASON_CHARS]
 
     @property
     def source(self) -> str:
-        """Title, site and date if known, and the number of near-copies merged into it."""
+        """The document's title, site and date if known, and the near-copies merged into it."""
         document, more = self.document, len(self.copies)
         texts = [document.title, document.site, str(document.metadata.get("date") or "")]
         parts = [line[:_SOURCE_CHARS] for text in texts if (line := material_line(text))]
@@ -42,7 +42,7 @@ def witnesses(
     documents: Sequence[Document],
     weights: Mapping[int, float] = {},
 ) -> Iterator[Witness]:
-    """The documents on one side of a claim; near-copies are merged into the first of them."""
+    """The documents on one side of a claim, with near-copies merged into the first of a group."""
     documents_by_number = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
     for pair in _on_side(claim, label, weights):
@@ -58,7 +58,7 @@ def witnesses(
 def _on_side(
     claim: ClaimEvidence, label: Label, weights: Mapping[int, float]
 ) -> list[EvidenceLabel]:
-    """The verdicts on one side, by descending weight of the document, then by its number."""
+    """The verdicts on one side, sorted by descending document weight, then by document number."""
     pairs = [pair for pair in claim.labels if pair.label is label]
     return sorted(pairs, key=lambda pair: -weights.get(pair.document, 1.0))
 
@@ -72,7 +72,7 @@ def conflict_details(
     """The supporting and the contradicting documents of a claim, each with its passage (Table 13).
 
     Every document has a line, including copies. The passage is the judge's quotation if the
-    document contains it in one piece, otherwise the one found by
+    document contains it in one piece, otherwise the passage found by
     :func:`~conflictscore.labelers.quotes.passage_of`. With weights, the heaviest documents of each
     side come first.
     """
@@ -97,7 +97,7 @@ def sourced_details(
     prompts: PromptSet,
     weights: Mapping[int, float] = {},
 ) -> str:
-    """Both sides, with source, date and the judge's reason for each document.
+    """Both sides of a claim, with source, date and the judge's reason for each document.
 
     Near-copies share a line.
     """

@@ -1,4 +1,4 @@
-"""The claims of a JSON answer: a statement for each value, and which values are disputed."""
+"""Turns each value of a JSON answer into a claim, and reports the values that are disputed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,15 +21,15 @@ _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 
 
 class ValueClaims(NamedTuple):
-    """The statements of a JSON answer with the places of their values, and notes on the rest."""
+    """The statements of a JSON answer with the places of their values, and notes on omissions."""
 
     claims: Sequence[tuple[str, tuple[int, int] | None]]
     left_out: tuple[str, ...]
-    """A sentence for each kind of value that has no claim, or no claim of its own."""
+    """Notes on values without a claim, and on values whose several sentences share one claim."""
 
 
 async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
-    """Have each value of a JSON answer written as a statement, with the question in view."""
+    """Ask the model to write each value of a JSON answer as a statement about the question."""
     values_to_ask = [each for each in json_values(answer) or () if _tells(answer, each)]
     first_values = values_to_ask[:_MOST_VALUES]
 
@@ -60,7 +60,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Notes on the values beyond the limit, and on those that are texts of several sentences."""
+    """Notes on values beyond the limit, and on values that are texts of several sentences."""
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
@@ -68,7 +68,7 @@ def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
 
 
 def is_prose(literal: str) -> bool:
-    """Whether a value is a text of several sentences, which one claim cannot replace."""
+    """Whether a value is a text of several sentences, which a single statement cannot replace."""
     return literal.startswith('"') and len(passages(said_by(literal))) > 1
 
 
@@ -95,7 +95,7 @@ def _tells(answer: str, leaf: JsonValue) -> bool:
 
 
 def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
-    """Read the statements of a reply, by index of their value; ``none`` stands for no statement."""
+    """Read a reply's statements with the indices of their values; ``none`` means no statement."""
     matches = filter(None, map(_STATEMENT.match, reply.splitlines()))
     statements = {int(match[1]) - 1: match[2].strip() for match in matches}
     for index, text in enumerate(texts):
@@ -110,9 +110,9 @@ def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
 
 
 def _says(statement: str, text: str) -> bool:
-    """Whether a statement has a value's numbers and half of its words.
+    """Whether a statement contains a value's numbers and at least half of its words.
 
-    True and false need nothing.
+    The values true and false are not checked.
     """
     if text in ("true", "false"):
         return True

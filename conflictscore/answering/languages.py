@@ -1,7 +1,7 @@
-"""Words by language that decide what a short statement says: denials, yes and no, and direction.
+"""Words of each language for denying, for yes and no, and for reporting that sources disagree.
 
 A language is recognised by its script or its most frequent words. Text in any other language is
-compared by its words alone, and nothing is written into it.
+compared by its words alone, and no sentence is added to it.
 """
 
 import re
@@ -16,16 +16,17 @@ class Language(NamedTuple):
     """A language in which statements are compared and hedges are written.
 
     Attributes:
-        common: Frequent words by which a text is recognised.
+        common: Frequent words by which the language is recognised.
         denials: Words that deny.
         yes: Words of a bare yes, the usual one first.
         no: Words of a bare no, the usual one first.
         disagree: Beginning of a sentence that states a dispute; None if we have no wording for it.
         disagree_on_year: The same, for a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things with the same name.
-        another: Beginning of a sentence about a different thing, after a dispute about one.
-        either: The word between two sides.
-        others_say: Beginning of a sentence added to a passage that makes further claims.
+        another: Beginning of a sentence about another thing with the same name, after a dispute
+            about the first.
+        either: The word between two sides, such as "or".
+        others_say: Beginning of a sentence that is added to a passage with further claims.
         stop: Full stop.
     """
 
@@ -43,7 +44,7 @@ class Language(NamedTuple):
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text as a set, for word lists."""
+    """The words of a list separated by spaces, as a set."""
     return frozenset(text.split())
 
 
@@ -222,7 +223,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Denials in languages other than English, except words with another meaning in some language."""
+"""Denials in languages other than English, except words that mean something else in another one."""
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
@@ -272,9 +273,9 @@ _REFUSALS = re.compile(
     r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat)",
     re.IGNORECASE,
 )
-"""A speaker who refuses or does not know.
+"""Matches a speaker who refuses or does not know.
 
-A claim about somebody else has another subject.
+The phrases have "I" or the documents as their subject, so claims about other people do not match.
 """
 _GREETINGS = re.compile(
     r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome"
@@ -299,9 +300,9 @@ _QUESTION_ENDS = ("?", "\uff1f", "\u061f", "か。")
 
 
 def without_agreement(text: str) -> str:
-    """A text without an opening that agrees with the user, as in "You're right, it was so".
+    """Remove an opening that agrees with the user, as in "You're right, it was so".
 
-    Such words agree with a statement that a correction withdraws.
+    After a correction, such an opening would agree with a statement that is no longer there.
     """
     match = _AGREEMENT.match(text)
     if match is None:
@@ -314,8 +315,8 @@ def without_agreement(text: str) -> str:
 def language_of(*texts: str) -> str | None:
     """The code of the language of several texts; None if it is uncertain.
 
-    A later text is used only if the earlier ones do not decide: the answer "1871." has the language
-    of its question.
+    A later text is used only if the earlier ones do not decide. For example, the answer "1871."
+    gets the language of its question.
     """
     for text in texts:
         if (code := _language_of(text[:_LOOKED_AT])) is not None:
@@ -337,7 +338,7 @@ def _language_of(text: str) -> str | None:
 
 
 def denies_in_any(text: str) -> bool:
-    """Whether a text has a word of denial in a language other than English."""
+    """Whether a text contains a word of denial from a language other than English."""
     code = _language_of(text)
     if code in _DENIALS_OF_SCRIPT:
         return bool(_DENIALS_OF_SCRIPT[code].search(text))
@@ -359,9 +360,9 @@ def asserts_nothing(text: str) -> bool:
 
 
 def opposite_word(word: str, hints: Iterable[str]) -> str | None:
-    """The language's no for a bare yes, and its yes for a bare no; None for any other word.
+    """The opposite of a bare yes or no, in the same language; None for any other word.
 
-    ``hints`` are texts that decide the language if a word belongs to several: "ja" belongs to four.
+    If the word belongs to several languages, as "ja" does to four, the texts in ``hints`` decide.
     """
     plain, language = word.casefold(), _language_with(word, hints)
     if language is None:
@@ -379,7 +380,7 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """The language of a bare yes or no: the hinted one, or the only language with this word."""
+    """The language of a bare yes or no: that of the hints, or the only language with this word."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

@@ -1,4 +1,4 @@
-"""Reads the lines of a list: the bullet or number of each, and which ones are titles."""
+"""Reads the lines of a list, with their bullets or numbers, and recognises titles among them."""
 
 import re
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
-_BULLETS = 4  # maximum bullets in a row: models number bullets, and put bullets before numbers
+_BULLETS = 4  # maximum bullets before a text: models combine bullets with numbers
 _HEADING_CHARS = 120
-_TITLE_WORDS = 4  # maximum words of an unstyled title; "The gate is green" has four
+_TITLE_WORDS = 4  # maximum words of a short title
 _DEPTHS = 12  # maximum depth of nested lists
-_ALIGNMENT = 1  # spaces: " 9." and "10." are at the same depth
+_ALIGNMENT = 1  # maximum difference in spaces at the same depth: " 9." and "10."
 
 
 class ReplyLine(NamedTuple):
-    """A line of a reply that has letters or digits."""
+    """A line of a reply that contains letters or digits."""
 
     text: str
     """The line without its bullet or number."""
     indent: int
     mark: str
-    """The kind of mark: "1" for a number, "1.1", "a", "#" for a title, otherwise the bullet.
+    """The kind of mark: "1", "1.1" or "a" for numbering, "#" for a numbered title, else the bullet.
 
     Empty if there is no mark.
     """
@@ -42,12 +42,12 @@ class ReplyLine(NamedTuple):
 
     @property
     def marked(self) -> bool:
-        """Whether it had a bullet or a number."""
+        """Whether the line had a bullet or a number."""
         return bool(self.mark)
 
     @property
     def is_bold(self) -> bool:
-        """Whether all of it is bold."""
+        """Whether the whole line is bold."""
         return _WHOLLY_BOLD.fullmatch(self.text) is not None
 
     @property
@@ -61,8 +61,8 @@ class ReplyLine(NamedTuple):
     def heads(self, after: "ReplyLine") -> bool:
         """Whether the line is the title of a list that begins with the next line.
 
-        That list must be indented further or have a different kind of marks. A sentence with a full
-        stop is not a title, unless it is short and bold and the next line is not bold.
+        That list must be indented further, or have marks of a different kind. A sentence with a
+        full stop is not a title, unless it is short and bold and the next line is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:
@@ -77,13 +77,13 @@ class ReplyLine(NamedTuple):
 
 
 def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The marked lines of a list, without the titles of its parts."""
+    """The marked lines of a list, without the titles of its sections."""
     titles = {
         number for number, (line, after) in enumerate(pairwise(marked_lines)) if line.heads(after)
     }
     kinds = {(marked_lines[n].mark, marked_lines[n].is_bold) for n in titles}
     last = marked_lines[-1]
-    # a title at the end has nothing below it; only the style of the other titles reveals it
+    # a title in the last line is recognised by its style, which is that of the other titles
     if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
         titles.add(len(marked_lines) - 1)
     return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]
@@ -163,8 +163,8 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
     With ``alone``, a 1 counts even if no 2 follows, since a section or the reply may have just one
     claim.
 
-    Other numbers belong to their claim: "12. Mai 1932", "1. FC Vik". Nested lists count separately,
-    each at its depth.
+    Any other number is part of the claim itself: "12. Mai 1932", "1. FC Vik". Nested lists count
+    separately, each at its depth.
     """
     closed_runs: list[_Run] = []
     open_runs: list[_Run] = []
@@ -195,6 +195,6 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
 def _goes_on(run: _Run, number: int) -> bool:
     """Whether a number continues a sequence.
 
-    Models lose count, so a sequence of two may skip some.
+    Models lose count, so a sequence that has at least two numbers may skip some.
     """
     return number == run.last + 1 or (len(run.places) > 1 and number > run.last)

@@ -1,4 +1,4 @@
-"""Finds what a question asks about its subject, and whether a claim or document has these words.
+"""Finds the words for what a question asks about its subject, and compares them with a claim's.
 
 Words are compared by their base forms. Every function takes time in proportion to the length of
 its texts.
@@ -14,7 +14,7 @@ from conflictscore.answering.word_lists import STEM
 
 _LEAST_STEM = 3  # stems up to this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_MOST_MATCHED = 80  # words of two statements that are compared in quadratic time
+_MOST_MATCHED = 80  # maximum words of a statement in a comparison that takes quadratic time
 _WORD = re.compile(r"\w+")
 _CURRENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
@@ -27,7 +27,7 @@ _KINDS_OF_ANSWER = word_set(
     " much long wann wer was wo wie welche quand qui que cuándo quién qué"
     " tell me please know exactl"
 )
-"""Stems of words in a question that its answer need not repeat."""
+"""Stems of question words that an answer need not repeat."""
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (
@@ -83,7 +83,7 @@ _IRREGULAR = {
 
 
 def answers_question(claim: str, question: str) -> bool:
-    """Whether a claim has everything that a question asks about, and so may be its answer.
+    """Whether a claim contains everything that a question asks about, and so may answer it.
 
     "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
     answer is wanted, such as "in which year", are ignored.
@@ -95,7 +95,7 @@ def answers_question(claim: str, question: str) -> bool:
 
 
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Stems of English words without endings: "opens" and "opened" become "open", "lit" "light".
+    """Stems of English words without endings: "opened" becomes "open", and "lit" becomes "light".
 
     Irregular verbs become their infinitive. The results are for comparison, not for display.
     """
@@ -103,7 +103,7 @@ def base_forms(terms: Iterable[str]) -> frozenset[str]:
 
 
 def _without_ending(term: str) -> str:
-    """A stem without a final "s", "ed" or "e", if three letters are left."""
+    """A stem without a final "s", "ed" or "e", unless fewer than three letters would remain."""
     for ending in ("s", "d", "e"):
         if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
             if ending == "d" and not term.endswith("ed"):
@@ -115,9 +115,9 @@ def _without_ending(term: str) -> str:
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
     """Base forms of the words that name what a question asks for, if the claim has them too.
 
-    For "When was the Ostrow paper mill opened?" this is only "opened". Left out are names, words
-    that accompany a name in both claim and question, and words that only say what kind of answer is
-    wanted. If nothing is left, the words that accompany a name count.
+    For "When was the Ostrow paper mill opened?" this is only "open". Three kinds of words are left
+    out: names, words that accompany a name in both claim and question, and words that only say what
+    kind of answer is wanted. If no word remains, the words that accompany a name are used.
     """
     words, claim_words = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
     is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]

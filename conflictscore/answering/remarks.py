@@ -1,9 +1,9 @@
-"""Recognises remarks of an answer on its own sources, which no document can support or deny.
+"""Recognises an answer's remarks on its own sources, which no document can support or deny.
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
-describe the documents, which the labels of the claims do better. Advice to ask somebody ("check
-with your embassy") states no fact either. A clause with a number or a name is never a remark. Time
-is linear in the length of the text.
+describe the documents; the labels of the claims do that more reliably. Advice to ask somebody
+("check with your embassy") states no fact either. A clause with a number or a name is never a
+remark. Time is linear in the length of the text.
 """
 
 import re
@@ -46,7 +46,7 @@ _ADVICE = re.compile(
 )
 
 
-@lru_cache(maxsize=64)  # a passage is compared with its claims, and then by itself
+@lru_cache(maxsize=64)  # the same passage is read more than once
 def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> str:
     """The text with spaces in place of remarks on its sources.
 
@@ -60,7 +60,7 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 def _bared(sentence: str, question_stems: frozenset[str]) -> str:
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    if any(remarks):  # next to such a clause, one about agreement needs no noun
+    if any(remarks):  # next to such a clause, one about agreement need not name the sources
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
             for is_remark, clause in zip(remarks, clauses, strict=True)
@@ -72,7 +72,7 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
 def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = False) -> bool:
     """Whether a clause is a remark.
 
-    With ``beside``, its sentence already has another remark.
+    ``beside`` says that its sentence contains another remark.
     """
     words = _WORD.findall(clause)
     if not _is_plain(words):
@@ -81,7 +81,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     names_source = bool(stems & SOURCE_NOUNS)
     if stems and stems <= REMARKS and (beside or names_source):
         return True
-    # with only the question's words it could be a denial: "the texts state that it is not safe"
+    # without a word of conflict it could be a denial: "the texts state that it is not safe"
     if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | question_stems:
         return True
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))

@@ -1,4 +1,4 @@
-"""Compares the roles of words in short statements: in another order, words may mean something else.
+"""Compares the roles of words in short statements, since the order of words can change the meaning.
 
 "Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida Reeve is not Ida
 Reeve's sister. Only certain differences count: in doubt, statements are compared by their words
@@ -31,9 +31,9 @@ _DIRECTIONS = {
     )
     for word in words.split(" ")
 }
-"""Words that reverse a statement when they are exchanged.
+"""The directions that a preposition can express; another direction changes the statement.
 
-"From" and "since" are on the same side.
+"From" and "since" express the same direction.
 """
 _PREPOSITIONS = word_set(
     "in on at for against as between near during through im am an auf bei für gegen en dans sur"
@@ -45,9 +45,9 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 def differs_in_order(statement: str, rival: str) -> bool:
     """Whether two statements mean different things because of the positions of their common words.
 
-    This is so in three cases: a word of direction before the same word is reversed; a name by
-    itself in one statement is an owner in the other; or two names are exchanged without a change
-    between active and passive.
+    They do in three cases. First, different words of direction precede the same word. Second, a
+    name is an owner in only one of the statements. Third, two names change places although the
+    voice (active or passive) is the same, or keep their places although the voice differs.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
@@ -116,6 +116,6 @@ class _Roles(NamedTuple):
 
 
 def _is_preposition(match: re.Match[str]) -> bool:
-    """Whether a word is a preposition; capitalised within a statement, it is part of a name."""
+    """Whether a word is a preposition; a capitalised word within a statement is part of a name."""
     in_lower_case = not match["word"][0].isupper()
     return match["word"].casefold() in _PREPOSITIONS and (in_lower_case or match.start() == 0)

@@ -1,4 +1,4 @@
-"""Compares short statements: whether two say the same, say nothing, or are opposites.
+"""Compares short statements: whether they say the same, say nothing, or are opposites.
 
 Every function takes time in proportion to the length of its texts.
 """
@@ -34,7 +34,7 @@ _FUNCTION_WORDS = word_set(
 )
 """Function words of English only.
 
-In other languages every word is informative, so fewer answers count as the same.
+In other languages every word counts as informative, so fewer answers count as the same.
 """
 _LEADING = word_set("a an at by for from in on the to with")
 _WITHIN_A_NAME = word_set("and de la of the van von")
@@ -46,11 +46,11 @@ _DENIAL = re.compile(
 _OF_A_QUESTION = re.compile(
     r"^\W{0,4}\w{2,9}n['\u2019]t\b|\btrue or (?:is it )?false\b", re.IGNORECASE
 )
-"""Denials that are only part of a question's form: "Isn't a bat a mammal?" asks whether it is."""
+"""Negative forms of a question, which deny nothing: "Isn't a bat a mammal?" asks whether it is."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
-"""Largest number that is often written as a word, so a document need not have its digits."""
+"""Largest number that is often written as a word, so a document need not contain its digits."""
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
@@ -67,7 +67,7 @@ _NOTHING = re.compile(
     r"|\bI (?:cannot|can't|can\u2019t|do not|don't|don\u2019t|am unable|am sorry|apologi[sz]e)\b",
     re.IGNORECASE,
 )
-"""Says that the document is silent, not that something is false: a drink may contain no alcohol."""
+"""Matches a reply that the document is silent, but no denial such as "it contains no alcohol"."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
 _BARE = re.compile(
@@ -100,7 +100,7 @@ _AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
 def numbers_in(text: str) -> frozenset[str]:
-    """The numbers of a text, without separators of thousands: 2,140 is 2140."""
+    """The numbers of a text, without thousands separators: 2,140 becomes 2140."""
     return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", number) for number in _NUMBER.findall(text))
 
 
@@ -121,8 +121,8 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
     """The span of the only name or number with which a statement answers a question.
 
-    None if it gives none or several: "by Ida Reeve in 1871". With ``alone``, the statement must
-    consist only of that answer: "By Ada Lowe."
+    None if it gives none, or several as in "by Ida Reeve in 1871". With ``alone``, the statement
+    must consist of nothing else, as in "By Ada Lowe."
     """
     question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
@@ -139,14 +139,14 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 def same_answer(first: str, second: str, question: str) -> bool:
     """Whether two statements give a question the same answer.
 
-    They do if the informative words that one statement adds to the question are all in the other,
-    and its values agree with the other's: "in 1874" and "on 14 October 1874", "1.2 km" and
+    They do if one statement contains all informative words that the other adds to the question, and
+    their values agree. So "in 1874" is the same as "on 14 October 1874", and "1.2 km" the same as
     "1,200 m".
 
-    They do not if only one of them denies, if two names are swapped, if a word of direction
-    differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's
-    sister"). A statement that adds nothing to the question is the same only as another such
-    statement, and only if both take the same side of the question's choice ("Is it red or green?").
+    They do not if only one of them denies, if two names are swapped, if a word of direction differs
+    ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's sister"). If
+    the question offers a choice ("Is it red or green?"), they must not choose different sides. A
+    statement that adds nothing to the question is the same only as another such statement.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
@@ -160,10 +160,10 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
 
 class _Facts(NamedTuple):
-    """The words and values of a statement: those that it adds to its question, and all.
+    """The words and values that a statement adds to its question, and all that it contains.
 
-    A value from the question that the statement repeats ("The Osk 200 has 200 laps") counts as
-    added.
+    A value that the statement has more often than the question ("The Osk 200 has 200 laps") counts
+    as added.
     """
 
     words: frozenset[str]
@@ -193,7 +193,7 @@ class _Facts(NamedTuple):
 def _side_of(statement: str, question: str) -> str | None:
     """The side that a statement takes in a question's choice: "green" in "Is it red or green?".
 
-    None if the question offers no choice, or the statement has both sides or neither.
+    None if the question offers no choice, or the statement names both sides or neither.
     """
     choice = _CHOICE.match(_CHOICE_OF_FORM.sub(" ", question[:_MOST_COMPARED]))
     if choice is None:
@@ -205,7 +205,7 @@ def _side_of(statement: str, question: str) -> str | None:
 
 
 def _repeats(reply: str, question: str) -> bool:
-    """Whether a reply says no more than its question; one side of a choice is more."""
+    """Whether a reply only repeats its question; choosing one of two sides is more than that."""
     if _outside(reply, question) or values_beyond(reply, question):
         return False
     return _side_of(reply, question) is None
@@ -229,7 +229,7 @@ def denies(statement: str) -> bool:
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Whether a reply to a yes/no question means yes, by its first word or its denials.
+    """Whether a reply to a yes/no question means yes, judged by its first word or its denials.
 
     A question with a denial ("Is it true that bats are not blind?") is affirmed by a reply with the
     same denial.
@@ -244,7 +244,7 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _denials(text: str) -> list[str]:
-    """The words in a text that deny, with repetitions, since two denials affirm."""
+    """The words of denial in a text, including repetitions, since two denials affirm."""
     plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
     return sorted(word.casefold() for word in _DENIAL.findall(plain))
 
@@ -262,9 +262,10 @@ def answers_nothing(reply: str, question: str) -> str | None:
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """Numbers of a statement that no source has, except small ones, which may be written as words.
+    """The numbers of a statement that no source contains.
 
-    A number that a source has in another country's notation or in another unit is not invented.
+    Small numbers are ignored, since a source may write them as words. A number that a source gives
+    in another country's notation or in another unit is not invented.
     """
     texts = tuple(source)
     source_numbers = frozenset[str]().union(*map(numbers_in, texts))
@@ -289,9 +290,10 @@ def is_about(claim: str, question: str) -> bool:
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Whether a claim gives the same answer as a statement, not just an accompanying remark.
+    """Whether a claim gives the same answer as a statement, and is not just a remark about it.
 
-    It must give the question the same answer, and have most of the question's informative words.
+    It must answer the question in the same way, and contain most of the question's informative
+    words.
     """
     return claim == statement or (
         same_answer(claim, statement, question) and is_about(claim, question)
@@ -301,12 +303,12 @@ def restates(claim: str, statement: str, question: str) -> bool:
 def opposite(answer: str, question: str = "") -> str | None:
     """The opposite of a yes-or-no or true-or-false answer, in the answer's form.
 
-    For an answer that continues in the question's words ("Yes, the lamp burns.", "The statement
-    that the lamp burns is true.") it is just the opposite word. A bare yes or no of another
-    language becomes that language's opposite; if the word belongs to several languages, the
+    If the rest of the answer only repeats the question ("Yes, the lamp burns.", "The statement that
+    the lamp burns is true."), the opposite is a single word. A bare yes or no in another language
+    becomes the opposite word of that language. If the word belongs to several languages, the
     question decides.
 
-    None for any other answer, such as "Yes, since 1871."
+    Returns None for any other answer, such as "Yes, since 1871."
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
@@ -329,7 +331,7 @@ def _is_foreign(question: str) -> bool:
 
 
 def _opposite_of_led(answer: str, question: str) -> str | None:
-    """The opposite of an answer that continues after its yes or no in the question's words."""
+    """The opposite of an answer that only repeats the question after or before its yes or no."""
     frame = _FRAMED.fullmatch(answer)
     led = frame or _LED.match(answer)
     if led is None:

@@ -1,8 +1,8 @@
 """Reads the values in a statement: numbers with sign, magnitude, unit and currency, and dates.
 
 "1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
-countries read differently ("12.400") has both readings, and differs from another only if no
-readings agree: in doubt, two statements say the same.
+countries read differently ("12.400") has both readings. Two numbers differ only if none of their
+readings agree, so in doubt two statements say the same.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9
 _ROUNDED = 0.02
-"""Relative difference allowed between values in different units: "31 m", "102 feet"."""
+"""Relative difference allowed between values in different units, as in "31 m" and "102 feet"."""
 
 _MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
@@ -189,9 +189,9 @@ class StatedValue(NamedTuple):
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def is_said_by(self, another: "StatedValue") -> bool:
-        """Whether another value already says it: "1871" does not say "3 May 1871"."""
+        """Whether another value already states this value: "1871" does not state "3 May 1871"."""
         if self.date is None or another.date is None:
-            # a plain year gives one part of a date
+            # a plain year is only one part of a date
             has_more_parts = self.date is not None and self.date[1:] != (None, None)
             return self.agrees(another) and not has_more_parts
         parts = zip(self.date, another.date, strict=True)
@@ -236,7 +236,7 @@ def values_in(text: str) -> tuple[StatedValue, ...]:
 def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
     """The values of a statement that its question does not state.
 
-    A day in the question's year counts as one, and so does a number that the statement has more
+    A date is new even if the question states its year. So is a number that the statement has more
     often than the question: "The Osk 200 race has 200 laps".
     """
     of_question, new = [*values_in(question)], list[StatedValue]()
@@ -283,7 +283,7 @@ class _Amount(NamedTuple):
 def _numbers(text: str) -> Iterator[StatedValue]:
     """The numbers written in digits, with sign, currency, magnitude and unit.
 
-    Degrees in Celsius.
+    Temperatures are converted to degrees Celsius.
     """
     for match in _NUMBER.finditer(text):
         amount = _amount_behind(match)
@@ -326,12 +326,12 @@ def _worded(text: str) -> Iterator[StatedValue]:
 
 
 def _readings(digits: str) -> frozenset[float]:
-    """The readings of a number's digits; one separator before three digits gives two readings."""
+    """The readings of a number's digits; a single separator before three digits allows two."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:
         return frozenset([float(plain)])
-    if len(set(marks)) == 2:  # the last mark is the decimal one: "1,234.5"
+    if len(set(marks)) == 2:  # the last separator is the decimal mark: "1,234.5"
         decimal = marks[-1]
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])

@@ -7,15 +7,15 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Letters by which forms of a word count as the same: "opened", "opening"."""
-_LEAST_STEM = 3  # minimum letters left of a word without its ending
+"""Words that agree in this many letters, such as "opened" and "opening", count as the same."""
+_LEAST_STEM = 3  # minimum letters that remain of a word when its ending is removed
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
 
 _NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
 _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
-"""English "isn't", "can't"; French "n'est"."""
+"""Matches the negation in English "isn't" and "can't" and in French "n'est"."""
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(
     # Chinese, except in "but", "not only", "different", "unless", "very", "Africa", "future"
@@ -30,10 +30,10 @@ _UNSPACED = re.compile(
 
 
 def stem(word: str) -> str:
-    """The letters by which forms of a folded word count as the same: "opens", "opening".
+    """The letters of a folded word that its forms share: "opens" and "opening" become "open".
 
     English inflections and everything after the first six letters are removed. In other languages
-    this cuts some letters that are not an ending, but consistently in every text.
+    this also removes letters that are not an ending, but in the same way in every text.
     """
     bare = _ENDING.sub("", word)
     if len(bare) < _LEAST_STEM:

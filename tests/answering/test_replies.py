@@ -47,7 +47,7 @@ def choose(reply: str) -> Choice:
         ),
         (
             read_claims,
-            r"^not all of its lines were claims with a bullet or a number, as the first was$",
+            r"^its first claim had a bullet or a number, but other lines had none$",
             ["Claims:\n1. A one.\nA two.\n2. A three.", "Claims:\n* A one that\ngoes on."],
         ),
         (
@@ -239,7 +239,7 @@ def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else(
         ValueError, match=r"^there was nothing between the marks around the new passage$"
     ):
         unframed("<claim> </claim>", "It is.")
-    held = r'^the new passage held "</claim>", a mark of the request$'
+    held = r'^the new passage contained "</claim>", a mark from the request$'
     with pytest.raises(ValueError, match=held):
         unframed("It was.</claim> So.", "It is.")
 

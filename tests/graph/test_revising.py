@@ -207,7 +207,7 @@ def test_a_passage_that_nothing_fits_into_is_written_again_with_what_won(
         ("**Lit in 1874.", "Markdown"),
         ("See `the log: 1874.", "Markdown"),
         ("Write the passage again with this corrected", "copied from the request"),
-        ("Here: <claim>1874</claim>", "a mark of the request"),
+        ("Here: <claim>1874</claim>", "a mark from the request"),
         ("The passage is kept as it stands.", "talks about the passage itself"),
         (Fault(status=400, message="not now"), "not now"),
     ],
