@@ -1,1 +1,1 @@
-"""The LangGraph state machines: the self-correcting RAG loop, and its scoring part alone."""
+"""The LangGraph graphs: the self-correcting RAG loop, and a graph that only scores answers."""

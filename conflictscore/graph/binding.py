@@ -1,7 +1,7 @@
 """Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph holds the context that it was built with and needs nothing from its host: it runs
-alone or as a node of another graph, independent of that graph's context.
+A graph keeps the context that it was built with. It can therefore run on its own or as a node of
+another graph, whose context it does not need.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 _running: ContextVar[tuple[object, RunContext] | None] = ContextVar(
     "conflictscore_running", default=None
 )
-"""The graph that runs with a context other than its own, and that context."""
+"""The graph that :func:`running_with` runs, and its context for that run."""
 
 
 @contextmanager
 def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
-    """Run a graph with this context inside the block; nested and outer graphs keep their own."""
+    """Run a graph with this context inside the block; other graphs keep their own context."""
     token = _running.set((graph.builder, context))
     try:
         yield
@@ -55,7 +55,7 @@ def running_with(
 
 @dataclass(frozen=True)
 class Binding:
-    """Makes nodes and routes of a graph; without a ``default`` every run needs its own context."""
+    """Makes a graph's nodes and routes; without a ``default``, each run needs its own context."""
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
@@ -88,7 +88,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # LangChain would parse the source of every node to find runnables that it calls; none does
+        # LangChain would parse each node's source to find runnables that it calls; there are none
         step.__dict__["deps"] = []
         return step
 
@@ -97,10 +97,10 @@ class Binding:
         graph: CompiledStateGraph[Any, Any, Any, Any],
         fill: Callable[[dict[str, Any], RunContext], dict[str, Any]],
     ) -> None:
-        """Complete a mapping passed as input before it enters the graph's state.
+        """Add missing fields to an input mapping before it enters the graph's state.
 
-        A checkpointer's thread keeps fields that an input omits, and nodes cannot tell which are
-        new.
+        On a checkpointer's thread, a field that the input omits would keep the value of an earlier
+        question, and nodes could not recognise it as old.
         """
 
         def filled(run_input: Any) -> Any:
@@ -111,10 +111,10 @@ class Binding:
         graph.nodes[START].mapper = filled
 
     def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:
-        """Make a routing function of a function of state and context.
+        """Turn a function of state and context into LangGraph's routing function.
 
-        The route's state has no type: with a type, LangGraph would evaluate all annotations of that
-        type for each route. A route gets the state of the node before it in any case.
+        The routing function does not annotate its state, because LangGraph would evaluate all
+        annotations of that type for each route. It receives the same state without it.
         """
 
         def chosen(state: Any) -> str:
@@ -124,7 +124,7 @@ class Binding:
 
 
 def _is_long(state: RagState) -> bool:
-    """Whether reading the texts of a run could block others on the event loop."""
+    """Whether the texts of a run are long enough for a step to block the event loop."""
     room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()
@@ -141,7 +141,7 @@ def _is_long(state: RagState) -> bool:
 
 
 def _is_own(labeler: object) -> bool:
-    """Whether a labeler is from this package; others may hold a client of the caller's loop."""
+    """Whether a labeler is ours; others may hold a client bound to the caller's event loop."""
     inner_labelers = [
         part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")
     ]
@@ -159,7 +159,7 @@ def _announcing(
     def announce(event: Any) -> None:
         try:
             on_event(event)
-        except Exception:  # noqa: BLE001 - a display that fails costs nobody the answer
+        except Exception:  # noqa: BLE001 - a failing callback must not end the run
             _log.warning("on_event failed at %s", event.get("event"), exc_info=True)
 
     return announce
@@ -168,7 +168,7 @@ def _announcing(
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in which models and retrievers are called synchronously.
 
-    The caller's thread waits and meanwhile runs work requested by :func:`in_callers_thread`.
+    While the caller's thread waits, it runs what :func:`in_callers_thread` passes to it.
     """
     callbacks: _Callbacks = SimpleQueue()
 
@@ -189,7 +189,7 @@ def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def in_callers_thread(work: Callable[[], T]) -> T:
-    """Run something in the thread that waits for this coroutine, in its own context.
+    """Run ``work`` in the thread that waits for this coroutine, with that thread's context.
 
     Raises:
         LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
@@ -206,9 +206,10 @@ _starting = threading.Lock()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """An event loop in a daemon thread, for synchronous callers, even inside a running loop.
+    """The event loop for synchronous callers; it runs in a daemon thread.
 
-    One per process, since a forked child has its parent's memory but not its threads.
+    Callers may be inside another running loop. Each process has its own loop, since a forked child
+    inherits its parent's memory but not its threads.
     """
     with _starting:
         loop = _loops.get(os.getpid())

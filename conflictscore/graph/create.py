@@ -1,4 +1,4 @@
-"""The two entry points that compile a graph from models, a retriever and settings."""
+"""Entry points that make a graph, or a run's context, from models, a retriever and settings."""
 
 from collections.abc import Mapping
 from typing import Any, Unpack, get_args
@@ -53,28 +53,35 @@ def create_self_correcting_rag(
     print(state["answer"], state["changes"])
     ```
 
-    Invoke it, sync or async, with ``{"question": …}`` or ``{"messages": […]}``, and for binary
-    multiple choice with ``"options": [a, b]``. ``"documents"`` (texts, LangChain ``Document``s or
-    mappings ``{"text": …}``) replaces retrieval, ``"draft_answer"`` the first answer, and
-    ``"history"`` the messages before the question; messages are in any of LangChain's forms
-    (``asked`` keeps the question as the user asked it). The final state has ``answer``,
-    ``messages``, ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``,
-    ``report``, ``final_report``, ``attempts``, ``searches``, ``checked``, ``notes``, ``usage`` and
-    ``run_id``. ``stream_mode="custom"`` gives an event for every step, ``"messages"`` the answer.
+    Invoke the graph, sync or async, with ``{"question": …}`` or ``{"messages": […]}``. The input
+    may also have these fields:
+
+    - ``"options"``: the options of a multiple-choice question, such as ``[a, b]``
+    - ``"documents"``: texts, LangChain ``Document``s or mappings ``{"text": …}``, instead of a
+      search by the retriever
+    - ``"draft_answer"``: a first answer to check, instead of one written by the model
+    - ``"history"``: the messages before the question, in any of LangChain's forms
+
+    The final state has ``answer``, ``messages``, ``asked`` (the question in the user's words),
+    ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``, ``report``,
+    ``final_report``, ``attempts``, ``searches``, ``checked``, ``notes``, ``usage`` and ``run_id``.
+    ``stream_mode="custom"`` streams an event for every step, and ``stream_mode="messages"`` streams
+    the answer.
 
     Args:
         model: The answering model: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
             LangChain chat model. By default OpenAI's if ``OPENAI_API_KEY`` is set, otherwise the
             embedded local model.
-        retriever: Any LangChain retriever; by default the first web search whose variables are set,
-            see ``open_retrieval``. Not needed if every question comes with documents.
-        checkpointer: Any LangGraph checkpointer; a thread is a conversation.
-        **settings: See below. ``labeler`` may also be your own labeler, or a function that makes
-            one from the judging model and the templates.
+        retriever: Any LangChain retriever; by default the first web search whose environment
+            variables are set, see ``open_retrieval``. Not needed if every question comes with
+            documents.
+        checkpointer: Any LangGraph checkpointer; each thread is one conversation.
+        **settings: See below. ``labeler`` may also be your own labeler, or a function that makes a
+            labeler from the judging model and the templates.
 
     Raises:
-        InputError: A setting has a value that is not allowed; the message says what is.
-        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+        InputError: A setting has an invalid value; the message says which values are allowed.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or invalid.
         ProviderError: The local model could not be downloaded.
     """
     run_settings, models = split_options(settings)
@@ -93,11 +100,12 @@ def create_conflict_scorer(
 ) -> ScoringGraph:
     """Make a LangGraph graph that scores an existing answer against given documents.
 
-    Invoke it with ``{"answer": …, "documents": […]}``, texts, LangChain ``Document``s or mappings
-    ``{"text": …}``; the final state has ``report``, ``attempts``, ``notes`` and ``usage``.
+    Invoke the graph with ``{"answer": …, "documents": […]}``. The documents are texts, LangChain
+    ``Document``s or mappings ``{"text": …}``. The final state has ``report``, ``attempts``,
+    ``notes`` and ``usage``.
 
-    ``judge`` splits answers and labels evidence; its default and the errors are those of
-    :func:`create_self_correcting_rag`.
+    ``judge`` is the model that splits answers and labels evidence. Its default is the default of
+    ``model`` in :func:`create_self_correcting_rag`, which raises the same errors.
     """
     run_settings, models = split_options(settings)
     return build_scoring_graph(
@@ -113,7 +121,7 @@ def run_context(
 ) -> RunContext:
     """Open the models, retriever and labeler of a run, for a service or your own graph.
 
-    Arguments and errors are those of :func:`create_self_correcting_rag`.
+    The arguments and errors are the same as for :func:`create_self_correcting_rag`.
     """
     run_settings, models = split_options(settings)
     return open_run(model, retriever, run_settings, **models)
@@ -134,11 +142,12 @@ def open_run(
     ledger: Ledger | None = None,
     effort_needed: bool = True,
 ) -> RunContext:
-    """Open the models, retriever and labeler for validated settings; see ``run_context``.
+    """Open the models and the labeler of a run whose settings are validated; see ``run_context``.
 
-    ``max_calls`` limits the calls in flight to an endpoint (None: 16). ``ledger`` counts the calls
-    of the models opened here and enforces its budget. Without ``effort_needed`` it is not an error
-    if none of them accepts a reasoning effort, because the caller checks all models of the run.
+    ``max_calls`` limits the concurrent calls to an endpoint (None: 16). ``ledger`` counts the calls
+    of the models opened here and enforces its budget. With ``effort_needed``, it is an error if
+    none of these models accepts the reasoning effort. Callers that open more models pass False and
+    check all models of the run themselves.
     """
     _check_collaborators(model, judge, retriever)
     _check_model_options(max_calls, reasoning_effort)
@@ -149,7 +158,7 @@ def open_run(
         "max_calls": max_calls,
         "reasoning_effort": reasoning_effort,
     }
-    # a base_url then belongs to the other model, since the local one has its own server
+    # if only one model is local, base_url is for the other; the local model has its own server
     local_specs = _local_beside_others(model, judge)
 
     def opened(wanted_model: Model) -> LanguageModel:
@@ -161,7 +170,7 @@ def open_run(
     decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
-    # read now, in this thread, since the first token count would read it on an event loop
+    # load it in this thread; otherwise the first token count would load it on an event loop
     load_vocabulary()
     if settings.trust or settings.duplicates == "domain":
         load_suffixes()
@@ -179,7 +188,7 @@ def _check_collaborators(model: Model | None, judge: Model | None, retriever: ob
     """Refuse objects that are not a retriever or not a model."""
     if not isinstance(retriever, BaseRetriever | None):
         what = f"retriever is {type(retriever).__name__}, not a LangChain retriever"
-        raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
+        raise ConfigurationError(f"{what}; make one with open_retrieval(…)")
     for name, wanted_model in (("model", model), ("judge", judge)):
         if wanted_model is not None:
             check_model(wanted_model, name)
@@ -194,7 +203,7 @@ def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffor
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """Specs of the local model, if other specs go to a different endpoint."""
+    """The specs that name the local model, if there are also specs of other models."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

@@ -12,9 +12,10 @@ from conflictscore.threads import in_thread
 async def make_graph() -> SelfCorrectionGraph:
     """Make the graph once, in a thread, since LangGraph calls this on its event loop for each run.
 
-    ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
-    (paths, separated as in ``PATH``) the documents. Without documents, the first web search whose
-    variables are set is used, or each question comes with its own.
+    ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model. ``CONFLICTSCORE_DOCS``
+    (paths, separated as in ``PATH``) names the documents. Without it, the graph uses the first web
+    search whose environment variables are set. If there is none, each question must come with
+    documents.
     """
     return await in_thread(_graph)
 

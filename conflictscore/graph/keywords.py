@@ -61,7 +61,7 @@ _DEFAULTS = {**dict.fromkeys(_MODELS), "cache": True}
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The validated settings among an entry point's keywords, and the keywords for models."""
+    """Split an entry point's keywords into validated settings and keywords for the models."""
     models = {name: option for name, option in options.items() if name in _MODELS}
     if models.get("judge") is not None:
         check_model(models["judge"], "judge")
@@ -70,23 +70,23 @@ def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Refuse anything that is neither a spec nor a chat model, such as ``chat.with_retry()``."""
+    """Refuse anything that is neither a spec nor a model, such as ``chat.with_retry()``."""
     if isinstance(model, str | BaseChatModel | LanguageModel):
         return
     raise ConfigurationError(
         f"{name} is a {type(model).__name__}; give a spec such as 'openai:gpt-4.1-mini' or a"
-        " LangChain chat model, without with_retry(), bind() or with_config() around it"
+        " LangChain chat model that is not wrapped by with_retry(), bind() or with_config()"
     )
 
 
 def explicit_kwargs(options: type) -> Callable[[F], F]:
-    """Spell out the keywords of ``**settings`` in a function's signature and help.
+    """Write the keywords of ``**settings`` into a function's signature and docstring.
 
     An unknown keyword raises a TypeError that names the nearest match and all keywords.
     """
 
     def decorate(function: F) -> F:
-        """Give a function its explicit signature and the help of each keyword."""
+        """Give a function an explicit signature, and a docstring with help for each keyword."""
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         kinds = {

@@ -1,4 +1,4 @@
-"""The graphs: the self-correcting loop, answering without scores, and scoring an answer."""
+"""Builds three graphs: the self-correcting loop, one that only answers, one that only scores."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -41,8 +41,8 @@ AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
-"""Allows for 20 rounds of 11 steps, including further searches, plus the steps around the loop.
-``decide`` ends the loop; this limit only catches bugs in it."""
+"""LangGraph's step limit: 20 rounds of 11 steps, including further searches, plus the steps before
+and after the loop. ``decide`` ends the loop; this limit only catches bugs in that node."""
 
 
 def build_self_correction_graph(
@@ -59,10 +59,11 @@ def build_self_correction_graph(
                                       └──────────────── correct ◄───────────────┘
     ```
 
-    A follow-up question goes through ``contextualize`` first. An answer without text and a failed
-    correction go to ``record``. Without a ``context`` each run gets its own through
-    :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is a LangGraph checkpointer;
-    False keeps the graph out of a surrounding graph's checkpoints.
+    A follow-up question goes through ``contextualize`` first. After an answer without text, the run
+    goes to ``record``; after a failed correction, to ``justify`` or ``record``. Without a
+    ``context``, each run needs its own from :func:`~conflictscore.graph.binding.running_with`.
+    ``checkpointer`` is a LangGraph checkpointer. With False, the graph stores nothing in the
+    checkpoints of a surrounding graph.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)
@@ -94,15 +95,15 @@ def build_self_correction_graph(
 
 @cache
 def shared_graph() -> SelfCorrectionGraph:
-    """The loop for callers whose runs each have their own context; it is built once.
+    """The loop, built once, for callers that give each run its own context.
 
-    It stores nothing in the checkpoints of a surrounding graph.
+    The graph stores nothing in the checkpoints of a surrounding graph.
     """
     return build_self_correction_graph(None, checkpointer=False)
 
 
 def _route_after_begin(state: RagState, _: RunContext) -> str:
-    # searches, readers and labelers see one question without its conversation
+    # later steps see only the question, so it must make sense without its conversation
     return "contextualize" if history_of(state.get("history")) else "retrieve"
 
 
@@ -111,7 +112,7 @@ def _route_after_generate(state: RagState, _: RunContext) -> str:
 
 
 def _route_after_score(state: RagState, context: RunContext) -> str:
-    looked_further = state.get("decision") == "look_further"  # nothing in the answer is new
+    looked_further = state.get("decision") == "look_further"  # the answer itself is unchanged
     changes = changes_in(state, attempts_of(state)[-1].round)
     return "guard" if context.settings.guard and changes and not looked_further else "decide"
 
@@ -127,14 +128,14 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
-    """Build ``retrieve → generate``, which ends with ``draft`` (an Answer) and ``documents``."""
+    """Build ``retrieve → generate``; it ends with ``draft`` (an Answer) and ``documents``."""
     return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
 
 
 def build_scoring_graph(
     context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
 ) -> ScoringGraph:
-    """Build ``receive → decompose → label → score → record``, without searches and answers."""
+    """Build ``receive → decompose → label → score → record``; it does not search or answer."""
     graph = chain((receive, decompose, label, score, record), context, ScorerInput)
     return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
 
@@ -142,7 +143,7 @@ def build_scoring_graph(
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
 ) -> StateGraph[RagState, None, Any, RagState]:
-    """A graph that runs its nodes in sequence and holds their context."""
+    """Make a graph that runs nodes in sequence with one context."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
     graph.add_sequence([(node.__name__, bound.node(node)) for node in nodes])

@@ -1,1 +1,1 @@
-"""The state of a run, and its limits."""
+"""The state of a run, its rounds and its time budget, as used by the nodes of the graph."""

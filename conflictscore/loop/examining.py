@@ -35,8 +35,8 @@ def examined_of(
         attempt: The answer with its labels, and the parts that no claim covers.
         documents: The documents of the run.
         labeler: Name of the labeler, for labels without a cascade stage.
-        least: Minimum coverage in [0, 1] for an answer to be partly checked; None for 0.
-        alone: Whether to report that there is only one document with its copies.
+        least: Minimum coverage in [0, 1] for an answer to count as partly checked; None for 0.
+        alone: Whether to report that there is only one independent document.
     """
     report = attempt.report
     claims = report.claims if report else ()
@@ -62,7 +62,7 @@ def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadD
 
 
 def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) -> Iterator[Gap]:
-    """Gaps for missing labels; an answer without claims has no pairs."""
+    """Gaps for missing labels; none for an answer without claims, which has no pairs."""
     report = attempt.report
     if report is None:
         yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")
@@ -97,6 +97,6 @@ def _cut_gaps(pairs: Sequence[EvidenceLabel]) -> Iterator[Gap]:
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
         yield Gap(
             kind=GapKind.DOCUMENT_CUT,
-            note=f"document {number} was read only in part, because the rest did not fit",
+            note=f"document {number} was too long and was read only in part",
             documents=(number,),
         )

@@ -1,8 +1,8 @@
-"""Recognises messages that a framework or chat client writes for the user; none is a question.
+"""Recognises messages that a framework or chat client wrote in the user's name.
 
 A summary of the conversation, a hand-over to another agent and "Please continue." do not replace
-the user's question. A client's own task, such as Open WebUI's request for a title, is answered by
-the model and has nothing to do with documents.
+the user's question. A task of the client, such as Open WebUI's request for a title, is answered by
+the model alone, since it does not concern the documents.
 """
 
 import re
@@ -41,7 +41,7 @@ _TASKS = re.compile(
 
 
 def is_framework_message(message: BaseMessage) -> bool:
-    """Whether a human message was inserted by a framework: a summary, a hand-over, "continue"."""
+    """Whether a framework inserted a human message: a summary, a hand-over or "continue"."""
     if message.additional_kwargs.get("lc_source"):  # marked by LangChain's summarization
         return True
     text = str(message.text)[:_LOOKED_AT].strip()
@@ -49,14 +49,14 @@ def is_framework_message(message: BaseMessage) -> bool:
 
 
 def is_client_task(text: str) -> bool:
-    """Whether a text is a chat client's own task, such as a title or tags for the conversation."""
+    """Whether a text is a task of the chat client, such as a title or tags for the conversation."""
     return bool(_TASKS.match(text[:_LOOKED_AT]))
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
     """The position of the last human message written by a user; None without human messages.
 
-    If all human messages come from a framework, it is the last of them.
+    If all human messages come from a framework, the position of the last one is returned.
     """
     human = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
     questions = [place for place in human if not is_framework_message(messages[place])]

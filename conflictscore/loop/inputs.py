@@ -25,10 +25,10 @@ EMPTY_RUN: dict[str, Any] = {
 
 
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
-    """The input of a run, with everything from earlier questions of its thread reset.
+    """The input of a run, with all fields from earlier questions of its thread reset.
 
-    The question is added to the thread's messages. Without a retriever, documents of an earlier
-    question are kept, since there would be nothing to answer from.
+    The question is added to the thread's messages. Without a retriever, the documents of an earlier
+    question are kept; otherwise there would be nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     if context.retriever is not None:
@@ -67,7 +67,7 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The caller's documents, numbered from 1 in order, before copies are marked."""
+    """The caller's documents, numbered from 1 in order; near-duplicates are not marked yet."""
     return as_documents(state.get("documents") or ())
 
 
@@ -87,4 +87,4 @@ def check_question(question: str, options: Sequence[str]) -> None:
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""In the order of the options."""
+"""The letters that name the options of a question, in order."""

@@ -1,4 +1,4 @@
-"""Rounds of a run: whether another round may follow, and which one changed the answer."""
+"""Decides whether a run may have another round, and finds the round that changed the answer."""
 
 from collections.abc import Sequence, Sized
 from itertools import takewhile
@@ -20,23 +20,24 @@ from conflictscore.records import (
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
-    """Whether an answer after these attempts may be corrected."""
+    """Whether the method and the number of rounds allow a correction after these attempts."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.settings.max_rounds
 
 
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
-    """Claims of the last answer for further searches, disputed ones first.
+    """The claims of the last answer that need a further search, disputed claims first.
 
-    Each round searches once, and each claim is searched for once per run. If the setting is off,
-    only ties are searched for, and only if that is free: in a folder or corpus with more documents
-    than were found.
+    Each round searches at most once, and each claim is searched for at most once per run. If
+    ``look_further`` is off, only tied claims are searched for: those with as many documents against
+    them as for them. Such searches are only made in a local folder or corpus that has more
+    documents than the run, because they cost nothing there.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
         return ()
     last, earlier_searches = attempts_of(state)[-1], searches_of(state)
     has_searched = any(search.round == last.round for search in earlier_searches)
-    # the last round's answer is not corrected, whatever a search would find
+    # after the last round no answer is corrected, so a search would be useless
     is_final = not may_look_again(range(last.round), context)
     if is_final or has_searched or last.report is None:
         return ()
@@ -48,7 +49,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
-    """The disputed claims, then those that more documents could put into dispute."""
+    """The disputed claims, followed by claims that more documents could make disputed."""
     kinds = set[str]()
     if (
         "refuted" in context.settings.disputed
@@ -83,7 +84,7 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that changed the answer for good; None if the last answer is the first."""
+    """The attempt that introduced the final answer; None if that equals the first answer."""
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None

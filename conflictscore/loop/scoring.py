@@ -1,4 +1,4 @@
-"""Scores labelled claims, counting disputes and near-duplicates as the run's settings say."""
+"""Scores labelled claims; the run's settings say how disputes and near-duplicates count."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """A claim's labels, transferred to a claim with the same text and a different number."""
+    """Transfer a claim's labels to a claim with the same text and a different number."""
     if evidence.claim is claim:
         return evidence
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
@@ -24,7 +24,10 @@ def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with voices and disputes counted as in the run."""
+    """The scores of labelled claims.
+
+    The run's settings say which documents count as one source and which claims are disputed.
+    """
     documents, trust = documents_of(state), context.settings.trust
     by_domain = context.settings.duplicates == "domain"
     groups = voices(documents) if by_domain else copies(documents)

@@ -1,4 +1,4 @@
-"""One search by the retriever: numbers the documents and marks near-duplicates."""
+"""Runs one search with the retriever, numbers the documents and marks near-duplicates."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,14 @@ from conflictscore.threads import in_time
 async def find_documents(
     retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
-    """Search, number the documents (at least one) and mark near-duplicates; also returns notes."""
+    """Run a search, number the documents and mark near-duplicates.
+
+    Returns:
+        The documents, and the notes that the retriever made.
+
+    Raises:
+        NoDocumentsError: The search found nothing.
+    """
     with collecting() as remarks:
         async with in_time("the search"):
             hits = await call(retriever, question)
@@ -38,7 +45,7 @@ async def find_documents(
 
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
-    """Undo the searches of this round by removing their documents."""
+    """Undo the searches of this round by removing the documents that they found."""
     names, searches = {d.number: source_name(d) for d in documents}, list[FurtherSearch]()
     for search in searches_of(state):
         if names.keys() & {*search.found, *search.known}:
@@ -59,5 +66,5 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 
 
 def source_name(document: Document) -> str:
-    """How to refer to a document: by its title, its address or its beginning."""
+    """A name for a document: its title, its address or the beginning of its text."""
     return document.title or document.url or document.text[:60]

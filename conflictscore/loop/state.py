@@ -41,7 +41,7 @@ class GeneratedAnswer(NamedTuple):
 
     answer: Answer
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time spent on it before the loop asked for it
+    seconds: float = 0.0  # time that the answerer spent on it before the loop requested it
 
 
 @dataclass(frozen=True)
@@ -51,24 +51,24 @@ class RevisionRequest:
     before: Answer
     claim: ClaimEvidence
     weights: Mapping[int, float] = field(default_factory=dict)
-    """By document; empty if all documents count alike."""
+    """The weight of each document number; empty if all documents count equally."""
 
 
 class Written(NamedTuple):
     """A rewritten answer."""
 
     changes: tuple[Change, ...]
-    """Every passage that got a second look, in the order of the answer; at least one."""
-    answer: Answer | None = None  # None if no look succeeded; the changes then say why
+    """Every passage that was reconsidered, in the order of the answer; at least one."""
+    answer: Answer | None = None  # None if every reconsideration failed; the notes give reasons
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time that the answerer spent before it was asked
+    seconds: float = 0.0  # time that the answerer spent on it before the loop requested it
 
 
 class Answerer(Protocol):
     """An answerer: the language model, or a caller's agent or function in its place."""
 
     async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
-        """Answer the question from the documents; calls counted by ``meter`` belong to the run.
+        """Answer the question from the documents; ``meter`` counts the calls for the run.
 
         An answer without text is not scored. An error ends the run.
         """
@@ -77,7 +77,7 @@ class Answerer(Protocol):
     async def again(
         self, state: "RagState", request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Rewrite the answer, given both sides of a claim.
+        """Rewrite the answer, given the evidence for and against a claim.
 
         After a ProviderError, a ContextWindowError or an answer without text, the earlier answer is
         kept, with a note. Any other error ends the run.
@@ -95,8 +95,8 @@ class Answerer(Protocol):
     ) -> T:
         """Reply to a request about an answer; the prompt contains everything that is needed.
 
-        After a ProviderError (no readable reply) or a ContextWindowError the passage is kept
-        unchanged. Any other error ends the run.
+        After a ProviderError (no readable reply) or a ContextWindowError, the passage in question
+        stays unchanged. Any other error ends the run.
         """
         ...
 
@@ -111,10 +111,10 @@ class RagInput(TypedDict, total=False):
 
     question: str
     options: list[str]
-    """The options of a multiple-choice question, two to 26; absent or empty in free form."""
+    """The 2 to 26 options of a multiple-choice question; absent or empty if it has none."""
     documents: Sequence[DocumentLike]
-    """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
-    they replace retrieval."""
+    """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``.
+    If there are any, the retriever is not queried."""
     messages: Annotated[list[AnyMessage], add_messages]
     """The conversation; its last human message is the question, unless ``question`` is given. The
     answer is appended, so that a checkpointer's thread holds questions and answers."""
@@ -135,21 +135,21 @@ class ScorerInput(TypedDict, total=False):
 class RagState(RagInput, total=False):
     """The state of one question, with records in JSON form."""
 
-    asked: str  # as the user asked it; `question` stands alone, without the conversation
+    asked: str  # the question in the user's words; `question` makes sense without the conversation
     run_id: str
     method: str
     draft: dict[str, Any]  # the answer of this round, an Answer
-    changes: list[dict[str, Any]]  # every passage that got a second look, as Change
-    claims: list[dict[str, Any]]  # of the draft, as Claim
+    changes: list[dict[str, Any]]  # every passage that was reconsidered, as Change
+    claims: list[dict[str, Any]]  # the draft's claims, as Claim
     decomposition_error: str | None
     gaps: list[dict[str, Any]]  # parts of the draft that no claim covers, as Gap
     evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
     attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
-    searches: list[dict[str, Any]]  # after the first one, as FurtherSearch
+    searches: list[dict[str, Any]]  # the searches after the first one, as FurtherSearch
     decision: Decision
     reason: str  # the reason for the decision
     regeneration_error: str  # why an answer could not be corrected; absent if nothing failed
-    notes: list[str]  # for readers of the answer, such as documents that were cut
+    notes: list[str]  # remarks for readers of the answer, e.g. that a document was cut
     usage: dict[str, int]
     timings: dict[str, float]  # seconds by node, over all rounds
     answer: str
@@ -158,23 +158,23 @@ class RagState(RagInput, total=False):
     justification: str | None
     checked: str  # how far the final answer was checked, as Checked
     examined: dict[str, Any]  # the ledger of the final answer and its evidence, as Examined
-    report: dict[str, Any]  # ConflictReport.summary() of the first answer; None without a text
-    final_report: dict[str, Any] | None  # of the last answer; None if no answer was corrected
+    report: dict[str, Any]  # ConflictReport.summary() of the first answer; None if it has no text
+    final_report: dict[str, Any] | None  # the same for the last answer; None without a correction
 
 
 Reconsider = Literal["worst", "first", "most-evidence", "asked"]
-"""Readings of the paper's "main claim that had conflicts"."""
+"""Interpretations of the paper's "main claim that had conflicts"."""
 
 
 class Reader(NamedTuple):
-    """A model with the templates and the meter of the run."""
+    """A model, together with the run's prompt templates and usage meter."""
 
     model: LanguageModel
     prompts: PromptSet
     meter: UsageMeter
 
     async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
-        """As :meth:`LanguageModel.ask`."""
+        """Call :meth:`LanguageModel.ask` with the run's templates and meter."""
         options: Any = {"prompts": self.prompts, "meter": self.meter, **more}
         return await self.model.ask(prompt, read, max_tokens=max_tokens, **options)
 
@@ -184,45 +184,46 @@ class RunContext:
     """The settings of a run, and the models, retriever and labeler opened for it."""
 
     generator: LanguageModel
-    """Answers and corrects."""
+    """The model that answers and corrects."""
     decomposer: LanguageModel
-    """Splits answers into claims."""
+    """The model that splits answers into claims."""
     labeler: Labeler
     settings: Settings = field(default_factory=Settings)
     retriever: BaseRetriever | None = None
-    """None if the documents are passed in."""
+    """None if the caller passes the documents."""
     answerer: Answerer | None = None
-    """Answers in place of the generator; it knows the conversation before the question."""
+    """Answers instead of the generator; it already knows the conversation before the question."""
     method: Method = Method.REGENERATED_RAG
-    """The other methods answer once; benchmarks compare the loop with them."""
+    """The default corrects its answers. All other methods answer once; benchmarks compare the loop
+    with them."""
     cache: ContentCache | None = None
-    """Store of verdicts."""
+    """The cache of verdicts; None for no cache."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
-    """Says why an answer is not in the requested form, such as a JSON schema; changes that violate
-    the form are not made. None if any text will do."""
+    """Returns why an answer violates the requested form (such as a JSON schema), or None if it does
+    not. A change that violates the form is not made. The field is None if any text is allowed."""
     run_id: str | None = None
     """The run's id, if the caller set it; None for a new one."""
     reconsider: Reconsider = "worst"
-    """Which conflicting claim to reconsider when an answer is rewritten: the one with the highest
-    share of contradiction, the first, the one with most evidence, or the one that the model names
-    as its main claim."""
+    """Which conflicting claim to reconsider when an answer is rewritten: the claim with the highest
+    share of contradiction, the first claim, the claim with the most evidence, or the claim that
+    the model names as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
     """Called with each event of the run, in a separate thread; its errors are logged."""
     option_probabilities: bool = False
-    """Whether to choose options by the probability of their letters, and store these."""
+    """Whether to choose options by the probability of their letters and store the probabilities."""
     check_last: bool = True
-    """Whether to score the answer of the last round, and to explain it if it has no reason.
-    Benchmarks of the paper's loop skip this if no figure needs it."""
+    """Whether to score the answer of the last round, and to ask the model for a reason if it gave
+    none. Benchmarks of the paper's loop skip this if no figure needs it."""
 
     @property
     def prompts(self) -> PromptSet:
-        """The prompt set of the settings."""
+        """The run's prompt templates, from its settings."""
         return self.settings.prompts
 
     def reader(self, meter: UsageMeter) -> Reader:
-        """The generator, with the templates and a meter."""
+        """The model that answers, with the templates and a meter."""
         return Reader(self.generator, self.prompts, meter)
 
     def judge(self, meter: UsageMeter) -> Reader:
@@ -242,7 +243,7 @@ class RunContext:
 
 
 def unheard(event: Any) -> None:
-    """Takes the events of a run that nobody listens to."""
+    """Discard an event; used for runs without a listener."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ class RunRuntime:
 def plain_records(
     state: Mapping[str, Any], field: str, records: Sequence[Record]
 ) -> list[dict[str, Any]]:
-    """Records as plain data for an update of a field; steps after this one need not build them."""
+    """Convert records to plain data for a state update; later steps need not build them again."""
     plain = [record.to_json() for record in records]
     if isinstance(state, StateOfRecords):
         state.keep(field, plain, records)
@@ -264,10 +265,11 @@ def plain_records(
 
 
 class StateOfRecords(dict[str, Any]):
-    """A state that builds each record from its JSON at most once, or never if a step built it.
+    """A state that builds each record from its JSON at most once.
 
-    Steps read the same documents, claims and labels again and again, and validating them costs more
-    than everything else that a step does apart from its calls.
+    Records that a step already built are used as they are. All steps read the same documents,
+    claims and labels, and validating these takes longer than all other work of a step, apart from
+    its model calls.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -281,11 +283,11 @@ class StateOfRecords(dict[str, Any]):
         return state_after
 
     def keep(self, field: str, plain: object, records: Sequence[Record]) -> None:
-        """Keep the records from which an update of a field was made, for this plain data alone."""
+        """Store a field's records; they are valid as long as the field holds ``plain`` itself."""
         self._made[field] = (plain, tuple(records))
 
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
-        """The records in a field, all of this kind."""
+        """The records in a field, which are all of this kind."""
         plain = self.get(field, ())
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:
@@ -309,7 +311,7 @@ attempts_of = _reader(Attempt, "attempts")
 searches_of = _reader(FurtherSearch, "searches")
 claims_of = _reader(Claim, "claims")
 changes_of = _reader(Change, "changes")
-"""Every second look so far, by round and in the order of the answer."""
+"""All reconsidered passages so far, by round and in the order of the answer."""
 evidence_of = _reader(ClaimEvidence, "evidence")
 
 
@@ -324,7 +326,7 @@ def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
 
 
 def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """All changes of the run, for the state update; these replace those of their round."""
+    """All changes of the run, for the state update; the new ones replace others of their round."""
     rounds = {change.round for change in changes}
     others = [each for each in state.get("changes", []) if each["round"] not in rounds]
     everything = [*others, *(change.to_json() for change in changes)]
@@ -332,15 +334,15 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 
 
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
-    """Whether the answer being checked may be refused in favour of the previous one.
+    """Whether the answer being checked can still be dropped in favour of the previous one.
 
-    If the budget is used up then, only that answer is lost, and the run continues.
+    If so, a used-up budget costs only this answer, and the run continues.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)
 
 
 def spent(state: RagState, usage: Usage) -> dict[str, int]:
-    """The run's usage plus this step's, for the state update."""
+    """The run's usage plus the usage of this step, for the state update."""
     before: Mapping[str, int] = state.get("usage", {})
     return (Usage.model_validate(before) + usage).model_dump()

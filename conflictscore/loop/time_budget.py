@@ -9,11 +9,12 @@ from conflictscore.loop.state import (
 )
 
 _CALLS_IN_PLACE = 7
-"""Measured with a scripted endpoint (``measurements.effort_costs``), one claim disputed."""
+"""Successive calls of a correction in place, measured with a scripted endpoint and one disputed
+claim (``measurements.effort_costs``)."""
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Seconds left, minus the likely time of a correction; None if there is no budget."""
+    """The seconds that a correction would leave, at least 0; None if there is no budget."""
     seconds_left = time_left(state, context)
     if seconds_left is None or not may_look_again(attempts, context):
         return seconds_left
@@ -21,10 +22,11 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 
 
 def correction_time(state: RagState, context: RunContext) -> float:
-    """The likely seconds of a correction, judged by the steps of this run so far.
+    """The likely duration of a correction in seconds, estimated from this run's earlier steps.
 
-    A correction in place takes seven successive calls, from asking the documents to the new labels.
-    A whole new answer must be written, decomposed and labelled.
+    A correction in place takes seven successive calls, each about as long as the decomposition.
+    The first asks what the documents answer, and the last labels the new claims. A completely new
+    answer must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
     call = timings.get("decompose", 0.0)

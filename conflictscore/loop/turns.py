@@ -28,10 +28,16 @@ class Turn(NamedTuple):
 
 
 def messages_of(conversation: object, field: str) -> list[BaseMessage]:
-    """A conversation in any of LangChain's forms: messages, pairs of role and text, mappings.
+    """Convert a conversation to messages.
+
+    Args:
+        conversation: Messages in any of LangChain's forms: messages, mappings, or pairs of role and
+            text.
+        field: The name of the input field, for error messages.
 
     Raises:
-        InputError: It is not a list, or a message cannot be read; names the position.
+        InputError: The conversation is not a list, or a message cannot be read. The error names the
+            position of that message.
     """
     if conversation is None:
         return []
@@ -61,7 +67,7 @@ def history_of(history: object) -> tuple[Turn, ...]:
 
 
 def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
-    """The turns of system, user and assistant that contain text."""
+    """The system, user and assistant turns that contain text."""
     return tuple(
         Turn(role, text)
         for message in messages

@@ -12,8 +12,8 @@ async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Validate the input before any call costs money, and start with a fresh state.
 
     Without a ``question``, the last human message written by a user is the question. Without a
-    ``history``, the earlier messages are the history: on a checkpointer's thread, earlier questions
-    and answers.
+    ``history``, the messages before the question are the history. On a checkpointer's thread these
+    are the earlier questions and answers.
     """
     messages = state.get("messages") or []
     place = question_place(messages)

@@ -9,7 +9,7 @@ from conflictscore.models.usage import UsageMeter
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Rewrite the question from its conversation; if that fails, keep it and add a note."""
+    """Make the question independent of its conversation; if that fails, keep it and add a note."""
     original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = original, list[str]()

@@ -14,12 +14,12 @@ from conflictscore.records import Attempt
 
 
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Take a second look at the disputed claims of the last answer, with their evidence.
+    """Reconsider the disputed claims of the last answer, given their evidence.
 
-    Free-form answers are edited in place, passage by passage, and JSON value by value. Choices
-    between options, and all answers if the run follows the paper, are rewritten as a whole. Each
-    passage that got a second look is a Change, even if it is kept. If no look succeeded, the
-    earlier answer stays.
+    Free-form answers are edited passage by passage, and JSON answers value by value. Choices
+    between options are made again, and all answers are rewritten as a whole if the run follows the
+    paper. Each reconsidered passage becomes a Change, even if its text stays the same. If every
+    reconsideration failed, the earlier answer is kept.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]

@@ -1,4 +1,4 @@
-"""decide: correct the answer again or end the run; this node bounds the loop."""
+"""decide: choose the next step after scoring; this node limits the number of rounds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,9 +23,9 @@ from conflictscore.records import (
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Correct the answer while a claim is disputed; in later rounds only with new evidence.
+    """Choose a correction while a claim is disputed, after the first round only for new evidence.
 
-    If the run looks further, the retriever is queried first, once per round.
+    If the run makes further searches, they come before the correction, once per round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     seconds_left = time_left(state, runtime.context)
@@ -44,7 +44,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             decision = "justify"
     elif doubtful := to_look_for(state, runtime.context):
         numbers = ", ".join(str(evidence.claim.number) for evidence in doubtful)
-        decision, reason = "look_further", f"in doubt: {numbers}"
+        decision, reason = "look_further", f"doubtful claims: {numbers}"
     elif again:
         decision = "correct"
     elif unexplained(attempts):
@@ -78,9 +78,9 @@ def _look_again(
 
 
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
-    """Whether a disputed claim has evidence that no second look has seen yet.
+    """Whether a disputed claim has evidence that no earlier round has considered.
 
-    Without this bound, a claim that a look left unchanged would be looked at again in every round.
+    Otherwise a claim that was reconsidered and left unchanged would come up again in every round.
     """
     seen_numbers = {number for c in changes for claim in c.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
@@ -91,5 +91,5 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:
-    """Documents already shown as evidence; a change of sides does not make them new."""
+    """The documents for and against a claim; a document that switches sides is not new evidence."""
     return {*claim.supports, *claim.contradicts}

@@ -1,7 +1,7 @@
 """decompose: split an answer into atomic claims (paper, section 3, step 1; Table 6).
 
-An answer that was edited in place keeps the claims of its unchanged passages; only replacement
-texts are decomposed.
+If an answer was edited in place, only the new passages are decomposed. The claims of the unchanged
+passages are kept.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,15 +32,15 @@ from conflictscore.records import Attempt, Change, Claim, Gap, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
-_LEAST_WORDS = 3  # a passage this long may say more than the winning statement
+_LEAST_WORDS = 3  # a passage of this many words may say more than the winning statement
 _ENDS = " .*_"
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Decompose the draft; in multiple choice the text of the chosen option is the only claim.
 
-    If decomposition fails, the failure is recorded and the answer has no score. If it fails for a
-    changed passage, the change is noted as unchecked.
+    If an answer cannot be decomposed, the state holds the error and the answer gets no score. If a
+    changed passage cannot be decomposed, the change gets a note and the guard refuses it.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
     judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
@@ -74,11 +74,11 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """A note on sentences that documents cannot confirm, and whether nothing else was checked."""
+    """A note on sentences that no document can confirm; says so if the answer has no others."""
     [first, *more] = split.asserting_nothing
-    others = f" and {len(more)} more" if more else ""
+    sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"
-    return f"“{first}”{others} states nothing about the world{end}"
+    return f"{sentences} nothing that a document could confirm{end}"
 
 
 async def _claims_after(
@@ -86,8 +86,9 @@ async def _claims_after(
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
     """The claims of an answer that was edited in place, and its changes with their new claims.
 
-    A replacement that equals the winning statement is not decomposed, since its claim is already
-    labelled. A replacement that cannot be fully decomposed gets a note, and the guard refuses it.
+    If a new passage equals the statement that won, it is not decomposed, because that statement is
+    already labelled. If a new passage cannot be fully decomposed, its change gets a note, and the
+    guard refuses the change.
     """
     last = attempts_of(state)[-1]
     in_json = is_json(last.answer.text)
@@ -102,7 +103,7 @@ async def _claims_after(
             if telling:
                 update = await _claims_of_told(change, telling, last, judge)
             elif change.looks and (in_json or _is_known(change)):
-                # its statement is known and already labelled
+                # the passage is a statement that is already labelled
                 update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await claims_of_passage(before, change.after, judge)
@@ -121,9 +122,10 @@ async def _claims_after(
 
 
 def _is_known(change: Change) -> bool:
-    """Whether a passage says no more than the winner: "No.", "1874", or the claim's own words.
+    """Whether a new passage says no more than the statement that won.
 
-    A document's words may say more than the answer to the question.
+    This holds for short replies such as "No." or "1874", and for the old claim's own words with a
+    new value. The words of a document may say more than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
@@ -144,19 +146,20 @@ def _winners(change: Change) -> Iterator[str]:
 async def _claims_of_told(
     change: Change, telling: Sequence[SecondLook], last: Attempt, judge: Reader
 ) -> dict[str, Any]:
-    """The claims of a passage with several answers: one for these, plus everything else it says.
+    """The claims of a passage that reports several answers.
 
-    Only the documents' statements are new in it. A statement is decomposed, since it may say more
-    than the answer, unless it repeats the claim's own words with a different value.
+    One claim stands for the answers; the others are for everything else in the passage. Only the
+    documents' statements are new. They may say more than the answer, so they are decomposed, unless
+    they repeat the claim's own words with a different value.
     """
-    sentences, riders = list[str](), list[str]()
+    sentences, extra_claims = list[str](), list[str]()
     for look in telling:
         own, *others = (side.claim.text for side in look.sides)
         for statement in others:
             if with_other_number(own, statement) == statement:
                 continue
             texts = await claims_of_passage("", statement, judge)
-            riders += [text for text in texts if not restates(text, statement, look.question)]
+            extra_claims += [t for t in texts if not restates(t, statement, look.question)]
             if missing_words := passed_over(statement, change.before, texts, look.question):
                 return {"note": _not_as_a_whole(missing_words)}
         sentences.append(told_evidence(look).claim.text)
@@ -164,7 +167,7 @@ async def _claims_of_told(
     report = last.report
     before = [e.claim for e in report.claims if change.holds(e.claim)] if report else []
     undisputed_texts = [claim.text for claim in before if claim.text not in disputed_texts]
-    return {"new_claims": tuple(dict.fromkeys([*undisputed_texts, *sentences, *riders]))}
+    return {"new_claims": tuple(dict.fromkeys([*undisputed_texts, *sentences, *extra_claims]))}
 
 
 def _not_as_a_whole(missing_words: str) -> str:

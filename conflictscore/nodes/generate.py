@@ -10,7 +10,7 @@ from conflictscore.models.usage import UsageMeter
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Answer the question, or use the caller's answer; failures are raised."""
+    """Answer the question, or use the caller's answer; a failure ends the run."""
     meter, answer = UsageMeter(), given_answer(state, state["options"])
     if answer is not None:
         generated_answer = GeneratedAnswer(answer)

@@ -1,6 +1,6 @@
 """guard: accept a change only if the evidence supports it.
 
-A change is judged by its content, not by what the model or a document says about it.
+The guard judges the text of a change, not what the model or a document says about the change.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ from conflictscore.records import (
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Refuse changes of the last answer that their evidence does not support.
 
-    A proposal of a second look is accepted by vote or weighing (see
-    :mod:`~conflictscore.correcting.change_refusals`). A rewritten answer has no rival: it is
-    accepted if its evidence is better than that of the previous answer, unless it claims nothing,
-    or a new claim has no support or more documents against it than for it. The attempt then holds
-    the accepted answer.
+    :mod:`~conflictscore.correcting.change_refusals` has the rules for replaced passages. A
+    completely rewritten answer is accepted if its evidence is better than that of the previous
+    answer. It is refused, however, if it makes no claim, if no document supports any of its claims,
+    or if a new claim has more documents against it than for it. Afterwards the attempt holds the
+    accepted answer.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

@@ -37,9 +37,9 @@ from conflictscore.records import (
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label new claims; claims from an earlier answer to this question keep their labels.
 
-    With a time budget, labelling leaves time for a correction once a claim is disputed. After a
-    further search, only pairs with new documents are labelled. The whole table is labelled in one
-    node, so that pairs can be merged, batched and cached together.
+    With a time budget, labelling stops in time for a correction as soon as a claim is disputed.
+    After a further search, only pairs with new documents are labelled. One node labels the whole
+    table of claims and documents, so that pairs can be merged, batched and cached together.
     """
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)
@@ -62,7 +62,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     except BudgetError as stop:
         if not may_be_given_up(state, context):
             raise
-        # the new claims stay unlabelled, so their change is refused
+        # the new claims stay unlabelled, so the guard refuses the change that made them
         new_evidence = tuple(
             _unlabelled(claim, documents, str(stop), FailureKind.NOT_ASKED) for claim in new
         )
@@ -78,13 +78,12 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the claims of the last answer against the documents from a further search.
 
     If none of these pairs could be labelled, the documents are removed again, since a further
-    search must not lower an answer's coverage. For the same reason claims without any label are
-    skipped.
+    search must not lower the share of labelled pairs. Claims that have no label at all are skipped.
     """
     context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
     report = attempts[-1].report
     if report is None:
-        raise ValueError("label was reached for more documents without labels")
+        raise ValueError("label was reached after a further search, but the answer has no labels")
     new = _unseen_documents(documents_of(state), report)
     failure = "none of their pairs could be labelled"
     new_evidence: tuple[ClaimEvidence, ...] = ()
@@ -141,9 +140,9 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 
 
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
-    """Evidence by text for claims from an earlier answer; only complete rows of the table.
+    """The evidence for claims of earlier answers, by claim text; only if it is complete.
 
-    Claims with a failed pair, or without the documents from a further search, are labelled again.
+    Claims are labelled again if a pair failed, or if a further search found more documents since.
     """
     return {
         evidence.claim.text: evidence
@@ -156,7 +155,10 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 
 
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
-    """Evidence by text for statements that this round's second looks put into the answer."""
+    """The evidence for statements that this round put into the answer, by their text.
+
+    They were labelled when their passages were reconsidered.
+    """
     evidence_by_text: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:

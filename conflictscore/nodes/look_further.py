@@ -34,21 +34,21 @@ _NO_RETRIEVER = "there is no retriever"
 
 
 class _Search(NamedTuple):
-    """One search for a doubtful claim, with the documents that it found."""
+    """One search for a doubtful claim, with its results."""
 
     evidence: ClaimEvidence
     query: str = ""  # empty if there was no search
     documents: tuple[Document, ...] = ()
     note: str | None = None
-    remarks: tuple[str, ...] = ()  # notes by the retriever
+    remarks: tuple[str, ...] = ()  # the retriever's notes
 
 
 async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Search for each doubtful claim: for evidence that supports it, and for evidence against it.
+    """Search for evidence for and against each doubtful claim.
 
-    The model writes the queries; new documents get the next numbers. A failing search leaves a
-    note, and so does a missing retriever. With a time budget, the searches get half of the time
-    that a correction leaves.
+    The model writes the queries. New documents get the next free numbers. If a search fails or
+    there is no retriever, the run gets a note. With a time budget, the searches may take half of
+    the time that a correction would leave.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubtful = attempts_of(state), to_look_for(state, context)
@@ -90,13 +90,11 @@ def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
     """Notes for the run: claims that were not searched for, and failed searches."""
     notes = []
     if passed_over:
-        most = f"{_MOST_CLAIMS} claims a round are"
-        notes.append(
-            f"looking further: {passed_over} more claims are in doubt, and {most} looked for"
-        )
+        most = f"a round searches for at most {_MOST_CLAIMS} claims"
+        notes.append(f"{passed_over} doubtful claims were not searched for, because {most}")
     for search in searches:
         if search.note:
-            notes.append(f"looking further for “{search.evidence.claim.text}”: {search.note}")
+            notes.append(f"further search for “{search.evidence.claim.text}”: {search.note}")
         notes += search.remarks
     return notes
 
@@ -104,10 +102,10 @@ def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
 async def _searches_for(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Search]:
-    """The searches for one claim; if the model gives no queries, the claim itself is the query.
+    """Search for one claim; if the model writes no queries, the claim itself is the query.
 
-    A failed search has no documents, and its note says why. A configuration error affects more than
-    one claim, so it ends the run.
+    A failed search has no documents, and its note gives the reason. A configuration error affects
+    all claims, so it ends the run.
     """
     claim, note, searches = evidence.claim.text, None, list[_Search]()
     fields = {"question": material(state["question"]), "claim": material(claim)}
@@ -133,10 +131,10 @@ async def _searches_for(
 def _sorted_in(
     searches: Iterable[_Search], before: Sequence[Document], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """Sort the results of searches into new documents, known ones, and rejected ones.
+    """Sort the documents that were found: new, already in the run, or beyond the search's limit.
 
     Returns:
-        The searches' records, and the run's documents with the new ones.
+        A record of each search, and all documents of the run including the new ones.
     """
     documents, records = list(before), list[FurtherSearch]()
     for search in searches:
@@ -168,7 +166,7 @@ def _sorted_in(
 
 
 def _is_same(first: Document, second: Document) -> bool:
-    """Whether two documents are the same source: the same text, or parts of the same page."""
+    """Whether two documents have the same text or are parts of the same page."""
     if first.url and second.url:
         a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
         return first.url == second.url and (a_page or first.text == second.text)

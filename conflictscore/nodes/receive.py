@@ -26,7 +26,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if not documents:
         raise InputError("there are no documents to score the answer against")
     if sum(len(document.text) for document in documents) < _LONG_CHARS:
-        documents = mark_duplicates(documents)  # takes no longer than to wake a thread
+        documents = mark_duplicates(documents)  # no slower than waking a thread
     else:
         documents = await asyncio.to_thread(mark_duplicates, documents)
     return {

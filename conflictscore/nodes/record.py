@@ -1,4 +1,4 @@
-"""record: set the final answer and whether it was changed and checked; read a run from a state."""
+"""record: write the final answer and its status into the state; read a run from a state."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Summarise the run from its attempts."""
+    """Summarise the run: the final answer, whether it was changed, and how far it was checked."""
     attempts = attempts_of(state)
     if not attempts:
         update = _empty(state)
@@ -72,7 +72,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> dict[str, Any]:
-    """The answer as a message of the conversation, unless the caller's model already added it."""
+    """The answer as a message for the conversation, unless the caller's model already added it."""
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
     verdict = run_of({**state, **update}).verdict()  # the run itself is already in the state
@@ -81,15 +81,15 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
     return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
 
 
-def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
-    """Whether no disagreement was found, and all documents are one voice.
+def _has_one_source(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
+    """Whether no claim has conflicting documents, and all documents are copies of one source.
 
-    Not checked in the paper's loop, which has no minimum coverage.
+    False in the paper's loop, which sets no minimum coverage.
     """
     report = last.report
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
     reports = [attempt.report for attempt in attempts_of(state)]
-    # altered copies and the parts of a text may disagree, also about an answer that was corrected
+    # altered copies or parts of one text may disagree, also on an answer that was corrected since
     if not asks or any(report and report.conflicting for report in reports):
         return False
     documents = documents_of(state)
@@ -114,20 +114,20 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 
 def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
-    """The ledger of the final answer; its gaps are logged, unless the answer states nothing."""
+    """The ledger of the final answer; its main gap is logged, unless the answer states nothing."""
     least = runtime.context.settings.min_coverage
     ledger = examined_of(
         last,
         documents_of(state),
         runtime.context.labeler.name,
         least=least,
-        alone=_held_against_one(state, last, runtime),
+        alone=_has_one_source(state, last, runtime),
     )
     gap = ledger.main_gap
     if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
         return ledger
     how = "only in part" if ledger.checked == "partly" else "not"
-    # each row of a file has this in its notes, and a million warnings would help nobody
+    # a scored file may have a million rows with this gap; their notes mention it anyway
     quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
     level = logging.INFO if quiet else logging.WARNING
     # answers are not logged, since another part of the program may have to redact them
@@ -147,10 +147,10 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
-    """Gaps in the score of one answer, as sentence endings."""
+    """Gaps in the score of one answer, as the ends of sentences that begin with its name."""
     if report.error:
         yield f" has no score: {report.error}"
-    if attempt.unclaimed and not attempt.gaps:  # of a run that an earlier version stored
+    if attempt.unclaimed and not attempt.gaps:  # from a run stored by an earlier version
         yield f": {attempt.unclaimed}"
     yield from (f": {gap.note}" for gap in attempt.gaps)
     foreign = sum(not supports_script(labeler, each.claim) for each in report.claims)
@@ -163,19 +163,19 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
-    """Pairs that have no label, and documents that the judge saw only in part."""
+    """Notes on pairs that have no label, and on documents that the judge saw only in part."""
     errors = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
     if errors:
         yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
-        yield f": the judge saw only part of document {number}, for lack of room"
+        yield f": the judge saw only part of document {number}, because it was too long"
 
 
 def run_of(state: Mapping[str, Any]) -> Run:
-    """The run of a state, finished or not."""
+    """Read the run, finished or not, from a state."""
     state = {name: field for name, field in state.items() if field is not None}
     fields = {name: state[name] for name in Run.model_fields if name in state}
-    if "run_id" not in fields:  # until they are numbered, documents are as passed by the caller
+    if "run_id" not in fields:  # the documents are not numbered yet, but as the caller passed them
         fields.pop("documents", None)
     fields.setdefault("asked", fields.get("question"))
     run = Run.model_validate(fields)
@@ -189,7 +189,7 @@ def run_of(state: Mapping[str, Any]) -> Run:
 
 
 def _status(run: Run) -> RunStatus:
-    """The status of a finished run; the first that applies.
+    """The status of a finished run, by the first rule that applies.
 
     A changed answer is CORRECTED even if it was not fully checked. Answers that state nothing, and
     answers without a score, are PASSED_THROUGH, since there was nothing to check.

@@ -18,7 +18,7 @@ from conflictscore.records import (
 
 
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Compute the scores, and add the answer with its score to the attempts.
+    """Compute the scores, and add the answer with its scores to the attempts.
 
     If further documents were labelled, the last attempt is scored again.
     """

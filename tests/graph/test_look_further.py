@@ -137,7 +137,7 @@ def test_a_search_that_fails_is_noted_and_the_loop_goes_on(
 
     assert state["answer"] == RIGHT, "the second search settles it"
     assert state["searches"][0]["note"] == "the search is down"
-    assert any("looking further for “The lamp" in n and "is down" in n for n in state["notes"])
+    assert any("further search for “The lamp" in n and "is down" in n for n in state["notes"])
 
 
 def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_out(
@@ -162,7 +162,7 @@ def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_ou
     assert [d["duplicate_of"] for d in state["documents"][2:5]] == [None, 3, None]
 
 
-@pytest.mark.parametrize(("calls", "said"), [(7, "looking further for"), (8, "removed again")])
+@pytest.mark.parametrize(("calls", "said"), [(7, "further search for"), (8, "removed again")])
 def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     world: RevisingWorld, corpus: Searches, calls: int, said: str
 ) -> None:

@@ -104,8 +104,8 @@ async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
         "the first answer: 1 of 2 claims are in a script that judge was not trained on;"
         " their labels are unreliable",
         "the first answer: 1 of 6 pairs have no label (the judge was silent)",
-        "the first answer: the judge saw only part of document 1, for lack of room",
-        "the first answer: the judge saw only part of document 3, for lack of room",
+        "the first answer: the judge saw only part of document 1, because it was too long",
+        "the first answer: the judge saw only part of document 3, because it was too long",
         "regenerated answer 2 has no score: the model is down",
     ]
 
