@@ -1,4 +1,4 @@
-"""Limits on the length of replies: responses that raise an error at the limit."""
+"""Limits the length of replies: reading beyond the limit raises an error."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Maximum bytes of a reply, including stream frames: enough for 100,000 tokens sent one by one."""
+"""Maximum bytes of a reply, including stream frames. 100,000 tokens sent one at a time fit."""
 
 
 def check_length(size: int, provider: str) -> None:
@@ -38,10 +38,10 @@ async def bound_reply_async(response: httpx2.Response) -> None:
 
 
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """The stream of a response; it raises ProviderError at the limit.
+    """A response stream that raises ProviderError when the reply exceeds the limit.
 
-    A length announced in the headers is checked before the first byte; the limit also holds if that
-    length is missing or wrong.
+    A length announced in the headers is checked before the first byte is read. The bytes are also
+    counted, since that length may be missing or wrong.
     """
 
     def __init__(self, response: httpx2.Response) -> None:

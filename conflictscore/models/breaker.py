@@ -10,15 +10,16 @@ from contextvars import ContextVar
 from conflictscore.errors import ConflictScoreError
 
 _FAILURES = 3
-"""Failures needed to stop, since two calls may fail alike by chance."""
+"""Number of failures that stops a step. Two calls may fail for the same reason by chance."""
 
 
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
     If several calls have failed for the same reason and none has succeeded, every further call
-    fails for that reason without being made. A single success disables this for good. While several
-    unreadable first replies are requested again, no other call is made.
+    fails for that reason without being made. After one success the breaker never stops a call. If
+    the first replies are unreadable for the same reason, they are requested again before any other
+    call is made.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -34,12 +35,12 @@ class CircuitBreaker:
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
-        """The current step's breaker, or a new one for this call only."""
+        """The current step's breaker. Outside a step it is a new breaker for one call."""
         return cls._watching.get() or cls()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch the calls made inside, also in tasks started there."""
+        """Watch the calls made inside the context, including calls in tasks started there."""
         token = self._watching.set(self)
         try:
             yield
@@ -56,7 +57,7 @@ class CircuitBreaker:
         self._proved, self._error = True, None
 
     def failed(self, error: ConflictScoreError) -> None:
-        """Report a call that failed after all attempts."""
+        """Report a call whose attempts have all failed."""
         self._failures[_reason(error)] += 1
         if self._all_alike(self._failures):
             self._error = self._error or error
@@ -65,13 +66,13 @@ class CircuitBreaker:
     def in_doubt(self) -> bool:
         """Whether repeated requests must finish before other calls are made.
 
-        The lock does not show this: it is free for a moment when one of several such requests ends.
+        The lock alone does not show this, since it is free for a moment between two such requests.
         """
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._unsettled > 0
 
     async def decided(self) -> None:
-        """Wait until such requests have finished."""
+        """Wait until the repeated requests have finished."""
         while self.in_doubt:
             async with self._asking_again:
                 pass
@@ -83,7 +84,7 @@ class CircuitBreaker:
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
         """Request an unreadable reply again, one call at a time until one is readable.
 
-        Calls made inside do not wait for this decision.
+        Calls made inside the context never wait in :meth:`decided`.
         """
         self._doubts[_reason(error)] += 1
         self._unsettled += 1
@@ -100,5 +101,5 @@ class CircuitBreaker:
 
 
 def _reason(error: ConflictScoreError) -> str:
-    """Why a call failed, with numbers removed, since they differ between calls."""
+    """The reason for a failure, without numbers, which differ from call to call."""
     return re.sub(r"\d+", "#", str(error))

@@ -1,4 +1,4 @@
-"""Sends requests in the style that an endpoint accepts, and tries a different style if refused."""
+"""Sends requests in a style that the endpoint accepts, and tries another style after a refusal."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,11 +26,11 @@ from conflictscore.models.prompt_turns import plain_turns
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
-"""Classes that request JSON as OpenAI does; subclasses, such as DeepSeek's, have their own way."""
+"""Classes that request JSON as OpenAI does. Subclasses, such as DeepSeek's, do it differently."""
 
 
 class RequestForm(NamedTuple):
-    """The requested form."""
+    """A caller's requirements for a reply: its length, parameters, and JSON schema."""
 
     max_tokens: int
     """Maximum tokens of the reply, including reasoning."""
@@ -47,7 +47,8 @@ class _PreparedRequest(NamedTuple):
     writer: Runnable[Any, Any]
     parameters: Mapping[str, Any]
     stated: str = ""
-    """JSON schema to state in the prompt, if nothing else conveys it; otherwise empty."""
+    """JSON schema to state in the prompt; empty if the parameters convey it or no JSON is
+    requested."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,12 @@ class StyledRequests:
     chat: BaseChatModel
     capabilities: Capabilities
     thinking_tokens: int
-    """Extra tokens for reasoning that every request includes."""
+    """Tokens for reasoning, added to the reply limit of each request that allows reasoning."""
     spare_tokens: int
-    """The same for a model that turns out to be a reasoning model, since it refuses a
-    temperature."""
+    """Replaces ``thinking_tokens`` if that is 0 and the model refuses a temperature, as reasoning
+    models do."""
     scouts: bool
-    """Whether the first call for JSON is made before all others."""
+    """Whether the first request for JSON is sent before the others, to learn the style."""
 
     async def reply(
         self,
@@ -72,10 +73,11 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Send a request; if its style may have been refused, send it again in a different style.
+        """Send a request; if its style may have been refused, send it again in another style.
 
         Raises:
-            Exception: The client's exception for the style that was tried first.
+            Exception: The client's exception. If several ways to request JSON were refused, the
+                first way's exception is raised.
         """
         scouting = self.capabilities.scouting() if form.schema and self.scouts else nullcontext()
         async with scouting:
@@ -89,7 +91,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Try styles, guided by the refusals, until one is answered."""
+        """Try styles until the endpoint answers; each refusal determines the next style."""
         style, refusal = self.capabilities.style, None
         while True:
             chat = self._chat(style)
@@ -98,7 +100,7 @@ class StyledRequests:
             send = partial(call, request.writer, turns, config, **request.parameters)
             try:
                 reply = await dispatch(send)
-            except Exception as error:  # noqa: BLE001 - raised again unless a style may help
+            except Exception as error:  # noqa: BLE001 - raised again unless another style may help
                 refusal = refusal or error
                 sent_request = SentRequest(
                     style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
@@ -106,7 +108,8 @@ class StyledRequests:
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None:
                     raise refusal  # noqa: B904 - it keeps its own cause
-                # a refusal for reasons other than form is final
+                # a changed parameter settles this refusal, so the next exception is raised in its
+                # own right
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
@@ -140,12 +143,13 @@ class StyledRequests:
             writer, parameters = with_max_tokens(chat, parameters)
             return _PreparedRequest(writer, _with_length(parameters, style.length))
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
-            # not by with_structured_output, whose chain costs twice the processor time of a call
+            # with_structured_output is avoided here: its chain needs twice the processor time of a
+            # call
             schema_in_prompt = "" if style.json_form == "json_schema" else form.schema
             parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
             return _PreparedRequest(chat, _with_length(parameters, style.length), schema_in_prompt)
         if style.json_form == "json_schema":
-            with suppress(NotImplementedError, ValueError):  # it does not support this way
+            with suppress(NotImplementedError, ValueError):  # the client cannot send a schema
                 schema = json.loads(form.schema)
                 return _PreparedRequest(chat.with_structured_output(schema, include_raw=True), {})
         return _PreparedRequest(*with_max_tokens(chat, parameters), form.schema)
@@ -165,7 +169,7 @@ def _turns(
 def _json_parameters(
     schema: str, form: JsonForm, extra_body: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The parameters that request a JSON object of a schema from OpenAI's API."""
+    """The parameters that ask OpenAI's API for a JSON object that matches a schema."""
     strict = response_format(schema)
     if form == "json_schema":
         return {"extra_body": {**(extra_body or {}), "response_format": strict}}
@@ -185,7 +189,7 @@ def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
     """The names of the parameters that a refusal may be about."""
     field_names = ("temperature", "reasoning_effort", "top_p", "seed")
     fields_set = {name for name in field_names if getattr(chat, name, None) is not None}
-    # ChatOpenAI renames this parameter; classes derived from its base do not
+    # ChatOpenAI renames this parameter; other classes derived from its base class do not
     length = "max_completion_tokens" if isinstance(chat, ChatOpenAI) else "max_tokens"
     return fields_set | {length, *form.parameters}
 

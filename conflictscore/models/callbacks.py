@@ -1,4 +1,4 @@
-"""LangChain's callbacks around a call: the meters of a run and any other listeners."""
+"""Passes LangChain callbacks, such as the meters of a run, to the calls of a model."""
 
 from langchain_core.callbacks import (
     BaseCallbackHandler,
@@ -18,7 +18,7 @@ _HIDDEN = ["nostream"]
 def with_handler(
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
-    """The callbacks with one added; the given collection is not changed."""
+    """A copy of the callbacks with a handler added."""
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(handler)
@@ -27,9 +27,10 @@ def with_handler(
 
 
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
-    """The config around the call with the meter added, and hidden from LangGraph's stream.
+    """The current config with the meter added and a tag that hides calls from LangGraph's stream.
 
-    Done by hand, since LangChain's merging costs as much as everything else around a call.
+    The config is merged by hand, since LangChain's merge takes as long as all the other work around
+    a call.
     """
     config = ensure_config()
     config["callbacks"] = with_handler(config.get("callbacks"), meter)
@@ -51,6 +52,6 @@ def let_children_be_counted(run: BaseRunManager | None) -> None:
 
 
 def _adds_up_tokens(handler: BaseCallbackHandler) -> bool:
-    # the handlers of langchain_community, such as get_openai_callback's, have no common class
+    # handlers in langchain_community, such as get_openai_callback's, have no common base class
     is_counter = isinstance(handler, UsageMeter | UsageMetadataCallbackHandler)
     return is_counter or hasattr(handler, "total_tokens")

@@ -1,4 +1,4 @@
-"""One call to a model: waits for its turn, and is retried if that may help."""
+"""Makes a call to a model: waits for its turn, and retries it if that may help."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ async def call(
     config: RunnableConfig | None = None,
     **parameters: Any,
 ) -> Out:
-    """Call a runnable synchronously or asynchronously, the way the run was called.
+    """Call a runnable synchronously in a synchronous run, and asynchronously in any other run.
 
     An async client belongs to the event loop of its first use. If a caller uses a model or
     retriever in their own loop and then invokes a graph synchronously, the client would meet a
@@ -55,18 +55,18 @@ async def dispatch(
     retries: Retries | None,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
-    """Make a call in its turn, retry it if that may help, and finally raise the last error.
+    """Make a call when its turn comes, and retry it if that may help; raise the last error.
 
-    A call that waits for its next attempt occupies no slot. If a provider says when to come back,
-    no call is sent to it before. Callers take turns. ``admit`` is called before each attempt, and
-    ``waiting`` with the error before each wait.
+    A call that waits for its next attempt occupies no slot. If a provider says when to try again,
+    no call is sent to it before that time. Callers take turns. ``admit`` is called before each
+    attempt. ``waiting`` is called with the error before each wait.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
         await breaker.decided()
         async with limit.place(caller):
             if breaker.in_doubt:
-                continue  # the deciding call needs a slot
+                continue  # the repeated requests need a slot
             attempt += 1
             breaker.check()
             if admit:
@@ -95,10 +95,10 @@ async def dispatch(
 
 
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
-    """Whether all calls to a provider wait as long as this one.
+    """Whether a failed call makes all calls to its provider wait as well.
 
-    They do after a refusal that names a time, after repeated refusals of one call, and if the limit
-    has fallen to a single call.
+    This is so after a refusal that names a time, after repeated refusals of one call, and after a
+    refusal while only one call at a time is allowed.
     """
     if trouble.kind != "refused":
         return False

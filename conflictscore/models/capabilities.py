@@ -1,8 +1,9 @@
 """Which request styles an endpoint accepts, learned from its answers and refusals.
 
 Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the
-parameters that a model accepts. A call refused for one of these reasons is sent again in the next
-style. The style that succeeds is used by all later calls of the process.
+parameters that a model accepts. A request style combines these choices. A request refused for one
+of these reasons is sent again in another style. All later calls of the process use the style that
+succeeded.
 """
 
 import asyncio
@@ -17,13 +18,13 @@ from conflictscore.models.prompt_turns import ABOUT_TURNS
 from conflictscore.models.provider_faults import UNMADE_JSON, ProviderFault, fault_of
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
-"""How a JSON object is requested: by a schema that the server enforces, by JSON mode, as arguments
-of a tool call, or only in the prompt."""
+"""How a JSON object is requested: with a schema that the server enforces, in JSON mode, as the
+arguments of a tool call, or only in the prompt."""
 _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
 _REFUSED_TURNS = _REFUSED | {500}
-"""llama.cpp returns a 500 if its template raises an error."""
+"""Statuses of refused messages; llama.cpp returns 500 if its chat template raises an error."""
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
@@ -42,25 +43,25 @@ refusal."""
 _MOST_LEAST_TOKENS = 4096
 """A larger number in a refusal is a maximum or a context window, not a minimum."""
 _SCOUT_S = 1.0
-"""Seconds in which a server refuses a form that it does not know; later the form counts as
-accepted."""
+"""Seconds that other requests wait for the first request for JSON. A server that does not support a
+form refuses it within that time."""
 
 
 class RequestStyle(NamedTuple):
-    """The style of a request."""
+    """How a request is made: the way to ask for JSON, the parameters, and the order of messages."""
 
     json_form: JsonForm = "json_schema"
     dropped: frozenset[str] = frozenset()
     """Parameters that the model does not accept."""
     length: str = ""
-    """The parameter that limits a reply; empty for the client's own name."""
+    """Name of the parameter that limits a reply; empty for the name that the client uses."""
     least_tokens: int = 0
     """The lowest reply limit that the endpoint accepts; 0 for any."""
     plain_turns: bool = False
     """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """This style, with everything but the way to request JSON taken from a different style."""
+        """This style's way to request JSON, with the restrictions of both styles."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,
@@ -71,7 +72,7 @@ class RequestStyle(NamedTuple):
 
 
 class SentRequest(NamedTuple):
-    """A request that may be refused for its style."""
+    """A request that the endpoint may have refused because of its style."""
 
     style: RequestStyle
     parameters: Collection[str]
@@ -83,11 +84,11 @@ class SentRequest(NamedTuple):
 
 @dataclass
 class Capabilities:
-    """Findings of calls so far about one model at one endpoint."""
+    """Facts learned from earlier calls about one model at one endpoint."""
 
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False
-    """Whether any call was answered, which shows that key and model name are right."""
+    """Whether any call was answered, which shows that the key and the model name are right."""
     json_read: bool = False
     """Whether any reply contained the requested JSON."""
     most_tokens_read: int = 0
@@ -101,7 +102,7 @@ class Capabilities:
 
     @classmethod
     def of(cls, endpoint: str, model: str) -> "Capabilities":
-        """The record of a model at an endpoint, shared by the process."""
+        """The facts about a model at an endpoint, shared within the process."""
         return cls._known.setdefault((endpoint, model), cls())
 
     def learn(self, style: RequestStyle, *, json: bool) -> None:
@@ -112,10 +113,11 @@ class Capabilities:
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self) -> None:
-        """Report a reply, such as an empty one, that the way of requesting JSON may have spoilt.
+        """Report a reply that the way of requesting JSON may have spoilt, such as an empty reply.
 
-        Some servers accept a schema and then write nothing. Until some JSON has been read, the next
-        request therefore asks only in the prompt, which needs no support from the server.
+        Some servers accept a schema and then write nothing. Until JSON has been read from some
+        reply, further requests therefore ask for it only in the prompt, which needs no support from
+        the server.
         """
         if not self.json_read:
             self.style = self.style._replace(json_form=_FORMS[-1])
@@ -140,12 +142,12 @@ class Capabilities:
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
 
-        If the endpoint says so, the next way is tried. If it does not say what it refuses, the JSON
-        is requested only in the prompt, which needs no support from it.
+        If the endpoint mentions JSON, the next way is tried. If it does not say what it refused,
+        JSON is requested only in the prompt, which needs no support from the endpoint.
         """
         if fault.status not in _NOT_OFFERED:
             return None
-        if self._json_answered:  # another call found the way while this one was in flight
+        if self._json_answered:  # another call found a way that works while this call was in flight
             working_form = self.style.json_form
             return (
                 None if style.json_form == working_form else style._replace(json_form=working_form)
@@ -162,19 +164,20 @@ class Capabilities:
             form = _FORMS[-1]
         if form is None:
             return None
-        # calls that start in the meantime would be refused like this one
+        # calls that start in the meantime would be refused for the same reason
         self.style = self.style._replace(json_form=form)
         return style._replace(json_form=form)
 
     @asynccontextmanager
     async def scouting(self) -> AsyncIterator[None]:
-        """Let the first call for JSON go first, while all others wait for a moment."""
+        """Send the first request for JSON first; all others wait briefly for its outcome."""
         loop = asyncio.get_running_loop()
         if self._json_answered:
             yield
         elif first := self._scouts.get(loop):
             with suppress(TimeoutError):
-                # wait_for of Python 3.11 loses a cancellation that comes with the event
+                # asyncio.wait_for loses a cancellation that arrives together with the event in
+                # Python 3.11
                 async with asyncio.timeout(_SCOUT_S):
                     await first.wait()
             yield

@@ -1,4 +1,4 @@
-"""Turns a client's exception into one clear line without secrets that says what to do next."""
+"""Turns a client's exception into one clear line that says what to do next and hides secrets."""
 
 import re
 from collections.abc import Sequence
@@ -46,13 +46,13 @@ def clear_error(
 ) -> Exception:
     """Turn a client's exception into one clear line that says what to do next.
 
-    ``has_answered`` means that an earlier call of this model succeeded, so its key and name are
+    ``has_answered`` means that an earlier call to this model succeeded. Its key and name are then
     right unless the provider says otherwise.
 
     Returns:
-        A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
-        :class:`ProviderError` for a failure of the provider; LangGraph's control-flow exceptions
-        and our own errors unchanged.
+        A :class:`ConfigurationError` if the user must change a setting (key, model name, endpoint),
+        otherwise a :class:`ProviderError`. LangGraph's control-flow exceptions and this package's
+        own errors are returned unchanged.
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
@@ -93,7 +93,7 @@ def clear_error(
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
         return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
     if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
-        # the client found no chat completion in the body and does not retry by itself
+        # the client found no chat completion in the body, and it does not retry in this case
         return UnreadableReplyError("it was not a valid chat completion", provider=provider)
     return ProviderError(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
@@ -109,8 +109,8 @@ def _wrong_setting(
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
     if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        # not a QuotaError, after which a chain of searches would go on: a run over many rows must
-        # stop here, and is resumed when there is credit
+        # A QuotaError would let a chain of searches continue. A run over many rows must stop here
+        # instead; it can be resumed when there is credit.
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({fault_text})"
         )

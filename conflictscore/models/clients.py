@@ -1,4 +1,4 @@
-"""Differences between providers' clients: how they request JSON and limit a reply."""
+"""Handles differences between providers' clients in requesting JSON and limiting a reply."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """A reply, parsed or not, made fit to store and count; ProviderError if it is too long."""
+    """A reply, raw or parsed, in text that UTF-8 can encode; ProviderError if it is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
@@ -42,7 +42,7 @@ def with_max_tokens(
     if "max_tokens" in call_parameters and "max_tokens" not in fields:
         if (
             "num_predict" in fields
-        ):  # Ollama: options of a call would replace all options of the model
+        ):  # Ollama: options passed with a call would replace all options of the model
             return chat.model_copy(
                 update={"num_predict": call_parameters.pop("max_tokens")}
             ), call_parameters
@@ -52,7 +52,7 @@ def with_max_tokens(
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
-    """The API keys that a chat model holds, which must not appear in any message."""
+    """The API keys of a chat model, which must not appear in any message."""
     return [
         attribute.get_secret_value()
         for attribute in vars(chat).values()

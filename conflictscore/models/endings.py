@@ -8,7 +8,8 @@ from langchain_core.messages import BaseMessage
 from conflictscore.errors import UnreadableReplyError
 
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""OpenAI and Gemini; Anthropic; Bedrock Converse; Ollama."""
+"""Fields for the reason that a reply ended, of (in order) OpenAI and Gemini, Anthropic, Bedrock
+Converse, and Ollama."""
 _NORMAL_ENDINGS = frozenset(
     (
         "complete",
@@ -55,14 +56,14 @@ _FAILED_ENDINGS = frozenset(
         "unknown",
     )
 )
-"""The server gave up while writing, so another attempt may succeed."""
+"""Reasons that mean the server gave up while writing, so another attempt may succeed."""
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
-"""Providers whose LangChain clients report how every whole reply ended."""
+"""Providers whose LangChain clients always report how a complete reply ended."""
 _ENDING_CHARS = 60
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:
-    """The provider's name for why a reply ended early; None for a whole reply."""
+    """The provider's reason for ending a reply early; None if the reply is complete."""
     metadata: Mapping[str, Any] = message.response_metadata
     for name in _ENDING_FIELDS:
         ending = metadata.get(name)
@@ -72,7 +73,7 @@ def abnormal_ending(message: BaseMessage) -> str | None:
                 return reason
     native = str(
         metadata.get("native_finish_reason") or ""
-    )  # OpenRouter passes it on next to its own
+    )  # OpenRouter adds the original provider's reason
     if native.lower() in _LENGTH_ENDINGS:
         return native
     details = metadata.get("incomplete_details")  # the Responses API
@@ -89,10 +90,10 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 
 
 def early_ending(message: BaseMessage) -> str | None:
-    """Why an answer may not be whole: its abnormal ending, or a stream that just stopped.
+    """The reason why an answer may be incomplete: an abnormal ending or an interrupted stream.
 
-    A stream without a finish reason was perhaps interrupted. Only the answer that is checked is
-    judged so: a judge's reply shows by its form whether it is whole.
+    A stream without a finish reason may have been interrupted. This rule applies only to the answer
+    that is checked. A judge's reply shows by its form whether it is complete.
     """
     metadata: Mapping[str, Any] = message.response_metadata
     silent = metadata.keys().isdisjoint({*_ENDING_FIELDS, "status"})  # the Responses API's field
@@ -117,7 +118,7 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
         raise UnreadableReplyError(reason, provider=model, reply=text)
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
-    # the model cannot fix a content filter by another form; a failure may be temporary
+    # another request would meet the same content filter, but a failure may be temporary
     reason = f"it did not end normally; the provider's reason is “{ending[:_ENDING_CHARS]}”"
     is_failure = ending.lower() in _FAILED_ENDINGS
     raise UnreadableReplyError(reason, provider=model, again=is_failure)

@@ -2,8 +2,8 @@
 
 A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange: the
 client validates request and reply against types, LangChain reads the reply in a thread, and
-callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp, and
-callbacks are skipped if only this package's meters listen.
+callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp.
+Callbacks are skipped if only this package's meters listen.
 """
 
 import json
@@ -34,9 +34,10 @@ _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_f
 
 
 class EndpointChat(ChatOpenAI):
-    """``ChatOpenAI`` that tolerates any token report and raises errors sent with a status of 200.
+    """A ``ChatOpenAI`` that accepts any token report and raises errors sent with status 200.
 
-    If a server mistakes a reply for reasoning, it is in ``additional_kwargs["reasoning_content"]``.
+    If a server sends the reply as reasoning, the text is in
+    ``additional_kwargs["reasoning_content"]``.
     """
 
     _loop_clients: LoopClients | None = PrivateAttr(default=None)
@@ -44,12 +45,12 @@ class EndpointChat(ChatOpenAI):
 
     @classmethod
     def over(cls, http: HttpClients, **settings: Any) -> "EndpointChat":
-        """A chat model that calls through these clients."""
+        """A chat model that uses these HTTP clients."""
         chat = cls(
             **settings,
             http_client=http.synchronous,
             http_async_client=http.asynchronous,
-            http_socket_options=(),  # else LangChain warns that no proxy is used, which is wrong
+            http_socket_options=(),  # else LangChain warns, wrongly, that no proxy is used
             max_retries=0,  # LanguageModel retries by its own rules
             stream_usage=True,
             use_responses_api=False,
@@ -98,8 +99,8 @@ class EndpointChat(ChatOpenAI):
     def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
         """The meters to notify of a call; None if other listeners need LangChain's own path.
 
-        A run's callback manager was set up at its start, with every tracer named in the
-        environment. Outside a run nobody has looked for tracers, so LangChain has to.
+        A run's callback manager is set up at the start of the run, with every tracer named in the
+        environment. Outside a run there is no such manager, so LangChain must look for tracers.
         """
         manager = config.get("callbacks")
         if not isinstance(manager, BaseCallbackManager) or isinstance(
@@ -136,8 +137,8 @@ class EndpointChat(ChatOpenAI):
         """The reply in a response, including parts that LangChain's own parser drops.
 
         Responses that differ from OpenAI's form are repaired first: choices and tool calls in other
-        shapes, and impossible token counts. The reasoning of a reply without text, its refusal, and
-        the provider's own finish reason are kept with the message.
+        shapes, and impossible token counts. The message keeps the refusal, the original provider's
+        finish reason and, if the reply has no text, its reasoning.
 
         Raises:
             openai.APIError: The body of a response with status 200 reports an error.
@@ -181,7 +182,7 @@ def _completion(response: httpx2.Response) -> Any:
     """The JSON object of a response, or its text if it is something else, such as a web page.
 
     Raises:
-        ValueError: It is labelled as JSON, but is not a JSON object.
+        ValueError: The response is labelled as JSON but is not JSON, or is JSON but not an object.
     """
     try:
         body = json.loads(response.content)
@@ -190,7 +191,7 @@ def _completion(response: httpx2.Response) -> Any:
             raise ValueError("it is not JSON") from None
         return response.text
     if not isinstance(body, dict):
-        raise ValueError("it is not a JSON object")  # noqa: TRY004 - of what the endpoint sent
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - the endpoint's fault
     return body
 
 
@@ -216,7 +217,7 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
     assistant_message = {
         **message,
         "role": "assistant",
-    }  # LangChain reads tool calls of no other role
+    }  # LangChain reads tool calls only in this role
     if isinstance(content, Mapping):
         assistant_message["content"] = [content]
     if isinstance(calls, list):
@@ -225,7 +226,7 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mended_call(call: Any) -> Any:
-    """A tool call with arguments that are JSON, encoded exactly once."""
+    """A tool call whose arguments are JSON text, encoded exactly once."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
         return call
@@ -239,7 +240,7 @@ def _mended_call(call: Any) -> Any:
 
 
 def _copy_parsed(response: openai.BaseModel, answer: ChatResult) -> None:
-    """Add to the messages what OpenAI's client parsed by the caller's response format."""
+    """Copy objects that OpenAI's client parsed in the caller's response format to the messages."""
     choices = getattr(response, "choices", None) or ()
     for generation, choice in zip(answer.generations, choices, strict=False):
         if hasattr(choice.message, "parsed"):

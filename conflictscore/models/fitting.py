@@ -11,13 +11,13 @@ from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 32
-"""Fewer tokens of a document would not be informative."""
+"""Minimum tokens shown of a document; fewer would not be informative."""
 _MARGIN = 1.15
 """Margin for chat templates and for tokenizers that count differently."""
 _OVERHEAD_TOKENS = 48
 _REPEATED_CHARS = 300
 """The rest begins this many characters before the end of the shown part, so that no sentence is
-halved.
+split.
 """
 
 
@@ -38,7 +38,7 @@ class Excerpt(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the rest was searched for everything that was asked about."""
+        """Whether the rest of the document was searched for everything in question."""
 
 
 Choose = Callable[[str, int], Excerpt | None]
@@ -53,9 +53,9 @@ class Fitted:
     cut: tuple[int, ...]
     """Numbers of the documents that were cut and whose rest was not searched, ascending."""
     excerpted: tuple[int, ...] = ()
-    """Numbers of the documents whose rest was searched and of which only chosen parts are shown."""
+    """Numbers of the documents that are shown in chosen parts and whose rest was searched."""
     rests: Mapping[int, str] = field(default_factory=dict)
-    """For each shortened document, by its number, the text that is not shown."""
+    """Maps the number of each shortened document to the text that is not shown."""
 
 
 def fit_documents(
@@ -69,10 +69,10 @@ def fit_documents(
 ) -> Fitted:
     """Shorten the longest documents, so that prompt and reply fit the context window.
 
-    Short documents stay whole, and the long ones share the remaining room evenly. ``choose``
+    Short documents stay whole, and the long documents share the remaining tokens evenly. ``choose``
     selects the parts of a long document to show; without it only the beginning is kept. A shortened
-    document ends with the template ``cut_near`` or ``cut``, so that readers and the model notice.
-    ``around`` is the rest of the prompt.
+    document ends with the template ``cut_near`` or ``cut``, so that readers and the model notice
+    the cut. ``around`` is the prompt without the documents.
 
     Raises:
         ContextWindowError: The window leaves fewer than 32 tokens per document.
@@ -80,7 +80,7 @@ def fit_documents(
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
-        return Fitted(tuple(documents), ())  # a token has at least one byte, so none is counted
+        return Fitted(tuple(documents), ())  # each token has a byte or more
     room -= count_tokens(around)
     empty_documents = [document.model_copy(update={"text": ""}) for document in documents]
     frames = [count_tokens(prompts.documents([d])) for d in empty_documents]
@@ -106,16 +106,16 @@ def fit_documents(
 
 
 class _Part(NamedTuple):
-    """A document as it is shown in part."""
+    """The shown part of a document."""
 
     document: Document
     rest: str
     is_complete: bool
-    """Whether all of it was shown or searched."""
+    """Whether the whole document was shown or searched."""
 
 
 def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
-    """The document's chosen parts; None if nothing shows which to choose."""
+    """The chosen parts of a document; None if no parts could be chosen."""
     total = len(document.text)
     room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
     while room >= _LEAST_TOKENS:
@@ -128,12 +128,12 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
         if size <= tokens:
             part = document.model_copy(update={"text": text})
             return _Part(part, choice.rest, choice.is_complete)
-        room = min(room - 1, int(room * tokens / size) - 1)  # marks of prompts took more
+        room = min(room - 1, int(room * tokens / size) - 1)  # escaping needs tokens
     return None
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give each document its size if that is below an even share; the others share the rest."""
+    """Give short documents all the tokens they need; long documents share the rest evenly."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))
@@ -158,7 +158,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """The text after its beginning, with a short overlap."""
+    """The text after the shown characters, with a short overlap."""
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]
 

@@ -1,4 +1,4 @@
-"""The HTTP clients of an endpoint, with its proxy, its certificates, and a limit on every reply."""
+"""Creates an endpoint's HTTP clients with its proxy, certificates, and a limit on every reply."""
 
 import os
 import ssl
@@ -14,7 +14,7 @@ from conflictscore.models.bounds import bound_reply, bound_reply_async
 from conflictscore.proxies import is_socks, proxy_for, require_socks
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
-"""Compression is not requested, since a few compressed bytes can expand to any length."""
+"""Asks for replies without compression, since a few compressed bytes can expand to any length."""
 
 
 class HttpClients(NamedTuple):
@@ -24,10 +24,10 @@ class HttpClients(NamedTuple):
     asynchronous: httpx2.AsyncClient
     over_aiohttp: Callable[[], httpx2.AsyncClient] | None
     """Makes an asynchronous client that needs a fraction of httpx's processor time, since httpx
-    checks every idle connection at each request. It belongs to the event loop of its first request.
-    None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
+    checks every idle connection at each request. The client belongs to the event loop of its first
+    request. None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
     proxy: str | None
-    """The proxy that they call through; None if there is no proxy."""
+    """The proxy that the clients use; None if there is no proxy."""
 
 
 def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
@@ -43,10 +43,10 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     settings: dict[str, Any] = {
         "headers": _UNCOMPRESSED,
         "proxy": proxy,
-        "trust_env": False,  # reads proxy and certificates from the environment
+        "trust_env": False,  # else httpx would read the environment's proxy by itself
         "verify": _certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))),
     }
-    # aiohttp accepts no key together with a password in the address
+    # aiohttp does not accept both a key and a password in the address
     httpx_only = is_socks(proxy) or "@" in urlsplit(base_url).netloc
     asynchronous = settings | {"event_hooks": {"response": [bound_reply_async]}}
     return HttpClients(
@@ -61,7 +61,7 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
 def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     """The certificates that httpx trusts: those of SSL_CERT_FILE and SSL_CERT_DIR, or its own.
 
-    Reading them takes tens of milliseconds, so all clients of the process share them. The two
-    variables are arguments so that a change takes effect.
+    Reading certificates takes tens of milliseconds, so all clients of the process share them. The
+    two variables are arguments, so that a change is not hidden by the cache.
     """
     return httpx2.create_ssl_context()

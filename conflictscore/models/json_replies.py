@@ -1,4 +1,4 @@
-"""Reads the one JSON object, or the list of texts, in a model's reply.
+"""Reads the single JSON object, or the list of texts, in a model's reply.
 
 A reply that is not plain JSON is repaired by json-repair. The repaired value is used only if it has
 every field of the reply exactly once: nothing is guessed, and nothing that was cut off is
@@ -19,9 +19,10 @@ from conflictscore.models.replies import reply_text
 from conflictscore.records import encodable
 
 _REPAIRABLE_CHARS = 64_000
-"""Longer replies are not damaged verdicts, and repairing them takes time."""
+"""Maximum characters of a reply to repair. Longer replies are not verdicts and take long to
+repair."""
 _MOST_UNCLOSED = 50
-"""json-repair takes .1 s of CPU for a thousand unclosed brackets."""
+"""Maximum unclosed brackets to repair. json-repair takes .1 s of CPU for a thousand of them."""
 _RESTARTS = 16
 _DEPTH = 6
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
@@ -30,7 +31,7 @@ _BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 _FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
-"""The placeholder in a prompt where a reply has a label."""
+"""A placeholder that a reply copied from the prompt instead of writing a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
@@ -40,16 +41,16 @@ _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
 class EmptyReplyError(ValueError):
-    """An empty reply, which some servers send to every request with a schema."""
+    """Raised for an empty reply, which some servers send to every request with a schema."""
 
 
 class _Form(NamedTuple):
     """The requested JSON object, described by its fields."""
 
     needed: AbstractSet[str]
-    """Fields without which an object does not have the requested form."""
+    """Fields that an object must have."""
     listed: str
-    """The field for which a bare list of objects is taken; empty if no field is a list."""
+    """The field that a bare list of objects is read as; empty if no field is a list."""
     aliases: Mapping[str, str]
     """Maps other names that models use to the needed fields."""
 
@@ -61,7 +62,7 @@ class _Form(NamedTuple):
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
     def within(self, json_value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
-        """The objects of this form in a JSON value, or the value itself."""
+        """The objects of this form in a JSON value, which may be such an object itself."""
         if not depth:
             return
         if isinstance(json_value, str) and json_value.lstrip()[:1] in {*_BRACKETS, '"'}:
@@ -91,7 +92,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """The only object apart from the prompt's template; ValueError if there are several."""
+        """The only object that is not a copy of the template; ValueError if there are several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -99,7 +100,7 @@ class _Form(NamedTuple):
             ):
                 distinct_objects.append(candidate)
         if len(distinct_objects) > 1:
-            raise ValueError(f"it held {len(distinct_objects)} JSON objects instead of one")
+            raise ValueError(f"it contained {len(distinct_objects)} JSON objects instead of one")
         return distinct_objects[0] if distinct_objects else None
 
 
@@ -116,16 +117,16 @@ def json_reply(
     list_field: str = "",
     aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The only JSON object in a reply with the needed fields; field names become lower case.
+    """The only JSON object with the needed fields in a reply; field names become lower case.
 
-    It may be the text or the arguments of a tool call. Surrounding words and other JSON are
-    ignored. Missing commas and quotes, trailing commas, comments, single or typographic quotes and
-    raw line breaks are repaired if only one reading is possible, in which the object has each
-    written field exactly once. A bare list of objects is taken for the field
-    ``list_field``. ``aliases`` maps other field names to the needed ones.
+    The object may be in the text or in the arguments of a tool call. Surrounding words and other
+    JSON are ignored. Missing commas and quotes, trailing commas, comments, single or typographic
+    quotes and raw line breaks are repaired if only one reading is possible and the object has every
+    written field exactly once. A bare list of objects is read as the field ``list_field``.
+    ``aliases`` maps other field names to the needed names.
 
     Raises:
-        ValueError: There is no such object, or several that differ.
+        ValueError: There is no such object, or there are several different objects.
     """
     form = _Form(needed_fields, list_field, aliases or {})
     calls = [call["args"] for call in message.tool_calls]
@@ -139,7 +140,7 @@ def json_reply(
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
             raise EmptyReplyError("it was empty")
-        # vLLM puts a reply there that its grammar restricts to JSON
+        # vLLM puts replies here if its grammar restricts them to JSON
         if json_object := form.sole(form.within(loads(reasoning))):
             return json_object
         raise EmptyReplyError("it was empty except for the model's reasoning")
@@ -150,7 +151,7 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(_UNSEEN)
     whole = loads(text) if text.lstrip()[:1] in _BRACKETS else None
     if whole is not None and (json_object := form.sole(form.within(whole))):
-        return json_object  # plain JSON, as most replies are: nothing else to look for
+        return json_object  # plain JSON, like most replies, needs no further search
     typographic = text.translate(_TYPOGRAPHIC)
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(_bracketed(variant), parse, variant, form):
@@ -161,13 +162,13 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
 def _one_of(
     parts: Iterable[str], parse: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The object in one part of a text, if no other part has fields of it."""
+    """The only object in the parts of a text; ValueError if its fields also occur elsewhere."""
     objects: list[dict[str, Any]] = []
     fields_in_parts = Counter[str]()
     for part in parts:
         json_value = parse(part)
         inside = [*form.within(json_value)]
-        # valid JSON without such an object, such as a schema, is not part of a broken one
+        # a part that is valid JSON without such an object, such as a schema, is not a broken object
         if inside or (parse is loads and json_value is not None):
             fields_in_parts += _fields_written(part, quoted_only=True)
         objects += inside
@@ -175,12 +176,12 @@ def _one_of(
     everywhere = _fields_written(text, quoted_only=True)
     marks = {*form.needed, *form.aliases}
     if sole and any(everywhere[name] != fields_in_parts[name] for name in marks):
-        raise ValueError(_NOT_ONE_OBJECT)  # the object is part of a broken one
+        raise ValueError(_NOT_ONE_OBJECT)  # it is a fragment of a broken object
     return sole
 
 
 def loads(text: str) -> Any:
-    """The JSON value of a text, raw line breaks in its strings included; None if it is not JSON."""
+    """The JSON value of a text, whose strings may have raw line breaks; None if it is not JSON."""
     try:
         return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError):
@@ -194,7 +195,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         plain_name = "_".join(re.findall(r"\w+", name.lower()))
         first_content = fields.setdefault(plain_name, content)
         if first_content is not content and first_content != content:  # NaN is not equal to itself
-            raise ValueError(f"{name} stands twice")
+            raise ValueError(f"{name} occurs twice")
     return fields
 
 
@@ -236,7 +237,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _mended(body: str) -> Any:
-    """The result of json-repair for a text, if it keeps every written field."""
+    """The value that json-repair reads in a text, if its fields occur equally often in the text."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
@@ -276,8 +277,8 @@ def _fields_of(json_value: Any) -> Counter[str]:
 def json_texts(text: str) -> list[str] | None:
     """The texts of the JSON list in a reply; None if it has no list.
 
-    An object with one list counts as that list, an object inside a list as its one text, and
-    several values in sequence as a list.
+    An object with a single list counts as that list. An object inside a list counts as its text.
+    Several values in sequence count as a list.
 
     Raises:
         ValueError: The reply looks like JSON, but is not such a list.
@@ -299,7 +300,7 @@ def json_texts(text: str) -> list[str] | None:
 
 
 def _bracketed_texts(bare: str) -> list[str] | None:
-    """The texts of the valid lists that make up most of a reply; None if none do."""
+    """The texts of the valid lists in a reply; None if these lists do not make up most of it."""
     parts = [*_bracketed(bare)]
     lists = [_texts_of(loads(part)) for part in parts]
     are_most = _letters("".join(parts)) * 2 > _letters(bare)
@@ -309,7 +310,7 @@ def _bracketed_texts(bare: str) -> list[str] | None:
 
 
 def _start_of_list(bare: str) -> int | None:
-    """Where a list begins that is not valid JSON; None if the reply is prose.
+    """The position at which a damaged list begins; None if the reply is prose.
 
     Prose may contain brackets too, so a list must make up most of the reply and have quotation
     marks.
@@ -325,7 +326,7 @@ def _start_of_list(bare: str) -> int | None:
 
 
 def _repaired_texts(bare: str, start: int) -> list[str] | None:
-    """The texts of a damaged list if repairing it neither loses nor adds a letter, or None."""
+    """The texts of a damaged list; None if repairing it would lose or add letters."""
     # json-repair would complete a truncated list
     if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
         return None
@@ -339,7 +340,7 @@ def _is_closed(bare: str) -> bool:
 
 
 def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
-    """The texts of a list, or of the one list in an object; None if it is neither."""
+    """The texts of a list, or of the only list in an object; None for any other value."""
     elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
     if isinstance(elements, Mapping):
         return _texts_of(elements, depth - 1) if depth else None
@@ -357,8 +358,8 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
     """The list of claims in an object, or the object that contains it; None if unclear.
 
-    It is the only list or object among the fields, or if there are several, the field named for
-    claims. An object whose only field is a string counts as a list of that string.
+    It is the only list or object among the fields. If there are several, it is the field that is
+    named for claims. An object whose only field is a string counts as a list of that string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:
@@ -371,7 +372,7 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """The texts in an element of a list; None if it has no text of its own."""
+    """The texts in an element of a list; None if the element has no unambiguous text."""
     holds_list = isinstance(element, list) or (
         isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
     )
@@ -382,7 +383,7 @@ def _texts_in_element(element: Any, depth: int) -> list[str] | None:
 
 
 def _only_text(element: Any) -> str | None:
-    """A text, or the text of an object: the field with a known name, or the only one with words."""
+    """A string, or an object's text: the field with a usual name, or the only field with words."""
     if not isinstance(element, Mapping):
         return element if isinstance(element, str) else None
     text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}
@@ -390,7 +391,7 @@ def _only_text(element: Any) -> str | None:
         if name in text_by_name:
             return text_by_name[name]
     texts = [*text_by_name.values()]
-    if len(texts) > 1:  # a single word beside a claim is its number, kind or source
+    if len(texts) > 1:  # a single word next to a claim is its number, kind or source
         texts = [text for text in texts if " " in text.strip()]
     return texts[0] if len(texts) == 1 else None
 

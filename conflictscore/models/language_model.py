@@ -1,7 +1,7 @@
-"""A chat model as nodes and labelers use it: asks for text, JSON or a letter, twice if unreadable.
+"""The interface through which nodes and labelers ask a model for text, JSON or a letter.
 
-Every call to a model goes through here. Calls are scheduled, usage is counted, errors become one
-clear line, and replies of deterministic models are cached.
+Every call to a model goes through this module. It schedules calls, counts usage, turns errors into
+one clear line, caches the replies of deterministic models, and asks again if a reply is unreadable.
 """
 
 import json
@@ -51,8 +51,8 @@ from conflictscore.threads import in_time
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
-"""Maximum candidates that OpenAI returns; a letter that is not among them has a probability near
-zero.
+"""Maximum number of candidate tokens that OpenAI returns. A letter that is not among them has a
+probability near zero.
 """
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
@@ -61,29 +61,29 @@ THINKING_TOKENS = 8192
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A LangChain chat model, with everything that the loop needs to know about it.
+    """A LangChain chat model, with the settings that are needed to call it.
 
-    All three ways to ask follow one rule: an unreadable reply is requested once more, with the
-    reason (template ``retry``), and a second one raises :class:`UnreadableReplyError`. All raise
-    :class:`ConfigurationError` for a wrong key or model name, and :class:`ProviderError` if the
-    provider fails and retrying does not help.
+    The methods ``ask``, ``ask_json`` and ``ask_letter`` request an unreadable reply once more and
+    state the reason (template ``retry``). A second unreadable reply raises
+    :class:`UnreadableReplyError`. The methods raise :class:`ConfigurationError` for a wrong key or
+    model name, and :class:`ProviderError` if the provider fails and retrying does not help.
     """
 
     chat: BaseChatModel
     name: str
-    """Its name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
+    """The model's name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
     endpoint: str
-    """Where it is served; does not change from day to day for the same model."""
+    """Where the model is served; the same in every run, since it is part of cache keys."""
     context_window: int
     """Maximum tokens in prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
-    """The settings that determine its replies, as plain JSON. None if they are unknown; then
-    nothing from this model is cached."""
+    """The settings that determine the model's replies, as plain JSON. If they are unknown, this is
+    None, and nothing from this model is cached."""
     deterministic: bool = False
     """Whether the same prompt should give the same reply, so that replies may be cached."""
     has_grammars: bool = False
-    """Whether its server can restrict a reply by a grammar, as llama.cpp does."""
+    """Whether its server can restrict a reply with a grammar, as llama.cpp can."""
     thinking_tokens: int = 0
     """Tokens that a reasoning model gets in addition to the length of its reply."""
     cache: ContentCache | None = None
@@ -92,24 +92,25 @@ class LanguageModel:
     admit: Callable[[], None] | None = None
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
-    """Called when a cache replies, with messages, length of the reply and stored value."""
+    """Called if the cache has the reply, with the messages, the reply limit, and the stored
+    reply."""
     capabilities: Capabilities | None = None
     """Capabilities of its endpoint, if set by the user; None to detect them."""
 
     def __post_init__(self) -> None:
-        """Turn streaming off, since a caller who streams must not see a draft."""
+        """Turn streaming off, since a caller who streams a run must not see drafts."""
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is the embedded model, which is small, slow and free."""
+        """Whether the model runs on this machine, where models are small, slow and free."""
         return self.endpoint == LOCAL_ENDPOINT
 
     @property
     def identity(self) -> dict[str, Any] | None:
-        """The cache key of replies or verdicts, without the prompt; None forbids caching."""
+        """The model's part of the cache key of a reply or verdict; None forbids caching."""
         if self.parameters is None:
             return None
         return {"model": self.name, "endpoint": self.endpoint, "parameters": dict(self.parameters)}
@@ -125,11 +126,11 @@ class LanguageModel:
         history: Sequence[BaseMessage] = (),
         parameters: Mapping[str, Any] | None = None,
     ) -> T:
-        """Ask for text and read it.
+        """Ask for text, and read the reply with ``read``.
 
-        ``read`` turns the reply into a value, or raises ValueError with the reason. ``history`` has
-        text messages that precede the prompt. ``parameters`` are further call parameters, such as
-        stop words; replies to such calls are not cached.
+        ``read`` turns the reply into a value, or raises ValueError with the reason. ``history``
+        holds the text messages that precede the prompt. ``parameters`` are further call parameters,
+        such as stop words; replies to such calls are not cached.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -141,7 +142,7 @@ class LanguageModel:
         if isinstance(stored_text := stored_reply.get("text"), str):
             with suppress(
                 ValueError
-            ):  # cached for another reader, but unreadable for this one: ask again
+            ):  # cached for another caller, but unreadable for this caller: ask again
                 reading = read(without_reasoning(encodable(stored_text)))
                 meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:
@@ -176,11 +177,11 @@ class LanguageModel:
         listed: str = "",
         aliases: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one JSON object of a titled schema, which the server enforces if it can.
+        """Ask for a JSON object that matches a titled schema; the server enforces it if it can.
 
         ``read`` checks the object and turns it into a value, or raises ValueError. ``needed`` names
-        the fields without which a reply is unreadable (default: the schema's required ones).
-        ``listed`` and ``aliases`` are as for ``json_reply``.
+        the fields that a reply must have (default: the schema's required fields). ``listed`` and
+        ``aliases`` are the ``list_field`` and ``aliases`` of ``json_reply``.
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
@@ -207,7 +208,7 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one of several letters, and read how likely each one was.
+        """Ask for one of several letters, and read how likely each letter was.
 
         ``read`` gets the result of :func:`~conflictscore.models.logprobs.letter_logprobs`.
 
@@ -236,10 +237,10 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """The model's reply to messages that are not one of our prompts.
+        """The model's reply to messages that do not come from this package's prompts.
 
         The call is scheduled like all others, is never cached, and raises the client's own errors.
-        A stream that the client cannot read is a ``ProviderError``.
+        A stream that the client cannot read raises a ``ProviderError``.
         """
         sender, call_parameters = with_max_tokens(self.chat, parameters)
         send = partial(call, sender, [*messages], config, **call_parameters)
@@ -314,7 +315,7 @@ class LanguageModel:
         try:
             async with in_time(self.name, waits):
                 return await self._requests.reply(form, messages, config, prompts, go)
-        except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
+        except Exception as error:  # noqa: BLE001 - a caller's model may raise anything
             raise self._clear(error) from None
 
     @cached_property
@@ -340,7 +341,7 @@ class LanguageModel:
         )
 
     def watching_proxy(self, send: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-        """The call ``send``, which gives up early if it uses a proxy that does not answer."""
+        """The call ``send``, changed to give up early if its proxy does not answer."""
         proxy = self.chat.proxy if isinstance(self.chat, EndpointChat) else None
         if proxy is None:
             return send

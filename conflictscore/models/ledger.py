@@ -1,4 +1,4 @@
-"""Counts the cost of a run's models call by call, and enforces its budget."""
+"""Counts the cost of every model call in a run, and enforces the run's budget."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,8 @@ from conflictscore.models.usage import KEPT_CALLS, UsageMeter
 from conflictscore.records import Usage
 
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
-"""Collects the calls made in this context; tasks and threads inherit it from their creator."""
+"""Usage of each step in progress in this context; tasks and threads inherit it from their
+creator."""
 
 
 class Ledger:
@@ -36,7 +37,7 @@ class Ledger:
     ) -> None:
         """Open a ledger. Limits apply to all models together; None means no limit.
 
-        ``spent`` is earlier usage of the run by model name, which counts towards the limits.
+        ``spent`` is earlier usage of the run, by model name. It counts towards the limits.
         """
         self._max_calls, self._max_tokens, self._prices = max_calls, max_tokens, prices
         self._spent = dict(spent or {})
@@ -47,7 +48,7 @@ class Ledger:
 
     @property
     def spent(self) -> dict[str, Usage]:
-        """Usage so far by model name; a copy."""
+        """A copy of the usage so far, by model name."""
         with self._lock:
             return dict(self._spent)
 
@@ -60,10 +61,10 @@ class Ledger:
 
     @contextmanager
     def step(self) -> Iterator[dict[str, Usage]]:
-        """Count the cost of calls made inside, by model name.
+        """Count the cost of the calls made inside the context, by model name.
 
-        Includes calls from nested tasks, threads and steps; cached replies count at their original
-        cost.
+        The count includes calls from nested tasks, threads and steps. Cached replies count at their
+        original cost.
         """
         usage: dict[str, Usage] = {}
         token, kept_calls_token = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
@@ -105,8 +106,8 @@ class Ledger:
     def register(self, model: LanguageModel) -> None:
         """Register a model whose calls will be counted; see :func:`attach`.
 
-        Two models with the same name at two endpoints are counted as one, without a published
-        price.
+        Two models with the same name at different endpoints are counted as one model, which has no
+        published price.
         """
         endpoint = self._endpoints.setdefault(model.name, model.endpoint)
         if endpoint != model.endpoint:
@@ -117,7 +118,7 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
     """The same model, with its calls counted in a ledger and limited by its budget.
 
     Calls answered from the model's cache cost nothing and do not count. If a client retries failed
-    requests by itself, as a caller's own model may, that counts as one attempt.
+    requests by itself, as a caller's own model may, all its attempts count as one.
     """
     ledger.register(model)
     callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))
@@ -126,7 +127,7 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
 
 class _Account(UsageMeter):
-    """A meter that enters each call of a model in a ledger; its errors end the call."""
+    """A meter that enters each call of a model in a ledger; an error in it ends the call."""
 
     raise_error = True
 
@@ -139,5 +140,5 @@ class _Account(UsageMeter):
 
 
 def _unreported(usage: Usage) -> bool:
-    """Whether calls were answered without reporting tokens, since every prompt has some."""
+    """Whether answered calls reported no input tokens, although every prompt has some."""
     return bool(usage.calls) and not usage.input_tokens

@@ -1,4 +1,4 @@
-"""Limits the calls in flight to an endpoint."""
+"""Limits the number of calls in flight to an endpoint."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ class ConcurrencyLimit:
     The limit adapts between 1 and ``calls``: it grows by one while the endpoint answers, and halves
     when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
     multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that a caller with many
-    calls does not delay another caller's first one. Calls from the same caller are made in order.
+    calls does not delay another caller's first call. Calls from the same caller are made in order.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
@@ -36,12 +36,12 @@ class ConcurrencyLimit:
         self._size = float(calls)
         self._shrunk_at, self._resumes_at, self._held = float("-inf"), 0.0, 0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
-        # a coroutine that is garbage-collected with its loop may release its slot at any time
+        # reentrant, since a coroutine may be garbage-collected and release its slot at any time
         self._lock = threading.RLock()
 
     @classmethod
     def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
-        """The limit of an endpoint, shared by the process."""
+        """The limit of an endpoint, shared within the process."""
         return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property
@@ -54,7 +54,7 @@ class ConcurrencyLimit:
         """Wait for a slot and for the end of any pause of the endpoint, then hold the slot."""
         await self._acquire(caller)
         try:
-            while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a known time
+            while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a fixed time
                 await asyncio.sleep(seconds_left)
             yield
         finally:
@@ -66,13 +66,13 @@ class ConcurrencyLimit:
             self._size = min(self.calls, self._size + 1 / self._size)
 
     def refused(self, began: float) -> None:
-        """Report that a call begun at this time (monotonic clock) was refused or timed out."""
+        """Report that a call sent at ``began`` (monotonic clock) was refused or timed out."""
         with self._lock:
             if began > self._shrunk_at:  # calls sent before the last decrease reveal nothing new
                 self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for this long; calls in flight continue."""
+        """Send no calls for this many seconds; calls in flight continue."""
         with self._lock:
             self._resumes_at = max(self._resumes_at, time.monotonic() + seconds)
 
@@ -113,11 +113,11 @@ class ConcurrencyLimit:
 
 
 def _hand_place_to(waiter: _Waiter) -> bool:
-    """Whether it will be notified of its slot, and so must release it."""
+    """Give a waiter its slot, which it must release; False if its event loop is closed."""
     if waiter.loop is running_loop():  # waking the loop through its pipe would cost a system call
         _settle(waiter)
         return True
-    with suppress(RuntimeError):  # its loop is closed, so nobody is waiting there any more
+    with suppress(RuntimeError):  # its loop is closed, so the call no longer waits
         waiter.loop.call_soon_threadsafe(_settle, waiter)
         return True
     return False

@@ -1,4 +1,4 @@
-"""Probabilities of single letters, from the log-probabilities of a reply."""
+"""Reads the probabilities of single letters from the log-probabilities of a reply."""
 
 from collections.abc import Sequence
 from math import exp, fsum, inf, log
@@ -8,13 +8,13 @@ from langchain_core.messages import BaseMessage
 
 _LEAST_PROBABILITY = 1e-9
 _ROUNDED = 0.01
-"""Tolerance for servers that round a log-probability above 0."""
+"""Tolerance for servers whose rounding puts a log-probability above 0."""
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
-    """The natural log-probability of each letter as the first token; None if the reply has none.
+    """Each letter's natural log-probability as the first token; None if the reply reports none.
 
-    All are finite: a letter too improbable to be reported gets an upper bound.
+    All are finite. A letter that is too improbable to be reported gets an upper bound.
 
     Raises:
         ValueError: The log-probabilities are unreadable, or the reply is not one of the letters.
@@ -38,7 +38,7 @@ def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
     """The reported log-probabilities of the first token, by its text; empty if unreadable."""
     try:
         likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
-        # from the least likely on, so that of "A" and " A" the likelier token counts
+        # in order of rising probability, so that the likelier of the tokens "A" and " A" counts
         pairs = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
         are_logprobs = all(
             type(logprob) in (int, float) and logprob <= _ROUNDED for _, logprob in pairs

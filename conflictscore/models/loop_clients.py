@@ -1,4 +1,4 @@
-"""OpenAI's client over aiohttp, one per event loop, since a session belongs to its loop."""
+"""Keeps one OpenAI client per event loop, since each aiohttp session belongs to one loop."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from conflictscore.threads import running_loop
 
 
 class _Form(NamedTuple):
-    """A request without its body."""
+    """The parts of a request that all later requests reuse."""
 
     url: httpx2.URL
     headers: httpx2.Headers
@@ -24,7 +24,7 @@ class _Form(NamedTuple):
 
     @classmethod
     def of(cls, request: httpx2.Request) -> "_Form":
-        """A request without its body."""
+        """The reusable parts of a request."""
         headers = request.headers.copy()
         for name in ("Content-Length", "Cookie"):
             headers.pop(name, None)
@@ -38,7 +38,8 @@ class _Form(NamedTuple):
             content = text.encode()
         except (TypeError, ValueError):
             return None
-        stream = httpx2.ByteStream(content)  # for ``content``, httpx normalises all headers again
+        # with ``content`` instead of a stream, httpx would normalise all headers again
+        stream = httpx2.ByteStream(content)
         request = httpx2.Request(
             "POST", self.url, headers=self.headers, stream=stream, extensions=self.extensions
         )
@@ -51,11 +52,11 @@ class _Form(NamedTuple):
 
 
 class LoopClient:
-    """OpenAI's client of one event loop, which posts chats as plain JSON.
+    """The OpenAI client of one event loop; it posts chat requests as plain JSON.
 
     OpenAI's client builds each request from its settings: it checks options, merges headers and
-    joins addresses, which takes longer than sending does. So it builds only the first request.
-    Later ones reuse its address and headers, and go through the same HTTP client.
+    joins addresses, which takes longer than sending does. So it builds only the first request here.
+    Later requests reuse the address and headers of the first, and are sent by the same HTTP client.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
@@ -122,7 +123,7 @@ class LoopClients:
 
 
 def _close_all(clients: _Clients) -> None:
-    """Close clients, since aiohttp warns about open ones; their loops may be idle or closed."""
+    """Close clients, since aiohttp warns about open clients; their loops may be idle or closed."""
     here = running_loop()
     for loop, client in clients.items():
         with suppress(RuntimeError):  # the loop has just been closed
@@ -135,7 +136,7 @@ def _close_all(clients: _Clients) -> None:
 
 
 def _close_now(client: LoopClient) -> None:
-    """Close a client without waiting for its connections to say goodbye."""
+    """Close a client without waiting for its connections to shut down."""
     closing = client.close()
     with suppress(StopIteration):
         closing.send(None)

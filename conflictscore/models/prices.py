@@ -36,7 +36,7 @@ class Price:
     """For input found in the provider's prompt cache; None if it costs the same as other input."""
 
     def of(self, usage: Usage) -> float | None:
-        """US dollars; None if calls were answered without reporting tokens."""
+        """The cost in US dollars; None if calls were answered without reporting tokens."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         if self.input == self.output == cached_input == 0:
             return 0.0
@@ -50,7 +50,7 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model: ``own`` prices, then published ones; unknown prices are never 0."""
+    """Prices by model: ``own`` prices come before published prices. An unknown price is never 0."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
@@ -63,7 +63,7 @@ class PriceTable:
             ConfigurationError: The extra ``bench`` is not installed.
         """
         try:
-            import genai_prices  # noqa: F401 - said here, and not at the first call of a run
+            import genai_prices  # noqa: F401 - fails here, and not at the first call of a run
         except ImportError:
             raise ConfigurationError(
                 f"prices need the extra bench: {install_hint('bench')}"
@@ -86,7 +86,7 @@ class PriceTable:
     def cost(
         self, usage: Mapping[str, Usage], *, endpoints: Mapping[str, str] | None = None
     ) -> tuple[float | None, tuple[str, ...]]:
-        """US dollars of usage by model, None if a price is unknown; and the unpriced models."""
+        """The cost of usage in US dollars (None if a price is unknown), and the unpriced models."""
         dollars, unknown = list[float](), list[str]()
         for model, model_usage in usage.items():
             price = self.price(model, (endpoints or {}).get(model))
@@ -100,9 +100,9 @@ class PriceTable:
 
 @cache
 def _published(model: str, endpoint: str | None) -> Price | None:
-    """The price in genai-prices for an endpoint (default: OpenAI's own); None if there is none.
+    """A model's price in genai-prices at an endpoint (default: OpenAI's); None if unknown.
 
-    Models that also charge per request have none, since tokens do not determine their cost.
+    It is also None for a model that charges per request, since tokens do not determine the cost.
     """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price

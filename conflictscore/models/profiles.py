@@ -1,4 +1,4 @@
-"""The profile of a model: known from its name, or set by the user in its spec."""
+"""Determines what a model can do, from its name or from the options in its spec."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ ReasoningEffort = Literal["low", "medium", "high"]
 """How much a reasoning model should reason before it replies."""
 
 _EFFORT = "reasoning_effort"
-"""Names of this setting in LangChain's chat models."""
+"""Name of this setting in LangChain's chat models."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "temperature": ("none", "a number from 0 to 2"),
@@ -29,7 +29,7 @@ _MOST_TEMPERATURE = 2.0
 
 
 def known_profile(name: str) -> ModelProfile:
-    """LangChain's profile of an OpenAI model; empty if there is none.
+    """LangChain's profile of an OpenAI model; empty if the model is unknown.
 
     The lookup ignores a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) and additions
     at either end, as in names of deployments (``prod-gpt-5-mini``).
@@ -50,7 +50,7 @@ def _names(bare: str, known_name: str) -> bool:
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """A model's spec without options, and the options, as in ``NAME?temperature=none&json=prompt``.
+    """Split a spec such as ``NAME?temperature=none&json=prompt`` into the name and the options.
 
     Raises:
         ConfigurationError: An option or its value is unknown.
@@ -70,7 +70,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageModel:
-    """The model as described by the user, instead of detecting what its endpoint can do."""
+    """The model with the user's options, which replace detection of the endpoint's abilities."""
     style, update = RequestStyle(), dict[str, Any]()
     parameters = dict(model.parameters or {})
     if (temperature_text := options.get("temperature")) is not None:
@@ -98,7 +98,7 @@ def _number(text: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The reasoning setting of a chat model; empty if it is known to have none."""
+    """The reasoning setting to pass to a chat model; empty if the model is known to have none."""
     profile: Mapping[str, Any] = chat.profile or {}
     efforts = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
@@ -106,7 +106,7 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 
 
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
-    """Extra tokens for reasoning in a reply, from the model's profile and setting."""
+    """Tokens to reserve for reasoning in a reply, from the model's profile and setting."""
     if (chat.profile or {}).get("reasoning_output"):
         return THINKING_TOKENS
     return min(THINKING_TOKENS, window // 2) if effort_setting else 0

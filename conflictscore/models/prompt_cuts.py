@@ -9,17 +9,19 @@ from conflictscore.models.capabilities import Capabilities
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
-"""Shorter prompts fit every server, and token counts differ most for them."""
+"""Shorter prompts are not tested: they fit every server, and token counts differ most for them."""
 _CHARS_PER_TOKEN = 5
-"""No script has more characters per token than this, so a server that reports at least one token
-per five characters read everything. Our own count may be ten times too high for scripts that a
-tokenizer knows well."""
+"""No script has more characters per token than this. So a server that reports at least one token
+per five characters has read the whole prompt. This package's own count may be ten times too high
+for scripts that a tokenizer knows well."""
 _LEAST_WINDOW = 256
-"""No server has a shorter context window."""
+"""No server has a context window with fewer tokens."""
 _LONGER = 2
-"""If a prompt this many times longer was read, the window is not the cause."""
+"""If the server has read a prompt this many times as long, its window cannot explain a low
+count."""
 _SHARE = 0.5
-"""Tokenizers' counts differ by less than this for Latin text, the remaining case."""
+"""A prompt was cut if the server read less than this share of it. For Latin text, the only case
+left, the counts of tokenizers differ by less."""
 
 
 def require_whole_prompt(
@@ -28,8 +30,8 @@ def require_whole_prompt(
     """Raise an error if the server reports reading far fewer tokens than were sent.
 
     Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    does not mean a cut if it is below any context window, or if the same server has reported
-    reading much longer prompts.
+    does not prove a cut if it is smaller than any context window, or if the same server has
+    reported reading much longer prompts.
 
     Raises:
         ProviderError: The server cut the prompt; the message says how to give it a longer context.
@@ -44,7 +46,7 @@ def require_whole_prompt(
         raise ProviderError(
             f"{model} read {tokens_read:,} of about {tokens_sent:,} tokens of the prompt: its"
             " server cut the rest; give it a longer context (num_ctx in Ollama, the context length"
-            " in LM Studio, -c in llama.cpp), or tell this program about it with"
+            " in LM Studio, -c in llama.cpp), or state the actual length with"
             f" --context-window {tokens_read}",
             provider=model,
             failure=FailureKind.NO_ROOM,

@@ -1,4 +1,4 @@
-"""Conversations for chat templates that accept only alternating user and assistant turns."""
+"""Rewrites conversations for chat templates that accept only alternating turns."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ ABOUT_TURNS = re.compile(
     r"(?i)roles? must|must alternate|system (?:role|message|prompt)|first message|user role"
     r"|non.?empty|(?:not|cannot|can't) be empty|empty (?:content|message|string|text)"
 )
-"""Error messages about the order of turns, their roles, or an empty turn."""
+"""Matches error messages about the order of turns, their roles, or an empty turn."""
 
 
 def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessage]:
-    """The same conversation as turns of user and assistant, the user's first.
+    """The conversation as alternating turns of user and assistant, beginning with the user.
 
-    Empty turns are dropped, and adjacent turns of the same side are merged. System messages move to
-    the top of the user's first turn, since some templates accept at most one and others none.
-    ``opening`` is a user turn to put before a greeting by the assistant.
+    Empty turns are dropped, and adjacent turns of the same role are merged. System messages move to
+    the top of the user's first turn, since some templates accept at most one system message and
+    others none. If the conversation begins with the assistant, ``opening`` is inserted as the
+    user's first turn.
     """
     system = [m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip()]
     turns = _joined_turns(messages)
@@ -29,7 +30,7 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """Turns without system messages, as (whether by the assistant, text)."""
+    """The turns without system messages, as pairs (whether it is the assistant's, its texts)."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

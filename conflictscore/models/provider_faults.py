@@ -10,16 +10,17 @@ import aiohttp
 import httpx2
 import openai
 
-# There is no common form. The provider's words are in ``error``, ``detail`` or ``message``, as
-# text, object or list; some send an error with the status 200, or within a choice; and services
-# that pass a model on wrap its error in theirs, often as JSON in a string.
+# Errors have no common form. The provider's words are in ``error``, ``detail`` or ``message``, as
+# text, an object or a list. Some providers send an error with status 200, or inside a choice.
+# Services that forward requests to another provider wrap its error in their own, often as JSON in a
+# string.
 
 _DEPTH = 6
-"""Maximum depth of nested objects that are searched: two services, each with an object in a
-list.
+"""Maximum depth of nested objects that are searched. It suffices for two services that each wrap an
+object in a list.
 """
 _MOST_WORDS = 3
-"""Maximum different messages of one error that are shown."""
+"""Maximum number of different messages shown for one error."""
 _BODY_CHARS = 20_000
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
@@ -36,10 +37,10 @@ _WORD_FIELDS = (
     "status_msg",
 )
 _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
-"""Fields in which a service that forwards a model puts the model's own words, next to a message
-that says little, such as "Provider returned error"."""
+"""Fields in which a forwarding service puts the original provider's words, next to a message that
+says little, such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
-"""Read if no earlier field has text; the fields of a forwarded model are always read."""
+"""Read only if no earlier field has text, except that the forwarded fields are always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
@@ -60,7 +61,7 @@ class ProviderFault(NamedTuple):
     code: str = ""
     """The provider's error code in lower case; may be empty."""
     words: str = ""
-    """Its message on one line, which is untrusted and may quote a key."""
+    """The provider's message on one line. It is untrusted and may quote a key."""
     headers: Mapping[str, str] = {}
     """The response's headers by lower-case name."""
 
@@ -68,7 +69,7 @@ class ProviderFault(NamedTuple):
 def fault_of(error: BaseException) -> ProviderFault | None:
     """The provider's error inside a client's exception; None if there was no reply."""
     fault = _fault(error)
-    cause = error.__cause__  # clients wrap errors of other libraries
+    cause = error.__cause__  # clients wrap other libraries' errors
     return fault_of(cause) if fault is None and cause is not None else fault
 
 
@@ -98,7 +99,7 @@ def timed_out(error: BaseException) -> bool:
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
     """The error in a response with the status 200; None for a chat completion.
 
-    ``url`` is needed for the exception, which OpenAI's client derives from a request.
+    ``url`` is needed because the exceptions of OpenAI's client refer to a request.
     """
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
@@ -120,9 +121,10 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 
 
 def _error_field_of(body: Mapping[str, Any]) -> Any:
-    """The part of a body that may hold an error; in a completion, the part of a choice.
+    """The part of a body that may hold an error; in a completion, the ``error`` of a choice.
 
-    A completion may have fields with the names of an error's, so they count only without choices.
+    A completion may have fields that are named like those of an error. So such fields count only in
+    a body without choices.
     """
     choices = body.get("choices")
     if body.get("error") or not choices:
@@ -164,14 +166,14 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
-    """Whether a number is the status of an error; 200 may come with an error, and means nothing."""
+    """Whether a number is an error status. Some errors come with 200, which says nothing."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 
 class _ErrorWords:
-    """Status, code and messages, wherever they are in the body of an error.
+    """Reads status, code and messages from anywhere in the body of an error.
 
-    If there are several, the first status and code count, which are those of outer objects.
+    The first status and the first code count. Outer objects come before inner objects.
     """
 
     def __init__(self, body: Any) -> None:
@@ -220,7 +222,7 @@ class _ErrorWords:
     def _read_status(self, fields: Mapping[str, Any]) -> None:
         for number in map(fields.get, _STATUS_FIELDS):
             if isinstance(number, str) and number.isdecimal():
-                number = int(number[:4])  # no status is longer; a hostile one may be
+                number = int(number[:4])  # no status is longer, but a hostile text may be
             if self.status is None and _is_status(number):
                 self.status = number
 
@@ -230,7 +232,7 @@ class _ErrorWords:
                 self.code = word.lower()
 
     def _read_messages(self, fields: Mapping[str, Any], depth: int) -> None:
-        """Read the fields that providers put their messages in; any object if these have none."""
+        """Read the fields that hold messages; if they have no text, read all nested objects."""
         before = len(self._messages)
         for name in _WORD_FIELDS:
             self._read(fields.get(name), depth - 1)

@@ -29,8 +29,8 @@ async def by_answering_proxy(
 ) -> Out:
     """Make a call through a proxy, and end it if the proxy does not answer at all.
 
-    A call may take minutes, so its own time limit would name the proxy far too late. If there is no
-    reply for a few seconds, the proxy is tested separately while the call goes on.
+    A call may take minutes, so its own time limit would report the proxy far too late. If there is
+    no reply for a few seconds, the proxy is tested separately while the call goes on.
 
     Raises:
         ProviderError: The proxy does not answer.
@@ -62,7 +62,7 @@ def _has_answered_lately(proxy: str) -> bool:
 
 
 def _leave(task: "asyncio.Future[Any]") -> None:
-    """Cancel a task that nobody awaits any more, so that asyncio does not report its outcome."""
+    """Cancel a task that nobody awaits any more, and keep asyncio from reporting its outcome."""
 
     def take_outcome(ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
@@ -73,9 +73,9 @@ def _leave(task: "asyncio.Future[Any]") -> None:
 
 
 async def _answers(proxy: str, endpoint: str) -> bool:
-    """Whether a proxy sends anything or hangs up within some seconds.
+    """Whether a proxy sends anything or closes the connection within :data:`_ANSWER_S` seconds.
 
-    A proxy that cannot be connected to counts as answering, since the call itself fails for it.
+    A proxy that refuses the connection counts as answering, since the call itself then fails.
     """
     address = urlsplit(proxy)
     default_port = _SOCKS_PORT if is_socks(proxy) else _DEFAULT_PORTS.get(address.scheme, 80)
@@ -99,13 +99,13 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Bytes that a proxy answers by itself, without sending the endpoint a request.
+    """Bytes that a proxy answers by itself, without sending a request to the endpoint.
 
-    For ``https`` they are the first step of every call. For ``http`` they are a request to the
-    proxy itself, which refuses it.
+    For an ``https`` endpoint they ask for a tunnel, which is the first step of every call. For an
+    ``http`` endpoint they are a request to the proxy itself, which refuses it.
     """
     if is_socks(proxy):
-        return b"\x05\x01\x00"  # version 5; one way to log in: none
+        return b"\x05\x01\x00"  # version 5; one login method: none
     if endpoint.scheme == "https":
         host = f"{endpoint.hostname}:{endpoint.port or 443}"
         return f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()

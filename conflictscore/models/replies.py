@@ -1,7 +1,7 @@
 """Extracts the text of a reply, without reasoning and chat-template tokens.
 
-Every step reads replies through this module and :mod:`~conflictscore.models.json_replies`. Only
-damage that lost nothing is repaired. An ambiguous reply raises a ValueError, whose message can be
+Every step reads replies through this module and :mod:`~conflictscore.models.json_replies`. Damage
+is repaired only if nothing was lost. An ambiguous reply raises a ValueError, whose message can be
 sent back to the model.
 """
 
@@ -18,7 +18,8 @@ _REASONING = re.compile(
 )
 """Names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""A block with any other name is reasoning only if it opens a reply and is closed."""
+"""Names that always mark reasoning. Other blocks are reasoning only if they open a reply and
+close."""
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"
@@ -29,7 +30,7 @@ _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
-"""A closing tag after one of these is mentioned, not used."""
+"""A closing tag after one of these characters is only mentioned and closes no block."""
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
@@ -37,7 +38,7 @@ _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
 _BARE_HARMONY = re.compile(r"analysis(?=[A-Z])|(?i:assistant)?(?i:analysis|commentary)(?=\S)")
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(r"assistantfinal", re.IGNORECASE)
-"""The header of the last channel, stripped of its tokens, which some servers leave in the text."""
+"""The header of the last channel without its special tokens; some servers leave it in the text."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -73,7 +74,7 @@ _TAGGED = re.compile(
 
 
 def reply_text(message: BaseMessage) -> str:
-    """Text of a model's reply without its reasoning; ValueError if it ended while reasoning."""
+    """The text of a model's reply without its reasoning; ValueError if it ended while reasoning."""
     content: Any = message.content
     if isinstance(content, list):  # the client's own parser knows only the type "text"
         parts = [part for part in content if isinstance(part, Mapping)]
@@ -100,7 +101,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _after_bare_header(text: str) -> str:
-    """The reply after channel headers that lost their tokens: ``analysis…assistantfinal…``."""
+    """The reply after channel headers without special tokens: ``analysis…assistantfinal…``."""
     bare = text.lstrip()
     if header := _FINAL_HEADER.match(bare):
         return bare[header.end() :].lstrip()
@@ -118,7 +119,7 @@ def _without_blocks(text: str) -> str:
     """A text without its blocks of reasoning; ValueError if a block is left open.
 
     Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
-    block, unless it is in quotation marks and so only mentioned.
+    block. A closing tag in quotation marks is only mentioned and ends nothing.
     """
     parts: list[str] = []
     start, open_name = 0, ""
@@ -143,7 +144,7 @@ def _without_blocks(text: str) -> str:
 
 
 def _start_of_words(text: str) -> int:
-    """Where a text begins after blanks and the first line of a code fence."""
+    """The position after leading blanks and the first line of a code fence."""
     fence = _FIRST_FENCE.match(text)
     return fence.end() if fence else len(text) - len(text.lstrip())
 

@@ -1,4 +1,4 @@
-"""Which provider failures are worth a retry, and how long to wait before it."""
+"""Decides which provider failures are worth a retry, and how long to wait before it."""
 
 import math
 import random
@@ -26,7 +26,7 @@ _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.
 _LOADING = re.compile(r"(?i)\bloading\b")
 """llama.cpp answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
-"""A shorter time counts as none: some providers send one with every refusal."""
+"""A shorter requested wait is ignored, since some providers send one with every refusal."""
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4
@@ -39,7 +39,7 @@ class TransientError(NamedTuple):
     """``refused``: too many calls for now; ``late``: no answer in time; ``failed``: anything
     else."""
     again: bool
-    """Whether a retry is left to the caller."""
+    """Whether the provider permits a retry."""
     after: float | None = None
     """Seconds that the provider asks to wait; None if it does not say."""
 
@@ -47,8 +47,8 @@ class TransientError(NamedTuple):
 def transient_error(error: Exception) -> TransientError | None:
     """The temporary failure that a client's exception reports; None if it is permanent.
 
-    The same request would meet a permanent failure again: a refused key, an unknown model, a bad
-    request, an account without credit, a body that is not a completion.
+    A permanent failure would happen again with the same request. Examples are a refused key, an
+    unknown model, a bad request, an account without credit, and a body that is not a completion.
     """
     if timed_out(error):
         return TransientError("late", again=True)
@@ -59,7 +59,7 @@ def transient_error(error: Exception) -> TransientError | None:
         return None
     again = fault.headers.get("x-should-retry") != "false"
     after = _asked_wait(fault.headers)
-    # a 503 without a time to wait means a failing server, not a full one
+    # a 503 without a time to wait means a failing server, not a busy server
     for_now = fault.status == HTTPStatus.SERVICE_UNAVAILABLE and (
         after or _LOADING.search(fault.words)
     )
@@ -88,10 +88,11 @@ def _is_lasting(fault: ProviderFault, status: int) -> bool:
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """Seconds to wait by a header in milliseconds, in seconds or as a date; at least .1.
+    """The wait in seconds that a header requests in milliseconds, in seconds, or as a date.
 
-    None if the provider names no time, a shorter one, or one in the past, since a wait of 0 would
-    turn a lasting refusal into a busy loop. The waits of :class:`Retries` grow instead.
+    None if the provider names no time, less than .1 s, or a time in the past, since a wait of 0
+    would turn a lasting refusal into a busy loop. The growing waits of :class:`Retries` apply
+    instead.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
@@ -103,7 +104,7 @@ def _asked_wait(headers: Mapping[str, Any]) -> float | None:
 
 
 def _seconds(text: str) -> float:
-    """A number, or the time until a date of HTTP; ValueError if it is neither."""
+    """A number of seconds, or the seconds until an HTTP date; ValueError if the text is neither."""
     try:
         return float(text)
     except ValueError:
@@ -115,20 +116,20 @@ def _seconds(text: str) -> float:
 
 @dataclass(frozen=True)
 class Retries:
-    """The waits between the attempts at one call: doubled each time, with jitter.
+    """Computes the waits between the attempts at a call: they double each time, with jitter.
 
     A failed or timed-out call is attempted at most ``attempts`` times. A call that is refused for
-    now (429) is retried for as long as ``patience`` lasts, with any number of attempts, so that a
-    minute of refusals loses nothing: refusals are cheap, and the endpoint's limit keeps them few.
-    If a provider asks to wait for longer than ``patience``, the call fails at once.
+    now (429) is retried until ``patience`` has passed, with any number of attempts, so that no call
+    is lost in a minute of refusals. Refusals are cheap, and the endpoint's concurrency limit keeps
+    them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
     """
 
     attempts: int = 5
-    """Maximum attempts at a call that fails or times out, and minimum attempts at a refused call,
-    which may have been queued for long between attempts.
+    """Maximum attempts at a call that fails or times out. A refused call gets at least as many
+    attempts, even after ``patience``, since it may have been queued for long between attempts.
     """
     patience: float = 180.0
-    """Seconds after the first attempt until which a refused or timed-out call is retried."""
+    """Seconds after the first attempt during which a refused or timed-out call is retried."""
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Seconds before the next attempt; None to give up.

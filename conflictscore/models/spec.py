@@ -39,7 +39,7 @@ _REMOTE_CALLS = 16
 
 
 def default_spec() -> str:
-    """The default model: OpenAI's if its key is set, otherwise the local one."""
+    """The default model: OpenAI's if its key is set, otherwise the local model."""
     return f"openai:{OPENAI_DEFAULT}" if os.environ.get("OPENAI_API_KEY") else "local"
 
 
@@ -58,7 +58,7 @@ def open_model(
         spec: ``openai:NAME`` or just ``NAME`` for OpenAI or, with ``base_url``, for any
             OpenAI-compatible endpoint; ``anthropic:NAME``, ``ollama:NAME`` and the like for the
             other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
-            provider's package); ``local`` for the embedded model, ``local:NAME`` for one of
+            provider's package); ``local`` for the embedded model, ``local:NAME`` for a model from
             ``conflictscore model list``, ``local:/path/to/any.gguf`` for your own file. The
             embedded model is downloaded on first use. Options after a question mark override what
             is known about the model: ``temperature=none`` or a number, ``json=`` one of
@@ -66,7 +66,8 @@ def open_model(
             ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
         base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
             ``OPENAI_API_KEY``.
-        context_window: Tokens in prompt and reply together; by default the model's own, or 8192.
+        context_window: Tokens in prompt and reply together; by default the model's own window, or
+            8192 if that is unknown.
         cache: Where replies are stored.
         max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
             embedded model.
@@ -86,7 +87,9 @@ def open_model(
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
-            raise ConfigurationError("base_url needs a model at that endpoint; local is not one")
+            raise ConfigurationError(
+                "base_url cannot be used with a local model; name a model at that endpoint"
+            )
         model = _open_local(name, context_window)
     elif provider == "openai" or not name or url:
         name = name if provider == "openai" else qualified_name
@@ -108,7 +111,7 @@ class _Settings(TypedDict):
 
 
 def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
-    """A model of any provider that LangChain knows, at temperature 0 if it accepts one."""
+    """A model of any LangChain provider, at temperature 0 if the model accepts a temperature."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
         raise ConfigurationError(_unknown(spec))
@@ -125,7 +128,7 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
             chat = init_chat_model(name, model_provider=provider, temperature=0)
     except ImportError as missing:
         raise ConfigurationError(f"{spec}: {missing}") from None
-    except Exception as error:  # noqa: BLE001 - each provider raises its own
+    except Exception as error:  # noqa: BLE001 - each provider raises its own errors
         if str(error).startswith("Unsupported provider"):
             raise ConfigurationError(_unknown(spec)) from None
         # the client's own message may contain a key
@@ -164,7 +167,7 @@ def from_chat_model(
     if effort_setting:
         chat = chat.model_copy(update=effort_setting)
     settings = {**chat._identifying_params, **effort_setting}
-    # Ollama's client keeps its name only in a field
+    # Ollama's client keeps the model's name only in a field
     names = [settings.get("model"), settings.get("model_name"), getattr(chat, "model", None)]
     name = next(
         (candidate for candidate in names if candidate and isinstance(candidate, str)),
@@ -199,8 +202,8 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
 def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
     """A model of OpenAI, or of a compatible endpoint at an address.
 
-    It is called at temperature 0 and then counts as deterministic, unless its profile says that it
-    accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
+    The model is called at temperature 0 and counts as deterministic, unless its profile says that
+    it accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
     name, since ``openai:`` would suggest OpenAI's own model.
     """
     url = base_url or _OPENAI_URL
@@ -216,7 +219,7 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
     )
     profile: Mapping[str, Any] = chat.profile or {}
     effort_setting = told_effort(chat, settings["reasoning_effort"])
-    # such a model accepts a temperature only while it does not reason
+    # a model with this setting accepts a temperature only while it does not reason
     steady = bool(profile.get("temperature", True)) and not (effort_setting and profile)
     chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
     return replace(
@@ -230,7 +233,7 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
 
 
 def _endpoint_key(name: str, base_url: str | None) -> str:
-    """The key for an endpoint, which may be empty for private endpoints; checks the address too.
+    """Check an endpoint's address and key, and return the key; empty for some private endpoints.
 
     Raises:
         ConfigurationError: The key or the address is invalid, or OpenAI's key is missing.
@@ -238,7 +241,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
-            "OPENAI_API_KEY holds characters that a key cannot have; set it again"
+            "OPENAI_API_KEY contains characters that a key cannot have; set it again"
         )
     if not key and not base_url:
         raise ConfigurationError(
@@ -253,11 +256,11 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    """The embedded model or a ``.gguf`` file, on a server of this process; downloaded if missing.
+    """An embedded model or a ``.gguf`` file, served by this process; downloaded if missing.
 
-    The digest of its weights is part of its identity, so that verdicts are cached by weights rather
-    than by name or path. It takes one call at a time, since parallel calls are not faster on a few
-    cores.
+    The digest of the weights is part of the model's identity, so that verdicts are cached by
+    weights rather than by name or path. The model takes one call at a time, since parallel calls
+    are not faster on a few cores.
     """
     from conflictscore.models.local import resolve
     from conflictscore.models.local.server import CONTEXT_WINDOW, shared_server

@@ -1,4 +1,4 @@
-"""Costs of model calls: of a step, and of stored replies."""
+"""Counts the cost of model calls, and stores it with cached replies."""
 
 import logging
 import threading
@@ -23,20 +23,21 @@ _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", defau
 """The cost of this task's calls since the last value was stored."""
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
-"""A larger number is not a valid count: JSON readers lose digits, and databases cannot sum it."""
+"""The largest valid count. JSON readers lose digits of larger numbers; databases cannot sum
+them."""
 
 
 def whole_tokens(count: Any) -> int:
-    """A token count reported by a provider; 0, as if missing, if it is not a count."""
+    """A token count reported by a provider; 0 if it is not a valid count."""
     is_count = isinstance(count, int) and not isinstance(count, bool)
     return int(count) if is_count and 0 <= count <= _MOST else 0
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """Plausible token counts reported by a provider, in OpenAI's or LangChain's form.
+    """The valid token counts that a provider reports, in OpenAI's or LangChain's form.
 
     A value that is not a non-negative integer counts as unknown, which is logged once per model.
-    None if the tokens of the prompt or of the reply are unknown.
+    Returns None if the tokens of the prompt or of the reply are unknown.
     """
     if usage is None:
         return None
@@ -76,7 +77,7 @@ class UsageMeter(BaseCallbackHandler):
     """A callback that counts calls and adds up the tokens that the provider reports."""
 
     run_inline = True
-    """Without this LangChain would use a worker thread, dozens of times per call."""
+    """Otherwise LangChain would use a worker thread for callbacks, dozens of times per call."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -85,7 +86,7 @@ class UsageMeter(BaseCallbackHandler):
     def cached(self, cost: Usage | None, model: str = "") -> None:
         """Count a call answered from a cache, with its original cost if known.
 
-        ``model`` is the model that had answered; empty if none was called.
+        ``model`` is the model that originally answered; empty if no model was called.
         """
         usage = Usage(cached_calls=1) if cost is None else cost.kept()
         self.count(usage)
@@ -105,7 +106,7 @@ class UsageMeter(BaseCallbackHandler):
 
 
 def cost_of(message: Any) -> Usage:
-    """The usage of the call behind this message, which may be the ``raw`` part of a result."""
+    """The usage of the call that returned a message; the message may be in a ``raw`` field."""
     message = message["raw"] if isinstance(message, Mapping) else message
     usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
     tokens: Mapping[str, Any] = usage_metadata or {}
@@ -124,10 +125,10 @@ def cost_of(message: Any) -> Usage:
 
 
 def served_by(reply: Any) -> dict[str, Any]:
-    """The field to store with a reply: the model that answered, according to the provider.
+    """The field ``served`` to store with a reply; it names the model that the provider reports.
 
-    ``fingerprint`` distinguishes builds of a model, if the provider sends one. Empty if it sends
-    neither.
+    If the provider sends a ``fingerprint``, which distinguishes builds of a model, the field has
+    that too. If the provider sends neither, there is no field.
     """
     about = reply.response_metadata if isinstance(reply, AIMessage) else {}
     reported_fields = {
@@ -139,7 +140,7 @@ def served_by(reply: Any) -> dict[str, Any]:
 
 
 def begin_cost() -> None:
-    """Ignore calls so far, which may belong to the task's creator."""
+    """Ignore the calls so far, since they may belong to the task's creator."""
     _UNSTORED.set(None)
 
 
@@ -150,7 +151,7 @@ def add_cost(cost: Usage) -> None:
 
 
 def take_cost() -> dict[str, Any]:
-    """The field to store with a value: the cost of calls since the last value was stored.
+    """The field ``cost`` to store with a value: the cost of calls since the last value was stored.
 
     If one call produced several values, the first carries its whole cost.
     """

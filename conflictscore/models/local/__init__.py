@@ -1,4 +1,4 @@
-"""The embedded model: a small language model on this machine, for people without any API key.
+"""The embedded model: a small language model on this machine, for users without an API key.
 
 A model file is downloaded once into the user's cache folder, verified, and served by llama.cpp
 through an endpoint like that of any other model.

@@ -1,4 +1,4 @@
-"""The process that runs llama.cpp; started by `server`, never imported.
+"""The child process that runs llama.cpp; `server` starts this file and never imports it.
 
 It is a separate process for three reasons: the runtime can abort or be killed for memory; stopping
 it during a computation blocks its interpreter; and the OpenMP setting that keeps idle threads from
@@ -20,7 +20,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     settings = json.loads(sys.stdin.readline())
-    # Watch stdin from here on, since a large model takes minutes to load and its owner may exit.
+    # Watch stdin from here on, since the owner may exit during the minutes that a large model takes
+    # to load.
     owner = threading.Thread(target=_end_with_owner, daemon=True)
     owner.start()
     try:
@@ -45,8 +46,8 @@ def _end_with_owner() -> None:
 def _start(settings: dict[str, Any]) -> Any:
     """Load the model and start its server, with as few features exposed as llama.cpp allows.
 
-    ``settings`` is written to this process by ``server``. With ``threads`` 0, llama.cpp chooses the
-    number.
+    ``settings`` is written to this process by ``server``. If ``threads`` is 0, llama.cpp chooses
+    the number of threads.
     """
     import xllamacpp
 
@@ -67,7 +68,7 @@ def _start(settings: dict[str, Any]) -> Any:
     params.endpoint_slots = False
     params.endpoint_props = False
     params.endpoint_metrics = False
-    params.verbosity = 1  # errors only; `server` reads the reason of a failure from this file
+    params.verbosity = 1  # errors only; `server` reads the reason for a failure from stderr
     if settings["threads"]:
         params.cpuparams.n_threads = settings["threads"]
         params.cpuparams_batch.n_threads = settings["threads"]

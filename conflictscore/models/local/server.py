@@ -176,7 +176,8 @@ _shared_lock = threading.Lock()
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
     """This process's server for a file and window; raises the errors of `LocalServer`.
 
-    It starts at the first call and stops when the interpreter exits. If closed, it is restarted.
+    The server starts at the first call and stops when the interpreter exits. If it was closed, the
+    next call starts a new server.
     """
     key = (Path(path).resolve(), context_window)
     with _shared_lock:
@@ -196,7 +197,7 @@ def _close_shared() -> None:
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
     """Send the settings and read the answer; empty if the process died."""
-    assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
+    assert process.stdin is not None  # noqa: S101 (both are pipes: see LocalServer._start)
     assert process.stdout is not None  # noqa: S101 (as above)
     try:
         process.stdin.write(json.dumps(settings).encode() + b"\n")
