@@ -1,4 +1,8 @@
-"""Corrections of an answer: every passage that got a second look, and the outcome."""
+"""Records of the second looks at an answer's disputed passages, and of their outcomes.
+
+In a second look, documents are asked the question that a disputed claim answers. The look then
+decides whether the passage is replaced, hedged, explained or kept.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,24 +17,24 @@ _Document = Annotated[int, Field(ge=1)]
 
 
 class Ground(StrEnum):
-    """Why one side of a dispute is right, apart from having more documents."""
+    """A reason why one side of a dispute is right, other than having more documents."""
 
     PRIMARY = "primary"  # its documents are primary records or the authority on the matter
     NEWER = "newer"  # its documents are newer, and the question asks for the current state
     EXPLAINS = "explains"  # one of its documents explains how the other side's statement arose
-    SUPERSEDES = "supersedes"  # one of its documents says that it corrects or replaces the other
+    # one of its documents says that it corrects or replaces a document of the other side
+    SUPERSEDES = "supersedes"
     SPECIFIC = "specific"  # its documents are specific, and the others are vague
 
 
 class Relation(StrEnum):
-    """How the answer of a document relates to a claim."""
+    """How an answer that a document gives relates to a claim."""
 
-    SAME = "same"  # the answer already says this, in the same or other words
+    SAME = "same"  # the checked answer already says this, in the same or other words
     RIVAL = "rival"  # a different answer to the claim's question about the same thing
-    ANOTHER_THING = (
-        "another thing"  # about another entity, time, version, place, event or predicate
-    )
-    NOTHING = "nothing"  # it has no bearing on the claim, or that is unclear
+    # it is about another entity, time, version, place, event or predicate
+    ANOTHER_THING = "another thing"
+    NOTHING = "nothing"  # it has no bearing on the claim, or its bearing is unclear
 
 
 class LookOutcome(StrEnum):
@@ -39,53 +43,55 @@ class LookOutcome(StrEnum):
     VOTE = "vote"  # settled by the documents' vote
     WEIGHED = "weighed"  # settled by a ground
     DATE = "date"  # settled by the documents' dates
-    TOLD = "told"  # unsettled: the passage gives both sides
-    UNSETTLED = "unsettled"  # unsettled: the passage stays as it is
+    TOLD = "told"  # not settled, so the passage now gives both sides
+    UNSETTLED = "unsettled"  # not settled, and the passage stays as it is
     DISSENTER = "dissenter"  # only one document disagrees
-    EXPLAINED = "explained"  # the passage distinguishes several things of this name
-    ANOTHER_THING = "another thing"  # everything that seems to contradict it is about another thing
-    TOLD_ALREADY = (
-        "told already"  # the answer itself already says everything that seems to contradict it
-    )
-    NO_RIVAL = "no rival"  # no document supports another answer that it gives
-    REFUTED = "refuted"  # documents contradict it, but none gives another answer
-    NO_QUESTION = "no question"  # its question could not be determined, so no document was asked
-    ASSERTS_NOTHING = "asserts nothing"  # it declines, greets or asks, without claiming anything
+    EXPLAINED = "explained"  # the passage now distinguishes several things with the same name
+    ANOTHER_THING = "another thing"  # all that seems to contradict it is about another thing
+    # the answer itself already says all that seems to contradict the claim
+    TOLD_ALREADY = "told already"
+    NO_RIVAL = "no rival"  # no document supports another answer that a document gave
+    REFUTED = "refuted"  # documents contradict the claim, but none gives another answer
+    # the claim's question could not be determined, so no document was asked
+    NO_QUESTION = "no question"
+    ASSERTS_NOTHING = "asserts nothing"  # the passage only declines, greets or asks something
 
 
 class RelatedAnswer(Record):
-    """An answer that documents gave when asked alone and that is not a rival of the claim."""
+    """An answer that is not a rival of the claim; documents gave it when asked separately."""
 
     statement: str
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """One of these documents' name for the other thing; empty if nothing distinguishes it."""
+    """The name that one of these documents uses for the other thing; empty if no name sets it
+    apart."""
     evidence: ClaimEvidence | None = None
-    """Its labels, if the passage mentions it."""
+    """The labels of this answer, if the corrected passage mentions it."""
 
 
 class Candidate(Record):
-    """A statement that competes for a passage; the first is the answer's own claim."""
+    """A statement that may replace a passage; the first candidate is the answer's own claim."""
 
     evidence: ClaimEvidence
-    """The statement with its labels against every document."""
+    """The statement with its label for every document."""
     given_by: tuple[_Document, ...] = ()
-    """Documents that gave it when asked alone. For the negation of a yes-or-no claim, the documents
-    that contradict the claim. Empty for the answer's own claim."""
+    """Documents that gave this statement when each was asked separately. If the statement negates a
+    yes-or-no claim, these are the documents that contradict the claim. Empty for the answer's own
+    claim."""
     votes: tuple[_Document, ...] = ()
-    """Documents that support it and no other candidate."""
+    """Documents that support this candidate and no other."""
     witnesses: Annotated[int, Field(ge=0)] = 0
-    """Number of independent documents among the votes: near-copies count once and, if so
-    configured, so do documents from the same domain."""
+    """Number of independent documents among the votes. Near-copies count once. If so configured,
+    documents from the same domain also count once."""
     worth: Annotated[float, Field(ge=0)] = 0.0
-    """The sum of the witnesses' weights; equals ``witnesses`` if all count alike."""
+    """The sum of the witnesses' weights; equals ``witnesses`` if all documents count equally."""
     against: Annotated[float, Field(ge=0)] = 0.0
-    """The sum of weights of independent documents that contradict it."""
+    """The sum of the weights of independent documents that contradict the statement."""
 
     @property
     def statement(self) -> str:
-        """Its text."""
+        """The text of the statement."""
         return self.evidence.claim.text
 
 
@@ -98,21 +104,23 @@ class DroppedReply(Record):
 
 
 class Ruling(Record):
-    """The judge's verdict on two sides shown in a particular order."""
+    """The judge's verdict on two candidates that were shown in a particular order."""
 
-    shown: tuple[_Index, _Index]  # the candidates, in the order in which the judge saw them
-    chosen: _Index | None = None  # the candidate that it chose; None if it chose neither
+    shown: tuple[_Index, _Index]  # the two candidates, in the order in which the judge saw them
+    chosen: _Index | None = None  # the candidate that the judge chose; None if neither
     ground: Ground | None = None
-    """None if it named no ground, only ``number``, or one that does not apply to the question."""
+    """None if the judge named no ground, only ``number``, or a ground that does not apply to the
+    question."""
     reason: str | None = None
-    error: str | None = None  # why there is no verdict; None if there is one
+    error: str | None = None  # why there is no verdict; None if there is a verdict
 
 
 class Weighing(Record):
-    """Two sides between which the count does not decide, compared by the quality of evidence."""
+    """A comparison of two candidates by quality of evidence, if the vote does not decide."""
 
     sides: tuple[_Index, _Index]
-    rulings: tuple[Ruling, ...] = ()  # one for each order; empty if the documents' dates decided
+    rulings: tuple[Ruling, ...] = ()
+    """One ruling for each order of the candidates; empty if the documents' dates decided."""
     by_date: bool = False  # whether the documents' dates alone decided
     chosen: _Index | None = None
     """The candidate chosen in both orders, with a ground; None if undecided."""
@@ -120,7 +128,7 @@ class Weighing(Record):
 
 
 class SecondLook(Record):
-    """A second look at one disputed claim."""
+    """A second look at one disputed claim: the answers of documents, and the decision."""
 
     question: str
     """The question that the documents were asked."""
@@ -129,32 +137,35 @@ class SecondLook(Record):
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Answers of documents that are not rivals: the same answer, about another thing, or beside the
-    point."""
+    """Answers of documents that are not rivals: they agree with the claim, are about another thing,
+    or have no bearing on the claim."""
     thing: str = ""
-    """The name that a document or the answer uses for the claim's own thing, if other things share
-    it."""
+    """The name by which a document or the answer distinguishes the thing that the claim is about.
+    Empty if documents mention no other thing with the same name."""
     outcome: LookOutcome | None = None
-    """None in runs of older versions, which did not record it."""
+    """The outcome; None in runs of older versions, which did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date"] | None = None
-    """The ground of the decision; None if undecided."""
+    """How the decision was reached; None if the dispute was not decided."""
     rival: Annotated[int, Field(ge=1)] | None = None
-    """The candidate with which the claim was finally compared; None if no rival counted."""
+    """Index of the candidate with which the claim was finally compared; None if no rival
+    counted."""
     why: str = ""
     """The decision in one sentence."""
 
     def told(self) -> tuple[str, ...]:
-        """A line-by-line account of the look: who supports what, what was weighed, and why."""
+        """An account of the look, line by line: the votes, what was weighed, and the decision."""
         lines = []
         for place, candidate in enumerate(self.candidates):
-            whose = "the answer" if place == 0 else _documents(candidate.given_by, "asked alone")
+            whose = (
+                "the answer" if place == 0 else _documents(candidate.given_by, "asked separately")
+            )
             against = tuple(n for n in candidate.evidence.contradicts if n not in candidate.votes)
             votes = f"{_documents(candidate.votes, 'for it')}, {_documents(against, 'against it')}"
             lines.append(f"“{candidate.statement}” (from {whose}): {votes}")
         lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
         lines += [
-            f"document {dropped_reply.document}, asked alone, does not count: "
+            f"document {dropped_reply.document}, asked separately, does not count: "
             f"{dropped_reply.why}" + (f" (“{dropped_reply.reply}”)" if dropped_reply.reply else "")
             for dropped_reply in self.dropped
         ]
@@ -163,7 +174,7 @@ class SecondLook(Record):
 
     @property
     def counterpart(self) -> Candidate:
-        """The candidate that the claim was finally compared with; its own if no rival counted."""
+        """The candidate with which the claim was finally compared; its own if no rival counted."""
         return self.candidates[self.rival or 0]
 
     @property
@@ -175,7 +186,8 @@ class SecondLook(Record):
     def sides(self) -> tuple[ClaimEvidence, ...]:
         """The answers that a passage gives in a hedge or an explanation, the claim's own first.
 
-        The rival of a hedge comes next, then the answers about other things with the same name.
+        In a hedge, the rival comes next. The last answers are about other things with the same
+        name.
         """
         own = self.candidates[0].evidence
         rival = () if self.decision == "explain" else (self.counterpart.evidence,)
@@ -196,7 +208,7 @@ class SecondLook(Record):
 
 def _related(related_answer: RelatedAnswer) -> str:
     thing_note = f" ({related_answer.thing})" if related_answer.thing else ""
-    givers = _documents(related_answer.given_by, "asked alone")
+    givers = _documents(related_answer.given_by, "asked separately")
     relation = f"{related_answer.relation.value}{thing_note}"
     return f"“{related_answer.statement}” (from {givers}) is not a rival: {relation}"
 
@@ -209,7 +221,7 @@ def _documents(numbers: tuple[int, ...], what: str) -> str:
 
 
 class RevisionAction(StrEnum):
-    """Action on a disputed passage."""
+    """An action on a disputed passage."""
 
     KEEP = "keep"
     REPLACE = "replace"
@@ -219,19 +231,19 @@ class RevisionAction(StrEnum):
 
 
 class Change(Record):
-    """A second look at a passage of an answer, or at the whole answer.
+    """The proposed change to a passage of an answer, or to the whole answer.
 
-    ``Run.changes`` has one for every passage that got a second look, whether it was edited in place
-    or the answer was rewritten as in the paper, and whether the change was accepted, refused, or
-    not made (``keep``).
+    ``Run.changes`` has one change for every passage that got a second look. The passage may have
+    been edited in place, or the whole answer rewritten as in the paper. The change may have been
+    accepted or refused, or the passage kept (``keep``).
     """
 
     round: Annotated[int, Field(ge=1)]
-    """The round of correction, from 1; it starts from the answer of the previous round."""
+    """The round of correction, from 1. A round starts from the answer of the previous round."""
     start: Annotated[int, Field(ge=0)]
     """Offset of the passage's first character in the answer before this round."""
     end: Annotated[int, Field(ge=0)]
-    """Offset after its last character."""
+    """Offset just after the passage's last character in that answer."""
     before: str
     after: str
     """The proposed replacement; empty for ``remove``."""
@@ -239,26 +251,26 @@ class Change(Record):
     whole: bool = False
     """Whether the passage is the whole answer."""
     claims: tuple[ClaimEvidence, ...] = ()
-    """The disputed claims in the passage, with the evidence that was shown."""
+    """The disputed claims in the passage, with the evidence that the model was shown."""
     looks: tuple[SecondLook, ...] = ()
-    """The second look at each of these claims: its rivals, their votes, and what was weighed; empty
-    if the whole answer was rewritten."""
+    """The second look at each of these claims, with its rivals, their votes, and the weighing.
+    Empty if the whole answer was rewritten."""
     new_claims: tuple[str, ...] = ()
-    """Claims of the new passage; empty if the whole answer was decomposed instead."""
+    """Claims of the new passage; empty if the whole new answer was decomposed instead."""
     reason: str | None = None
-    """The model's reason; None if it gave none."""
+    """The model's reason; None if the model gave no reason."""
     accepted: bool = True
     """Whether the change was accepted; a refused change left the passage unchanged."""
     note: str | None = None
-    """Why the change was refused, or why there is none."""
+    """Why the change was refused, or why no change was proposed."""
     balance_before: tuple[float, ...] | None = None
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
-    None if there was no guard."""
+    None if no guard compared the balances."""
     balance_after: tuple[float, ...] | None = None
 
     @classmethod
     def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **fields: Any) -> Self:
-        """A second look that leaves a passage unchanged."""
+        """The record of a second look that left a passage unchanged."""
         fields |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
         return cls(start=start, end=start + len(passage), claims=tuple(claims), **fields)
 
@@ -269,17 +281,17 @@ class Change(Record):
 
     @property
     def applied(self) -> bool:
-        """Whether it changed the answer's text."""
+        """Whether the change altered the answer's text."""
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:
-        """A line-by-line account of its second looks, and why it was refused, if so."""
+        """An account of the second looks, line by line, and the reason for any refusal."""
         lines = [line for look in self.looks for line in look.told()]
         refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
         return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the passage contains a claim made by the answer as it was before this round."""
+        """Whether the passage contains this claim of the answer as it was before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end
 
 

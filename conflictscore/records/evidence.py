@@ -1,4 +1,4 @@
-"""Documents, claims, labels and reports: the evidence for and against an answer."""
+"""Records of the evidence for and against an answer: documents, claims, labels and reports."""
 
 import re
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ _HOLDERS = (str, dict, list, tuple)
 
 
 def encodable(value: Any) -> Any:
-    """Plain JSON that UTF-8 can encode: each lone surrogate becomes U+FFFD.
+    """A value of plain JSON, in which each lone surrogate is replaced so that UTF-8 can encode it.
 
-    JSON can escape half of a surrogate pair, and models and pages do that. No file, database or
-    terminal accepts that.
+    JSON can escape half of a surrogate pair, and some models and web pages do so. No file, database
+    or terminal accepts such a half. The replacement is U+FFFD.
     """
     kind = type(value)
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
         return value
     if isinstance(value, str):
-        if value.isascii():  # most are, and asking takes no time
+        if value.isascii():  # most texts are, and the test is cheap
             return value
         try:
             value.encode()
@@ -42,27 +42,27 @@ def encodable(value: Any) -> Any:
 def first_fault(error: ValidationError) -> tuple[str, str]:
     """The first invalid field as a dotted path, and the reason, without quoting the input.
 
-    The field is empty if the data as a whole is invalid.
+    The path is empty if the data as a whole is invalid.
     """
     fault = error.errors(include_url=False, include_input=False)[0]
     return ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
 
 
 class Record(BaseModel):
-    """Base of every record: frozen, no unknown fields, no NaN or infinity, no lone surrogate."""
+    """Base class of all records: frozen; no unknown fields, NaN, infinity or lone surrogates."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable when a record is created, not again when it is put into another."""
+        """Make texts encodable when a record is created, not when it becomes part of another."""
         fields = self.__dict__
-        for name, field in fields.items():  # a label alone has eleven fields, a run thousands
+        for name, field in fields.items():  # must be fast: a run has thousands of fields
             kind = type(field)
             if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
                 fields[name] = encodable(field)
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain data for graph state, caches and logs."""
+        """The record as plain JSON for graph state, caches and logs."""
         return self.model_dump(mode="json")
 
 
@@ -77,11 +77,11 @@ class Label(StrEnum):
     SUPPORTS = "SUPPORTS"  # the document supports the claim, or one part of a hedged claim
     CONTRADICTS = "CONTRADICTS"  # the document says something incompatible with the claim
     IRRELEVANT = "IRRELEVANT"  # the document neither supports nor contradicts the claim
-    UNLABELLED = "UNLABELLED"  # there is no verdict; the pair enters no score
+    UNLABELLED = "UNLABELLED"  # there is no verdict, so the pair affects neither CS-C nor CS-R
 
 
 class Document(Record):
-    """One retrieved source, numbered from 1 in the order the retriever ranked it."""
+    """A retrieved source, numbered from 1 in the retriever's ranking."""
 
     number: _Number
     text: str
@@ -91,7 +91,8 @@ class Document(Record):
     metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """Further facts from the retriever, such as a publication date."""
     duplicate_of: _Number | None = None
-    """Number of the first document with nearly the same text; None if it is this document."""
+    """Number of the first document with nearly the same text; None if this document is the
+    first."""
 
     @property
     def site(self) -> str:
@@ -110,17 +111,17 @@ class Claim(Record):
     number: _Number
     text: str
     passage: tuple[int, int] | None = None
-    """Start and end of the claim in the answer; None if it was not looked for or not found."""
+    """Start and end of the claim in the answer; None if they were not searched for or not found."""
 
 
 class EvidenceLabel(Record):
-    """The verdict of a judge on one claim against one document."""
+    """A judge's verdict on how one document relates to one claim."""
 
     claim: _Number
     document: _Number
     label: Label
     snippet: str | None = None
-    """The decisive passage as quoted by the judge; None if the judge does not quote."""
+    """The decisive passage as the judge quoted it; None if the judge quotes nothing."""
     snippet_found: bool | None = None
     """Whether the document contains the snippet, ignoring white space and case. For a snippet with
     omissions, all its parts must occur in order."""
@@ -129,33 +130,34 @@ class EvidenceLabel(Record):
     otherwise the sentences nearest to the claim."""
     reasoning: str | None = None
     score: _Share | None = None
-    """Probability in [0, 1] that the judge gives its label; None if it gives none."""
+    """The judge's probability for its label, in [0, 1]; None if the judge reports none."""
     probabilities: Annotated[
         dict[Label, _Share] | None, Field(exclude_if=lambda shares: shares is None)
     ] = None
-    """Probability in [0, 1] of each label, if the judge gives them."""
+    """The judge's probability for each label, in [0, 1]; None if the judge reports none."""
     error: str | None = None
-    """Why there is no label, in words; set exactly if ``label`` is UNLABELLED."""
+    """Why there is no label, in words; set if and only if ``label`` is UNLABELLED."""
     failure: FailureKind | None = None
-    """The kind of ``error``, for code; set together with it, by default ``failed``."""
+    """The kind of ``error``, for programs; set whenever ``error`` is set, by default to
+    ``failed``."""
     document_cut: bool = False
-    """Whether the judge saw only the parts of the document nearest to the claim, for lack of
-    room.
+    """Whether the judge saw only the parts of the document nearest to the claim, because the whole
+    document did not fit into the prompt.
     """
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None
-    """The stage of a cascade that decided, as a labeler's name; None without a cascade."""
+    """Name of the labeler that decided, if the labeler is a cascade; otherwise None."""
 
     @property
     def p_supports(self) -> float | None:
-        """Probability in [0, 1] of SUPPORTS; None if the judge gives none."""
+        """The judge's probability for SUPPORTS, in [0, 1]; None if the judge reports none."""
         return None if self.probabilities is None else self.probabilities.get(Label.SUPPORTS, 0.0)
 
     @model_validator(mode="before")
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
-        """Give an error a kind if it has none, as from custom labelers and older runs."""
+        """Add the kind of an error if custom labelers or older runs leave it out."""
         if not isinstance(fields, Mapping) or fields.get("error") is None:
             return fields
         if fields.get("failure") is not None:
@@ -171,7 +173,7 @@ class EvidenceLabel(Record):
 
 
 def _kind_by_words(error: str) -> FailureKind:
-    """The kind of an error stored by a version without kinds."""
+    """The kind of an error that an older version stored without a kind."""
     beginnings = {
         "unreadable reply from ": FailureKind.UNREADABLE,
         "left out: ": FailureKind.LEFT_OUT,
@@ -181,7 +183,7 @@ def _kind_by_words(error: str) -> FailureKind:
 
 
 class ClaimEvidence(Record):
-    """One claim with its labels against every document."""
+    """One claim with its label for every document."""
 
     claim: Claim
     labels: tuple[EvidenceLabel, ...] = ()
@@ -192,7 +194,7 @@ class ClaimEvidence(Record):
         return tuple([pair.document for pair in self.labels if pair.label is label])
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
-        """How many documents have this label; ``duplicates`` maps copies to originals."""
+        """The number of documents with this label; copies, mapped by ``duplicates``, count once."""
         return len({duplicates.get(number, number) for number in self.documents(label)})
 
     @property
@@ -231,9 +233,10 @@ class ClaimEvidence(Record):
         return self.model_copy(update={"labels": trusted_labels})
 
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
-        """Why the claim is disputed; None if documents only support it, or none was labelled.
+        """Why the claim is disputed; None if documents only support it, or it has no labels.
 
-        Copies alone never make a claim refuted.
+        A claim that only one document and its copies contradict counts as ``contradicted``, not as
+        ``refuted``.
         """
         if self.conflicting:
             return "conflict"
@@ -247,18 +250,18 @@ class WeightedScores(Record):
     """The scores with documents weighted by trust."""
 
     by: str
-    """``table``: the user's own weights."""
+    """Source of the weights: ``table`` stands for the user's own table."""
     cs_c: _Share | None
-    """CS-C in [0, 1], where a claim counts by the weight of its weaker side; None if nothing was
-    labelled against a document with a weight above 0."""
+    """CS-C in [0, 1], in which a claim counts by the weights on its weaker side. None if no pair
+    with a document of a weight above 0 was labelled."""
     cs_r: _Share | None
-    """CS-R in [0, 1] with weights instead of counts; None as for ``cs_c``."""
+    """CS-R in [0, 1] with weights instead of counts; None if ``cs_c`` is None."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]
-    """The weight of each document; only ratios matter, and documents with weight 0 are left out."""
+    """The weight of each document. Only ratios matter, and documents with weight 0 do not count."""
 
 
 class ConflictReport(Record):
-    """The ConflictScore of one answer, with every label that it was computed from."""
+    """The ConflictScore of one answer, with all labels from which it was computed."""
 
     cs_c: _Share | None
     """ConflictScore-Count in [0, 1], lower is better; None if nothing was labelled."""
@@ -268,40 +271,40 @@ class ConflictReport(Record):
     """Labelled pairs / pairs, in [0, 1]; None if there are no pairs."""
     claims: tuple[ClaimEvidence, ...] = ()
     uncovered: tuple[int, ...] = ()
-    """Numbers of the claims with a label but neither D+ nor D-; each adds 0 to CS-R."""
+    """Numbers of the claims that have labels, but neither D+ nor D-; each adds 0 to CS-R."""
     disputed: tuple[int, ...] = ()
-    """Numbers of the claims that the run's policy disputes, most important first."""
+    """Numbers of the claims that are disputed under the run's policy, most important first."""
     reconsider: int | None = None
-    """Number of the claim to reconsider in the paper's way; None if no claim is disputed."""
+    """Number of the claim to reconsider by the paper's method; None if no claim is disputed."""
     duplicates: dict[_Number, _Number] = Field(default_factory=dict)
-    """Maps each near-duplicate to the first document of its group. If a domain has one vote, its
-    documents are a group."""
+    """Maps each near-duplicate to the first document of its group. If each domain has one vote, the
+    documents of a domain form a group."""
     duplicates_vote: bool = True
-    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False if a
-    group counted once on each side."""
+    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper. False if each
+    group counted only once on each side."""
     error: str | None = None
     """Why there is no score: decomposition failed, or too few labels could be read."""
     weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
-    """The scores with weights, if the run weights its documents; ``disputed`` and ``reconsider``
-    then follow the weights."""
+    """The weighted scores, if the run weights its documents. In that case ``disputed`` and
+    ``reconsider`` also follow the weights."""
 
     @property
     def weights(self) -> Mapping[int, float]:
-        """Weights by document; empty if all count alike."""
+        """The weight of each document, by number; empty if all documents count equally."""
         return self.weighted.weights if self.weighted else {}
 
     def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
-        """Why a claim is disputed, as the run counts its documents; None if it is not."""
+        """Why a claim is disputed by the documents that count in the run; None if it is not."""
         return claim.excluding_zero_weight(self.weights).disputed_by(self.duplicates)
 
     @property
     def conflicting(self) -> tuple[int, ...]:
-        """Numbers of the claims with evidence on both sides."""
+        """Numbers of the claims with both supporting and contradicting documents."""
         return tuple(e.claim.number for e in self.claims if e.conflicting)
 
     @property
     def independent_documents(self) -> int | None:
-        """How many documents the claims were labelled against, counting copies once.
+        """The number of documents for which the claims were labelled, counting copies once.
 
         None if there are no claims.
         """
@@ -311,11 +314,11 @@ class ConflictReport(Record):
         return len({self.duplicates.get(number, number) for number in document_numbers})
 
     def evidence(self, claim: int) -> ClaimEvidence:
-        """The claim with this number; KeyError if there is none."""
+        """The claim with this number; KeyError if there is no such claim."""
         return {evidence.claim.number: evidence for evidence in self.claims}[claim]
 
     def summary(self) -> dict[str, Any]:
-        """The scores and each claim's sides, with document numbers, as plain JSON for display."""
+        """The scores and each claim's documents by label, as plain JSON for display."""
         copies = self.duplicates
         return {
             **self.model_dump(mode="json", exclude={"claims", "duplicates"}),

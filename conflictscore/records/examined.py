@@ -1,7 +1,8 @@
-"""The ledger of what was examined: which claims cover the answer, and who read the evidence.
+"""Records which parts of an answer and of its evidence were examined, and by which labelers.
 
-It alone determines whether an answer was checked: :attr:`Examined.checked`. (*Coverage* is a
-different figure: the share of pairs of claim and document that have a label.)
+This record is called the ledger. It alone determines whether an answer counts as checked
+(:attr:`Examined.checked`). *Coverage* is a different figure: the share of claim-document pairs that
+have a label.
 """
 
 from enum import StrEnum
@@ -12,21 +13,22 @@ from pydantic import Field
 from conflictscore.records.evidence import Record
 
 Checked = Literal["fully", "partly", "no"]
-"""How far an answer was checked. ``fully``: everything in it and all evidence was examined.
-``partly``: enough was. ``no``: too little was, or it contains nothing that can be checked."""
+"""How far an answer was checked. ``fully``: the whole answer and all evidence were examined.
+``partly``: enough was examined. ``no``: too little was examined, or the answer contains nothing
+that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
-_SENTENCE_CHARS = 160  # characters of a quoted passage
+_SENTENCE_CHARS = 160  # maximum characters quoted from a passage
 
 
 class GapKind(StrEnum):
     """Kinds of gaps, for code; :attr:`Gap.note` describes a gap for readers."""
 
     EMPTY_ANSWER = "empty_answer"  # there is no text
-    STATES_NOTHING = "states_nothing"  # a greeting, a refusal or a question back
+    STATES_NOTHING = "states_nothing"  # it is a greeting, a refusal or a counter-question
     NO_CLAIMS = "no_claims"  # it states something, but its claims are unknown
     NO_DOCUMENTS = "no_documents"  # there was nothing to check it against
-    NOT_ANSWERED = "not_answered"  # a message of the host in place of a text answer
+    NOT_ANSWERED = "not_answered"  # the host returned a message instead of a text answer
     NOT_CHECKABLE = "not_checkable"  # it was requested in a form that cannot be checked
     CHECK_FAILED = "check_failed"  # the check ended with an error
     TOO_FEW_LABELS = "too_few_labels"  # fewer of its pairs have a label than the run requires
@@ -58,8 +60,8 @@ _IN_SHORT = {
     GapKind.UNFINISHED_ANSWER: "the answer may be incomplete",
     GapKind.EDITED: "a person wrote the final text",
 }
-"""Descriptions quote neither the answer nor its documents, so they can be shown where those
-cannot."""
+"""Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
+the texts must not appear."""
 _DECIDE_NO = frozenset(
     {
         GapKind.EMPTY_ANSWER,
@@ -76,7 +78,7 @@ _DECIDE_NO = frozenset(
 
 
 class Gap(Record):
-    """A gap: something that was not examined."""
+    """A part of the answer or of its evidence that was not examined."""
 
     kind: GapKind
     note: str
@@ -84,16 +86,16 @@ class Gap(Record):
     passage: tuple[int, int] | None = None
     """Start and end in the answer; None if the gap is not in the answer."""
     documents: tuple[_Number, ...] = ()
-    """Numbers of the documents concerned."""
+    """Numbers of the documents that the gap concerns."""
 
     @property
     def in_short(self) -> str:
-        """Its kind in a few words, without quoting the answer or its evidence."""
+        """The gap's kind in a few words, without quoting the answer or its evidence."""
         return _IN_SHORT[self.kind]
 
 
 class ClaimedSpan(Record):
-    """A passage of the answer that a claim was read from."""
+    """A passage of the answer from which a claim was read."""
 
     claim: _Number
     start: Annotated[int, Field(ge=0)]
@@ -105,9 +107,10 @@ class ReadDocument(Record):
 
     document: _Number
     read_by: tuple[str, ...] = ()
-    """Names of the labelers that labelled any of its pairs; empty if none did."""
+    """Names of the labelers that labelled any of the document's pairs; empty if none did."""
     to_its_end: bool = True
-    """Whether it was read completely, or searched for the parts near each claim."""
+    """Whether the document was read to its end, if only by a search for the parts near each
+    claim."""
 
 
 class Examined(Record):
@@ -139,6 +142,6 @@ class Examined(Record):
 
 
 def quoted(text: str) -> str:
-    """A passage of an answer for quoting in a gap's description: one line, cut to length."""
+    """A passage in quotation marks, for the description of a gap: on one line, and cut if long."""
     line = " ".join(text.split())
     return f"“{line[:_SENTENCE_CHARS]}{'…' if len(line) > _SENTENCE_CHARS else ''}”"

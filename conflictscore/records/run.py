@@ -1,4 +1,4 @@
-"""Answers, attempts, and the run that holds them."""
+"""Records of answers, attempts and runs."""
 
 from enum import StrEnum
 from functools import cache
@@ -14,11 +14,11 @@ from conflictscore.records.examined import Checked, Examined, Gap, GapKind
 class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
-    RAG = "rag"  # answer from the documents, without mentioning conflicts
-    CONTROL_RAG = "control-rag"  # answer once with a warning about conflicts, without ConflictScore
-    REGENERATED_RAG = (
-        "regenerated-rag"  # like `rag`, then score, and correct if a claim is disputed
-    )
+    RAG = "rag"  # answer from the documents, with a prompt that does not mention conflicts
+    # answer once, with a prompt that warns of conflicts, without ConflictScore
+    CONTROL_RAG = "control-rag"
+    # answer like `rag`, then score, and correct if a claim is disputed
+    REGENERATED_RAG = "regenerated-rag"
 
 
 class Answer(Record):
@@ -29,7 +29,7 @@ class Answer(Record):
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
-    """Probability of each option, summing to 1, if the model was asked for them."""
+    """The probability of each option; they sum to 1. Empty if the model was not asked for them."""
     justification: str | None = None
     """The model's reason for this answer, if it was asked for one."""
     cited: tuple[int, ...] = ()
@@ -37,22 +37,23 @@ class Answer(Record):
 
 
 class Attempt(Record):
-    """One pass of the loop: an answer and its score."""
+    """One pass through the correction loop: an answer and its score."""
 
     round: Annotated[int, Field(ge=0)]
     """0 for the first answer; each correction adds 1."""
     answer: Answer
     report: ConflictReport | None = None
-    """None if the answer was not scored, or not yet."""
+    """None if the answer was not scored, or has not been scored yet."""
     unclaimed: str | None = None
-    """Describes the part of the answer that no claim covers, so that it was not checked; None if
-    nothing is known to be missing."""
+    """A description of the part of the answer that was not checked, because no claim covers it.
+    None if no such part is known."""
     gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
-    """The same by kind and position, plus claims that say something that the answer does not."""
+    """The uncovered parts, by kind and position, and the claims that say something that the answer
+    does not say."""
 
 
 class FurtherSearch(Record):
-    """A further search, for a doubtful claim."""
+    """A search for further documents about a doubtful claim."""
 
     round: Annotated[int, Field(ge=0)]  # round of the answer that contains the claim
     claim: str
@@ -60,10 +61,10 @@ class FurtherSearch(Record):
     contradicts: tuple[int, ...] = ()  # D- of that claim before the search
     query: str = ""  # the query; empty if there was no search
     found: tuple[int, ...] = ()  # numbers of the documents that the search added
-    known: tuple[int, ...] = ()  # numbers of found documents that the run already had, ascending
-    left_out: tuple[str, ...] = ()  # titles or addresses of found documents that were not used
+    known: tuple[int, ...] = ()  # numbers of results that the run already had, ascending
+    left_out: tuple[str, ...] = ()  # titles or addresses of results that were not used
     note: str | None = None
-    """Why there was no search, nothing was found, or found documents were not used."""
+    """Why there was no search, why it found nothing, or why some results were not used."""
 
 
 _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
@@ -77,18 +78,18 @@ class Usage(Record):
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
     """Input tokens found in the provider's prompt cache. They may exceed ``input_tokens``, since
-    usages are subtracted field by field and differences are cut off at 0."""
+    usages are subtracted field by field and negative differences become 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
     counted_calls: _Kept = 0
-    """How many of ``cached_calls`` have known tokens, summed in the next three fields; entries
-    cached by older versions have none."""
+    """The number of ``cached_calls`` whose tokens are known; the next three fields add them up.
+    Replies that older versions cached have no token counts."""
     kept_input_tokens: _Kept = 0
     kept_cache_read_tokens: _Kept = 0
     kept_output_tokens: _Kept = 0
 
     @property
     def cold(self) -> "Usage | None":
-        """The usage without a cache; None if the tokens of a cached reply are unknown."""
+        """The usage of the run without a cache; None if a cached reply's tokens are unknown."""
         if self.counted_calls < self.cached_calls:
             return None
         return Usage(
@@ -99,7 +100,7 @@ class Usage(Record):
         )
 
     def kept(self) -> "Usage":
-        """This usage of one reply, as counted when a cache returns that reply again."""
+        """This usage of one reply, in the fields that count replies from a cache."""
         return Usage(
             cached_calls=1,
             counted_calls=1,
@@ -120,8 +121,8 @@ class Usage(Record):
 class RunStatus(StrEnum):
     """Outcome of a run.
 
-    ``observed`` and ``dropped``, which services used to set, can still be read from stored runs,
-    but are no longer set.
+    Stored runs of older versions may have the statuses ``observed`` and ``dropped``. They can still
+    be read, but are no longer set.
     """
 
     SCORED = "scored"  # no claim of the first answer is disputed
@@ -143,7 +144,7 @@ _FORMER_STATUSES = ("observed", "dropped")
 
 @cache
 def _former_status(name: str) -> RunStatus:
-    """A status that is not a member, so that it is neither listed nor set."""
+    """A status that is not a member of the enumeration, so that it is neither listed nor set."""
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
     return status
@@ -189,15 +190,15 @@ class Run(Record):
     options: tuple[str, ...] = ()
     """The options of a multiple-choice question; empty in free form."""
     method: Method | None = None
-    """How the answer was produced; None if the loop never began."""
+    """How the answer was produced; None if the correction loop never began."""
     answer: str | None = None
     """The final answer; None if the run has no answer."""
     first_answer: str | None = None
     justification: str | None = None
     """Why the answer was changed or confirmed, if the model gave a reason."""
     changes: tuple[Change, ...] = ()
-    """Every passage that got a second look, by round and in the order of the answer: the proposed
-    change, its evidence, and whether it was accepted."""
+    """One change for every passage that got a second look, ordered by round and position: the
+    proposed text, its evidence, and whether it was accepted."""
     checked: Checked | None = None
     """How far the final answer was checked; None if the run did not finish."""
     examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
@@ -205,11 +206,11 @@ class Run(Record):
     run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()
-    """Searches after the first one, if the run looks further."""
+    """The searches after the first one, if the run searches further."""
     attempts: tuple[Attempt, ...] = ()
     """Every answer from first to last; unchecked answers have no report."""
     reason: str | None = None
-    """Why the loop ended."""
+    """Why the correction loop ended."""
     notes: tuple[str, ...] = ()
     """Notes for readers of the answer, for example on documents that were cut."""
     usage: Usage = Usage()
@@ -253,7 +254,7 @@ class Run(Record):
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The run with further gaps added; each adds a note."""
+        """The run with further gaps added; each new gap also adds a note."""
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         before = self.examined or Examined()
         ledger = before.with_gaps(*gaps)
@@ -262,12 +263,12 @@ class Run(Record):
         return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
-        """The run with its answer marked as passed on unchecked, and the reason."""
+        """The run with an answer that is passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
         ledger = Examined(gaps=(Gap(kind=kind, note=reason),))
-        if ledger.checked != "no":  # the gap alone would still count as partly checked
+        if ledger.checked != "no":  # this kind of gap alone would count as partly checked
             ledger = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *ledger.gaps))
         update |= {"examined": ledger, "checked": ledger.checked}
         return self.model_copy(update=update)
@@ -277,9 +278,10 @@ class Run(Record):
 
         Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
         ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
-        ``fully``, and ``kind`` says it to programs, as a :class:`GapKind`; either may be None.
-        ``cs_c`` and ``cs_r`` are those of the final answer, in [0, 1] or None. The verdict quotes
-        neither the answer nor its evidence, so it can be shown where those cannot.
+        ``fully``, and ``kind`` gives the reason to programs as a :class:`GapKind`. Both are None if
+        there is no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in [0, 1] or
+        None. The verdict quotes neither the answer nor its evidence, so it can be shown where the
+        texts must not appear.
         """
         report = self.final_report or self.report
         gap = self.examined.main_gap if self.examined else None
@@ -295,7 +297,7 @@ class Run(Record):
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
-        """The run as plain JSON for display, with further fields of ``RUN_DETAILS``.
+        """The run as plain JSON for display; ``more`` names further fields, from ``RUN_DETAILS``.
 
         Without ``texts``, documents have neither text nor metadata.
         """

@@ -1,7 +1,7 @@
-"""A cache of replies and verdicts, by content.
+"""Caches replies and verdicts under a hash of the content on which they depend.
 
-Each verdict and reply is stored as soon as it arrives, so a run that is stopped and started again
-pays for nothing twice. Failures are never stored.
+Each verdict and reply is stored as soon as it arrives, so a run that is stopped and resumed pays
+for nothing twice. Failures are never stored.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
-"""Pause after a failed write, since each attempt may wait for a lock."""
+"""Seconds without writes after a failed write, since each attempt may wait for a lock."""
 _TABLE = "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _FIND = "SELECT key, value FROM cache WHERE key IN ({})"
 _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -40,15 +40,15 @@ def cache_dir() -> Path:
 class ContentCache:
     """Stores JSON values under the SHA-256 of everything they depend on; thread- and process-safe.
 
-    An open cache never raises. A value that cannot be read is a miss, and a value that cannot be
-    written, for example on a full disk, is dropped. The first failure is logged as a warning.
+    An open cache never raises. A value that cannot be read counts as missing. A value that cannot
+    be written, for example on a full disk, is dropped. The first failure is logged as a warning.
     """
 
     def __init__(self, where: str | Path | Database) -> None:
-        """Open an SQLite file, created if missing, or use an open database.
+        """Open an SQLite file, which is created if missing, or use an open database.
 
         Raises:
-            ConfigurationError: The file may not be written, or is not an SQLite database.
+            ConfigurationError: The file cannot be written, or is not an SQLite database.
         """
         self._own: SQLiteTables | None = None
         self._warned, self._behind = False, True
@@ -83,11 +83,11 @@ class ContentCache:
         return self.find([key]).get(key)
 
     def put(self, content: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a value for this content, if possible, and replace any earlier one."""
+        """Store a value for this content if possible, in place of any earlier value."""
         self.keep(content_key(content), value)
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The readable values of these :func:`content_key` keys."""
+        """The readable values under these keys, which come from :func:`content_key`."""
         try:
             rows = self._database.execute(self._find, json.dumps(keys)) if keys else ()
         except ConfigurationError as error:
@@ -99,13 +99,13 @@ class ContentCache:
     def write_at_once(self) -> None:
         """Write each value before :meth:`keep` returns, even on an event loop.
 
-        For a process that owns its event loop, such as a run over a file. Then even a kill loses no
-        value that was paid for.
+        This suits a process that owns its event loop, such as a run over a file. Even a kill then
+        loses no value that was paid for.
         """
         self._behind = False
 
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """:meth:`find` in a thread, since it reads a file or a server.
+        """Run :meth:`find` in a thread, since it reads from a file or a server.
 
         After :meth:`write_at_once`, an SQLite file is read on the event loop itself.
         """
@@ -114,15 +114,15 @@ class ContentCache:
         return await in_thread(lambda: self.find(keys))
 
     async def get_async(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """:meth:`get` in a thread; empty if nothing is cached."""
+        """Run :meth:`get` in a thread; the mapping is empty if nothing is cached."""
         values_by_key = await self.find_async([content_key(content)])
         return next(iter(values_by_key.values()), {})
 
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
-        """Like :meth:`put`, by the content's :func:`content_key`.
+        """Store a value like :meth:`put`, under a key from :func:`content_key`.
 
-        On an event loop, and to PostgreSQL, the value is written in the background, and the process
-        waits at its end until everything is written. See :meth:`write_at_once`.
+        On an event loop, and to PostgreSQL, the value is written in the background. Before the
+        process exits, it waits until everything is written. See :meth:`write_at_once`.
         """
         text = json.dumps(value)
         if self._database.remote or (self._behind and on_event_loop()):

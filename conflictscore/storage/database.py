@@ -1,4 +1,4 @@
-"""Shared tables in an SQLite file; `postgres.py` offers the same in PostgreSQL."""
+"""Shared tables in an SQLite file; `postgres.py` offers the same interface to PostgreSQL."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Called from any thread when a statement has ended, with its error or None."""
+"""Called from any thread when a statement has ended, with its error, or None if it succeeded."""
 
 
 class Database(Protocol):
@@ -26,20 +26,19 @@ class Database(Protocol):
     remote: bool
     """Whether a statement may wait for another machine."""
     each: str
-    """A SELECT of the texts in a JSON list, with ``{}`` in place of the list."""
+    """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
 
     def make(self, *tables: str) -> None:
-        """Create tables by ``CREATE … IF NOT EXISTS``, safe against concurrent creation."""
+        """Create tables with ``CREATE … IF NOT EXISTS``, safely if processes do so concurrently."""
 
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """Run a statement to its end, and return its rows."""
 
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
-        """Run a statement in the background, in no particular order with others.
+        """Run a statement in the background, in no particular order relative to other statements.
 
-        ``on_done`` is called once, with the error or None. ``again`` says that the statement
-        may safely run twice, so it is retried for about half a minute while the server is
-        unavailable.
+        ``on_done`` is called once, with the error or None. ``again`` means that the statement may
+        safely run twice, so it is retried for about half a minute while the server is unavailable.
         """
 
     def close(self) -> None:
@@ -64,23 +63,25 @@ class SQLiteTables:
         timeout: float = 5.0,
         rest: float = 0.0,
     ) -> None:
-        """Open or create the file; None is a database in memory. Raises what ``unusable`` returns.
+        """Open or create the file; None opens a database in memory.
 
         ``timeout`` is how many seconds to wait while another process writes. For ``rest`` seconds
         after a failed write, further writes fail at once, because each could wait for a lock.
+        ``unusable`` returns the error to raise for a failure of SQLite.
         """
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
         self._adding = threading.Lock()
         self._running = threading.RLock()
-        self._reporter_id = 0  # the thread inside an `on_done` callback, which may run statements
+        # the thread that runs an `on_done` callback, which may run statements itself
+        self._reporter_id = 0
         self._worker = ThreadPoolExecutor(1, "conflictscore database")
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
         except DATABASE_FAILURES as error:
             raise unusable(error) from error
-        # SQLite's own error for a damaged text would quote it
+        # SQLite's own error for a damaged text would quote the text
         self._file.text_factory = lambda text: text.decode(errors="replace")
 
     def make(self, *tables: str) -> None:
@@ -101,7 +102,7 @@ class SQLiteTables:
             return
         with self._adding:
             self._waiting.append((statement, parameters, on_done))
-            if len(self._waiting) == 1:  # an earlier one has woken the thread
+            if len(self._waiting) == 1:  # an earlier statement has woken the thread
                 self._worker.submit(self._run_waiting)
 
     def close(self) -> None:

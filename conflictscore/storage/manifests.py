@@ -1,4 +1,4 @@
-"""Compares manifests: the input and settings that a run was started with."""
+"""Compares manifests, which record the input and settings with which a run was started."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _WIDTH, _LEAD = 40, 10
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The differences between two manifests of plain JSON, in the order of their fields.
 
-    Lines such as ``configuration.model.temperature was 0.0 and is now 0.7``.
+    Each difference is a line such as ``configuration.model.temperature was 0.0 and is now 0.7``.
     """
     there, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
@@ -47,7 +47,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 def _cut(text: str, start: int) -> str:
-    """The text, cut to the width of a line from an offset if it is long."""
+    """The text, or a part of it from an offset, with dots at the cuts, if the text is long."""
     if len(text) <= _WIDTH:
         return text
     end = start + _WIDTH

@@ -1,4 +1,4 @@
-"""PostgreSQL as a store shared by processes and machines.
+"""Stores tables in PostgreSQL, where processes and machines can share them.
 
 All exchanges run on an event loop in a separate thread, so callers wait for a bounded time whatever
 the server or the network does. After a failure, calls fail at once for a few seconds; background
@@ -25,23 +25,23 @@ Exchange = Callable[[Any], Awaitable[T]]
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = "conflictscore"
 _MAKING = 0x636F6E66
-"""The advisory lock for creating tables."""
+"""Number of the advisory lock that is held while tables are created."""
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""SQLSTATE classes of errors in a statement, as opposed to the server."""
+"""SQLSTATE classes of errors that the statement caused, as opposed to the server."""
 _TRIES = 10
-"""Retries of a statement that may run twice, with a pause before each."""
+"""Maximum retries of a statement that may run twice, with a pause before each retry."""
 
 
 class _AwayError(ConfigurationError):
-    """The server failed just now or a moment ago; a retry may succeed."""
+    """Raised if the server fails now or failed a moment ago; a retry may succeed."""
 
 
 class PostgresTables:
     """The tables in a PostgreSQL database; see :class:`~conflictscore.storage.database.Database`.
 
-    They are in the schema ``conflictscore``, which is created if missing.
+    The tables are in the schema ``conflictscore``, which is created if missing.
     """
 
     remote = True
@@ -65,7 +65,7 @@ class PostgresTables:
             raise ConfigurationError(
                 f"store {self._where} needs a package: {install_hint('postgres')}"
             ) from None
-        # InternalClientError: asyncpg gave out a connection whose server had died
+        # asyncpg raises InternalClientError for a connection whose server has died
         errors = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
         self._failures: tuple[type[Exception], ...] = (*errors, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
@@ -89,7 +89,7 @@ class PostgresTables:
 
         async def made(connection: Any) -> None:
             async with connection.transaction():
-                # concurrent CREATE … IF NOT EXISTS may fail
+                # concurrent statements with CREATE … IF NOT EXISTS may fail
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _MAKING)
                 for table in tables:
                     await connection.execute(table)
@@ -111,7 +111,7 @@ class PostgresTables:
 
         async def executed() -> ConfigurationError | None:
             try:
-                async with self._turns:  # so that many at once do not wait in vain for a connection
+                async with self._turns:  # so that no statement times out in the queue
                     await self._connected(lambda connection: connection.execute(statement, *whole))
             except ConfigurationError as error:
                 return error
@@ -133,17 +133,17 @@ class PostgresTables:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, work: "Exchange[T]") -> T:
-        """Use a connection, and wait for the result, a few seconds at most."""
+        """Run ``work`` with a connection, and wait a few seconds at most for its result."""
         self._refuse_in_rest()
         future = self._start(self._connected(work))
         try:
             return future.result(2 * _PATIENCE_S)
-        except TimeoutError as error:  # not even releasing the connection ended in time
+        except TimeoutError as error:  # even releasing the connection took too long
             future.cancel()
             raise self._failed(error) from None
 
     async def _connected(self, work: "Exchange[T]") -> T:
-        """Use a connection, on the connections' event loop."""
+        """Run ``work`` with a connection, on the event loop of the connections."""
         self._refuse_in_rest()
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -205,18 +205,18 @@ async def _pool(url: str) -> Any:
 
 
 def shown_store(url: str) -> str:
-    """The address without its password; ConfigurationError if it is not one of PostgreSQL."""
+    """The address without its password; ConfigurationError if it is not a PostgreSQL address."""
     try:
         parts = urlsplit(url)
         hosts = parts.netloc.rpartition("@")[2]
         for host in hosts.split(","):
-            urlsplit(f"//{host}").port  # noqa: B018 - raises unless it is a number
+            urlsplit(f"//{host}").port  # noqa: B018 - raises unless the port is a number
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in _SCHEMES:
         raise ConfigurationError(
             "the store must be postgresql://user:password@host:port/database, with special"
-            " characters of the password as %XX"
+            " characters in the password written as %XX"
         )
     return f"postgresql://{hosts}{parts.path}"
 

@@ -1,4 +1,4 @@
-"""Files that only their owner may read, since questions and answers are private."""
+"""Creates files that only their owner may read, since questions and answers are private."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ _FOLDER, _OTHERS = 0o700, 0o077
 def owner_only(path: str, flags: int) -> int:
     """An opener for ``open(path, mode, opener=owner_only)``: creates files with mode 0600.
 
-    An existing file loses the permissions of others; pipes and terminals are left as they are.
+    An existing file loses the permissions of other users. Pipes and terminals are left as they are.
     """
     file = os.open(path, flags, OWNER_ONLY)
     close_to_others(Path(path))
@@ -23,12 +23,12 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Create a folder with mode 0700, and its parents as usual; an existing folder is unchanged."""
+    """Create a folder with mode 0700 and its parents as usual; leave an existing one unchanged."""
     path.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
 
 
 def close_to_others(path: Path) -> None:
-    """Remove the permissions of others from a file or folder, if possible."""
+    """Remove the permissions of other users from a file or folder, if possible."""
     with contextlib.suppress(OSError):
         mode = path.stat().st_mode
         if (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and mode & _OTHERS:
@@ -41,7 +41,7 @@ def write_whole(path: Path, content: bytes) -> None:
     Reports and exports quote questions and answers, so only the owner may read them (0600).
 
     Raises:
-        InputError: It cannot be written.
+        InputError: The file cannot be written.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -27,7 +27,7 @@ _SYNC_SECONDS = 5.0
 
 
 class RecordLine(NamedTuple):
-    """A complete line: its number from 1, the bytes before it, and its bytes with the newline."""
+    """A complete line: its number from 1, its offset in bytes, and its bytes with the newline."""
 
     number: int
     start: int
@@ -35,11 +35,11 @@ class RecordLine(NamedTuple):
 
 
 IsHalf = Callable[[RecordLine], bool]
-"""Whether a last line without a newline is partial, as a kill in mid-write leaves it."""
+"""Decides whether a last line without a newline is partial, as a kill in mid-write leaves it."""
 
 
 def no_json(line: RecordLine) -> bool:
-    """Whether a last line is partial, which it is unless it is valid JSON."""
+    """Whether a last line is partial: only a line of valid JSON is complete."""
     try:
         json.loads(line.text)
     except (ValueError, RecursionError):
@@ -50,9 +50,10 @@ def no_json(line: RecordLine) -> bool:
 class RecordLines:
     """The complete lines of a file; each iteration reads the file again.
 
-    After an iteration, ``size`` is the number of bytes in the complete lines, ``half`` the number
-    in the partial line after them, ``ended`` whether the last complete line has its newline, and
-    ``to_the_end`` whether the iteration reached the end of the file.
+    An iteration sets four attributes. ``size`` is the number of bytes in the complete lines, and
+    ``half`` is the number of bytes in a partial line after them. ``ended`` says whether the last
+    complete line has its newline. ``to_the_end`` says whether the iteration reached the end of the
+    file.
     """
 
     def __init__(self, path: Path, is_half: IsHalf = no_json) -> None:
@@ -71,7 +72,7 @@ class RecordLines:
                 for number, text in enumerate(file, 1):
                     line = RecordLine(number, self.size, text)
                     has_newline = text.endswith(b"\n")
-                    if not has_newline and self._is_half(line):  # so it is the last line
+                    if not has_newline and self._is_half(line):  # it must be the last line
                         self.half = len(text)
                         break
                     yield line
@@ -88,9 +89,9 @@ class RecordFile:
     """Appends lines to a locked file; a context manager.
 
     When `append` returns, the operating system has the line, so killing the process loses nothing.
-    Syncing to disk takes longer than writing, so it happens only on closing and at the first append
-    after five seconds. A power cut may lose the lines since the last sync. ``lines`` are the lines
-    that the file had when it was opened.
+    Syncing to disk takes longer than writing, so the file is synced only on closing and at the
+    first append after five seconds. A power cut may lose the lines since the last sync. ``lines``
+    are the lines that the file had when it was opened.
     """
 
     def __init__(
@@ -122,16 +123,16 @@ class RecordFile:
             self._lock = lock_beside(path)
         except OSError as error:
             self._file.close()
-            why = f"cannot be locked by a file beside it ({error.strerror})"
+            why = f"cannot be locked through a file in its folder ({error.strerror})"
             if isinstance(error, TimeoutError):
                 why = "another command is writing to it; wait for it to end, or give another file"
             raise InputError(f"{path}: {why}") from None
 
     def resume(self) -> int:
-        """Truncate a partial line, add a missing newline, and return the bytes truncated.
+        """Remove a partial line, add a missing newline, and return the number of bytes removed.
 
-        Call it once all `lines` have been read and belong to this command. Lines not read yet are
-        read here, to find where the file must be truncated.
+        Call this after reading the `lines` and checking that they belong to this command. Lines
+        that have not been read are read here, to find where the file must be truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -152,8 +153,8 @@ class RecordFile:
         """Append a line with its newline, completely or not at all.
 
         Raises:
-            ConfigurationError: It cannot be written, for example on a full disk; the file stays
-                intact.
+            ConfigurationError: The line cannot be written, for example on a full disk; the file
+                stays intact.
         """
         if self._file.closed:
             self._fail("closed")
@@ -167,7 +168,7 @@ class RecordFile:
         except BaseException as error:
             try:
                 self._file.truncate(self._size)
-            except OSError:  # then no line may follow the partial one
+            except OSError:  # no line may follow the partial line
                 self._file.close()
             if isinstance(error, OSError):
                 self._fail(error.strerror)
@@ -199,7 +200,9 @@ class RecordFile:
 
 
 def json_line(value: Any, *, escape: bool = True) -> bytes:
-    """Plain JSON as a line with its newline: in ASCII, or in UTF-8 with lone surrogates escaped.
+    """Plain JSON as a line with its newline, in ASCII by default.
+
+    With ``escape=False`` the line is in UTF-8, and only lone surrogates are escaped.
 
     Raises:
         ValueError: The value has a NaN or an infinity.

@@ -8,21 +8,23 @@ from pathlib import Path
 from conflictscore.storage.private_files import OWNER_ONLY, close_to_others
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
-"""Exceptions that SQLite raises; for a damaged file, even its message may be invalid text."""
+"""Exceptions that SQLite raises. For a damaged file, even an error message may be invalid text."""
 _CONNECTING = threading.Lock()
 
 
 def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
     """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
 
-    SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing ones lose the
-    permissions of others. ``timeout`` is how many seconds to wait while another process writes.
+    SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing files lose the
+    permissions of other users. ``timeout`` is how many seconds to wait while another process
+    writes.
 
     Raises:
         OSError: The file cannot be created.
-        sqlite3.Error, UnicodeDecodeError: It cannot be opened, or is not a database.
+        sqlite3.Error, UnicodeDecodeError: The file cannot be opened, or is not a database.
     """
-    # One at a time: closing a file drops all locks of this process on it, including SQLite's.
+    # One thread at a time: closing a file drops all locks of this process on that file, including
+    # SQLite's.
     with _CONNECTING:
         if path != Path(":memory:"):
             if not path.exists():

@@ -8,10 +8,10 @@ from typing import Any
 from conflictscore.errors import InputError
 
 _MOST_BYTES = 1_000_000
-"""Far more than a person writes; tomllib takes seconds for each megabyte."""
+"""Maximum bytes of a file. People write far less, and tomllib takes seconds for each megabyte."""
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
-"""A key of more than 50 parts; tomllib's time grows with the square of their number."""
+"""Matches a key of more than 50 parts; tomllib's time grows with the square of their number."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

