@@ -18,10 +18,10 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def documents_in_cell(cell: str) -> Any:
-    """The list in a cell; a single text gives a list of one, and an empty cell an empty list.
+    """The documents in a cell, as a list; a plain text is one document, and an empty cell has none.
 
-    A cell that begins like a list of texts but cannot be read as one is returned as text, which the
-    caller refuses.
+    A cell that begins like a list but cannot be read as a list is returned as text, and the caller
+    refuses it.
     """
     cell = cell.strip()
     if array := _ARRAY.match(cell):
@@ -41,9 +41,9 @@ def documents_in_cell(cell: str) -> Any:
 
 
 def _quoted_items(cell: str) -> list[str] | None:
-    """The texts in a list of nothing but texts, with or without commas; None for any other list.
+    """The texts in a list of quoted texts, with or without commas; None for any other list.
 
-    NumPy prints no commas, and Python would join such texts into one.
+    NumPy prints no commas, and Python would join the texts of such a list into one text.
     """
     texts: list[str] = []
     place = 1

@@ -1,4 +1,4 @@
-"""Finds the answer and the documents of a row, by the field names of evaluation tools.
+"""Finds the answer and the documents of a row by the field names that evaluation tools use.
 
 A name may be a dotted path: ``outputs.answer`` is the field ``answer`` of the object in
 ``outputs``. A field whose name is the whole path takes precedence, because LangSmith and Phoenix
@@ -22,7 +22,7 @@ _LONGEST_LITERAL: Final = 1_000_000
 
 
 class _Family(NamedTuple):
-    """The field names of one tool, or of tools that agree; the first that a row has is read."""
+    """The field names of one or several tools. The first name that a row has is read."""
 
     answers: tuple[str, ...]
     documents: tuple[str, ...]
@@ -37,21 +37,22 @@ _CHAIN_DOCUMENTS: Final = (
 )
 _OTEL: Final = "ai.observability."
 _FAMILIES: Final = (
-    # ours, RAGAS, LangChain's retrieval chains, and the frames of TruLens' virtual apps
+    # this package, RAGAS, LangChain's retrieval chains, and the data frames of TruLens' virtual
+    # apps
     _Family(("answer", "response", "result"), _CHAIN_DOCUMENTS),
-    # DeepEval, whose "context" is what should have been retrieved; it is never read
+    # DeepEval; its "context", which holds the ideal documents, is never read
     _Family(("actual_output", "actualOutput"), ("retrieval_context", "retrievalContext")),
-    # LangSmith: runs and examples, or the frame of an experiment
+    # LangSmith: runs and examples, or the data frame of an experiment
     _Family(
         tuple(f"outputs.{name}" for name in ("answer", "response", "output", "result")),
         tuple(f"{side}.{name}" for side in ("outputs", "inputs") for name in _CHAIN_DOCUMENTS),
     ),
-    # Phoenix: spans as it writes them, in a frame or as JSON
+    # Phoenix: spans, in a data frame or as JSON
     _Family(
         ("attributes.output.value", "output.value"),
         ("attributes.retrieval.documents", "retrieval.documents"),
     ),
-    # TruLens: attributes of OpenTelemetry, whole or as the columns of a run's data
+    # TruLens: OpenTelemetry attributes, with full names or as the columns of a run's data
     _Family(
         (f"{_OTEL}record_root.output", "record_root.output", "RECORD_ROOT.OUTPUT"),
         (
@@ -65,16 +66,17 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The fields of a row to score; None stands for the first known name that the row has."""
+    """The fields of the answer and documents; None stands for the first known name in the row."""
 
     answer: str | None = None
     documents: str | None = None
 
     def among(self, names: Collection[str]) -> tuple[str, str]:
-        """Where a row has its answer and its documents, if its fields have these names.
+        """The paths of the answer and the documents in a row whose fields have these names.
 
         Raises:
-            InputError: Either is missing, or occurs more than once.
+            InputError: The answer or the documents are missing, or such a field occurs more than
+                once.
         """
         answer, documents = self._choose(lambda path: any(head in names for head in _heads(path)))
         for path in (answer, documents):
@@ -83,15 +85,15 @@ class Columns:
         return answer, documents
 
     def of(self, fields: Mapping[str, Any]) -> tuple[str, str]:
-        """Paths of the answer and the documents of a row; a null field counts as missing.
+        """The paths of the answer and the documents of a row; a null field counts as missing.
 
         Raises:
-            InputError: Either is missing.
+            InputError: The answer or the documents are missing.
         """
         return self._choose(lambda path: value_at(fields, path) is not None)
 
     def _choose(self, is_there: Callable[[str], bool]) -> tuple[str, str]:
-        """The answer and documents of the first family that has both."""
+        """The paths of the answer and the documents, from the first family with both paths."""
         families = _families(self)
         has_answer = False
         for answers, documents in families:
@@ -107,7 +109,7 @@ class Columns:
 
 @lru_cache
 def _families(columns: Columns) -> tuple[_Family, ...]:
-    """The families with the user's names in place of the known ones."""
+    """The families with the user's names in place of the known names."""
     answers = columns.answer and (columns.answer,)
     documents = columns.documents and (columns.documents,)
     return tuple(
@@ -129,7 +131,7 @@ def value_at(fields: Mapping[str, Any], path: str) -> Any:
 
 
 def _heads(path: str) -> list[str]:
-    """The path and each of its prefixes that ends between two names, longest first."""
+    """The path and its prefixes of whole names, longest first."""
     names = path.split(".")
     return [".".join(names[:count]) for count in range(len(names), 0, -1)]
 

@@ -15,9 +15,9 @@ from conflictscore.records import ConflictReport
 
 
 def default_concurrency(context: RunContext) -> int:
-    """How many answers are scored at once by default: 1 with a model on this machine, else 16.
+    """The default number of answers scored at once: 1 with a model on this machine, otherwise 16.
 
-    16 is also how many calls may be in flight, so a labeler in this process never waits for claims.
+    16 calls may also be in flight, so a labeler in this process never has to wait for claims.
     """
     return 1 if context.decomposer.is_local else 16
 
@@ -43,7 +43,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
             )
     except (ConfigurationError, BudgetError):
         raise
-    except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
+    except Exception as failure:  # noqa: BLE001 - a caller's own component may raise anything
         text = " ".join(str(failure).split())
         kind = "" if isinstance(failure, ConflictScoreError) else f"{type(failure).__name__}: "
         return kind + text
@@ -51,8 +51,8 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
 
 
 def unscored_reason(report: ConflictReport) -> str | None:
-    """Why the answer has no scores after a finished run; None if it has scores."""
+    """Why a finished run gave the answer no scores; None if the answer has scores."""
     if report.error is None and report.coverage == 0:
         pair = report.claims[0].labels[0]
-        return f"no claim could be labelled against any document: {pair.error}"
+        return f"no pair of claim and document could be labelled: {pair.error}"
     return report.error

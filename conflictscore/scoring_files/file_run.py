@@ -1,4 +1,4 @@
-"""One run over a file: open the input, score what is missing, write the output.
+"""Runs over a file: opens the input, scores the unfinished rows, and writes the output.
 
 ```
 OUT      the rows of the input in their order, written once all have finished
@@ -28,7 +28,7 @@ from conflictscore.storage.manifests import differences
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
-"""After this many consecutive failures, the fault does not lie in single rows."""
+"""A run ends after this many consecutive failures, since single rows are not the cause then."""
 _FORMAT = 3
 
 
@@ -36,10 +36,10 @@ class RowListener(Protocol):
     """Receives the progress of a run, in the thread of its event loop."""
 
     def begin(self, total: int, items_done: int) -> None:
-        """A run starts, or resumes with ``items_done`` rows from earlier sessions."""
+        """Called when a run starts or resumes; ``items_done`` rows finished in earlier sessions."""
 
     def count(self, error: str | None, name: str) -> None:
-        """A row was scored, or failed with an error."""
+        """Called when a row was scored, or failed with an error."""
 
 
 @dataclass
@@ -106,8 +106,8 @@ async def ascore_file(
             if failures == _MAX_FAILED_IN_A_ROW:
                 raise ProviderError(
                     f"the last {failures} rows all failed, so no further row was tried ({error});"
-                    " run the same command to resume, with --retry-failed to score these rows again"
-                    " too",
+                    " run the same command to resume, and add --retry-failed to score these rows"
+                    " again",
                     provider="judge",
                 )
 
@@ -115,7 +115,7 @@ async def ascore_file(
         await engine.run(source, journal.starts.keys() - again, take)
         if len(journal.starts) < source.total:
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
-        # also if nothing was scored: a kill may have come between the journal and the output
+        # even if no row was scored now: a kill may have prevented the output of an earlier session
         write_output(source, journal.outcomes(), out)
     summary.failed = len(journal.failed)
     summary.incomplete = len(journal.flawed) - summary.failed
@@ -126,14 +126,14 @@ def _kept_beside(out: Path) -> Path:
     journal_path = out.with_name(f"{out.name}.run")
     if out.exists() and not journal_path.exists():
         raise InputError(
-            f"--out {out}: exists, but not as the output of a run (there is no {journal_path.name}"
-            " beside it); give another file, or delete this one"
+            f"--out {out}: exists, but is not the output of a run (there is no {journal_path.name}"
+            " next to it); give another file, or delete this one"
         )
     return journal_path
 
 
 def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
-    """The input and the settings of a run that determine its scores, without secrets."""
+    """The input and settings that determine a run's scores, without secrets."""
     return {
         "format": _FORMAT,
         "input": {"rows": source.total, "sha256": source.sha256},
@@ -142,9 +142,9 @@ def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
 
 
 class _Journal:
-    """Outcomes in the order in which rows finish; only the positions of their lines are in memory.
+    """A file of outcomes, in the order in which rows finish; only line positions are in memory.
 
-    A row that is scored again gets another line, and only its last line counts.
+    A row that is scored again gets another line. Only its last line counts.
 
     Attributes:
         starts: Byte offset of each row's line.
@@ -178,7 +178,7 @@ class _Journal:
         self._file.close()
 
     def append(self, outcome: Outcome) -> None:
-        """Store the outcome of a row, replacing an earlier one."""
+        """Store the outcome of a row, in place of any earlier outcome."""
         start = self._end
         self._append(outcome)
         self._add(outcome, start)

@@ -18,20 +18,20 @@ from conflictscore.scoring_files.cells import documents_in_cell
 from conflictscore.scoring_files.columns import Columns, value_at
 from conflictscore.scoring_files.tool_shapes import DELIMITED, answer_text, documents_list
 
-if TYPE_CHECKING:  # --help names the columns, and needs no graph
+if TYPE_CHECKING:  # --help shows the columns without importing the graph
     from conflictscore.loop.state import RagState
 
 
 ADDED = "conflictscore"
-"""The field that is added to a row; all others are carried through unchanged."""
+"""The field that is added to a row; all other fields are copied unchanged."""
 _BLANKS: Final = re.compile(r"\s*+")
 _LONGEST_CELL: Final = 50_000_000
-"""Characters; more than the documents of any answer have."""
+"""Maximum characters of a CSV cell; the documents of any answer have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of an input: its number, from 1, and its JSON values, or why it cannot be read."""
+    """A row of an input: its number from 1, and its JSON fields or why it cannot be read."""
 
     number: int
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -41,8 +41,8 @@ class Row:
 class Source:
     """An input file that can be read repeatedly, a few rows at a time.
 
-    It is .jsonl, .json, .csv or .parquet. Blank lines are skipped. A JSON list is held in memory as
-    text while it is read.
+    The file is .jsonl, .json, .csv or .parquet. Blank lines are skipped. A JSON list is held in
+    memory as text while it is read.
 
     Attributes:
         path: The file.
@@ -55,8 +55,8 @@ class Source:
         """Read the file once to count its rows.
 
         Raises:
-            InputError: It has a different suffix, cannot be read, or lacks a column.
-            ConfigurationError: It is Parquet, and pyarrow is not installed.
+            InputError: The file has another suffix, cannot be read, or lacks a column.
+            ConfigurationError: The file is Parquet, and pyarrow is not installed.
         """
         self.path, self.columns = path, columns or Columns()
         if path.suffix not in _READERS:
@@ -91,7 +91,7 @@ _Contents = Iterator[dict[str, Any] | str]
 
 
 class _NotFiniteError(ValueError):
-    """A number that JSON does not have, such as NaN."""
+    """Raised for a number that JSON does not allow, such as NaN."""
 
 
 def _finite(text: str) -> float:
@@ -132,11 +132,11 @@ def _json_list(path: Path, columns: Columns) -> _Contents:
         elif text[place : place + 1] != "]":
             raise _no_list(path, text, place, "a comma or ] is missing")
     if (place := _after_blanks(text, place + 1)) < len(text):
-        raise _no_list(path, text, place, "there is more after the list")
+        raise _no_list(path, text, place, "there is text after the list")
 
 
 def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
-    """The fields of the object at a place, or why they cannot be read; and where it ends."""
+    """Read the object at a place: its fields, or why they cannot be read, and where it ends."""
     try:
         fields, end = _STRICT.raw_decode(text, place)
     except _NotFiniteError as fault:
@@ -174,7 +174,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             records = filter(None, reader)
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
-            is_cell = documents in header  # otherwise part of an object, and read with it
+            is_cell = documents in header  # else the documents are inside an object in a cell
             if len({*header}) < len(header):
                 raise InputError(f"{path}: the header has a column more than once")
             for cells in records:
@@ -226,10 +226,10 @@ def parquet_file(path: Path) -> Iterator[Any]:
 
 
 def _plain(cell: Any) -> Any:
-    """A value of Parquet as JSON.
+    """A Parquet value as JSON.
 
     NaN, which pandas writes for a missing value, and infinities become null. Bytes in UTF-8 become
-    text, since Impala and old Hive do not mark a column as text; other bytes are not text and are
+    text, since Impala and old Hive do not mark a column as text. Other bytes are not text and are
     never scored.
     """
     match cell:
@@ -261,7 +261,8 @@ def task_of(row: Row, columns: Columns) -> "RagState":
     """The answer and documents of a row.
 
     Raises:
-        InputError: A field is missing or empty, or has the wrong type; names the field or document.
+        InputError: A field is missing or empty, or has the wrong type; the message names the field
+            or document.
     """
     if row.fault is not None:
         raise InputError(row.fault)
@@ -271,7 +272,7 @@ def task_of(row: Row, columns: Columns) -> "RagState":
     text = answer_text(value_at(row.fields, answer_path))
     documents = documents_list(value_at(row.fields, documents_path), documents_path)
     if not isinstance(text, str) or not (text := clean_text(text)):
-        raise InputError(f"field {answer_path}: it is not a text, or empty")
+        raise InputError(f"field {answer_path}: it is not a text, or it is empty")
     if not isinstance(documents, list) or not documents:
-        raise InputError(f"field {documents_path}: it is not a list, or empty")
+        raise InputError(f"field {documents_path}: it is not a list, or it is empty")
     return {"answer": text, "documents": list(as_documents(documents))}

@@ -1,4 +1,4 @@
-"""Writes scored rows as JSON lines or Parquet, and reads their outcomes again."""
+"""Writes scored rows as JSON lines or Parquet, and reads the outcomes back."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def check_output(out: Path, source: Source) -> None:
 
 
 def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
-    """Write the rows of the source with their outcomes, whole or not at all."""
+    """Write the rows of the source with their outcomes, completely or not at all."""
     part = out.with_name(f"{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_lines
     try:
@@ -74,8 +74,8 @@ def _write_lines(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -
 def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
     """Write the input's columns with their types, and a struct with the outcome of each row.
 
-    Its fields are ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``, and ``report``,
-    which is JSON text.
+    The fields of the struct are ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``,
+    and ``report``, which is JSON text.
     """
     import pyarrow
     from pyarrow import parquet
@@ -102,7 +102,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
 def _cell(outcome: Outcome) -> dict[str, Any]:
     """The struct of an outcome, without lone surrogates, which UTF-8 cannot encode.
 
-    They become question marks in the error and the notes, and are escaped in the report.
+    Surrogates become question marks in the error and the notes, and are escaped in the report.
     """
     report, error = outcome["report"], outcome["error"]
     report_text = None if report is None else json.dumps(report, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""Scores rows on the workers of a Ray cluster, by Ray Data. Needs the extra ``[ray]``.
+"""Scores rows on the workers of a Ray cluster, with Ray Data. Needs the extra ``[ray]``.
 
-A single Ray Data task reads the input on the caller's machine, with the same reader as a local run:
-Ray's own readers add missing fields and fix a type for each column, which would change rows. Actors
-hold the models and the labeler, and score blocks of rows. Ray restarts a dead actor and gives it
-its block again. Results stream back to the caller, whose journal makes a run resumable.
+A single Ray Data task reads the input on the caller's machine, with the same reader as a local run.
+Ray's own readers would change rows, since they add missing fields and fix a type for each column.
+Actors hold the models and the labeler, and score blocks of rows. Ray restarts a dead actor and
+gives it its block again. Results stream back to the caller, whose journal makes a run resumable.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ from conflictscore.storage.manifests import differences
 from conflictscore.threads import each, in_thread
 
 ROWS_AT_ONCE: Final = 4
-"""Rows at a time on each worker, unless the user says otherwise."""
+"""Default number of rows scored at a time on each worker."""
 _BLOCKS_A_WORKER: Final = 8
-"""The fewest blocks per worker; with several, all workers finish at about the same time."""
+"""Minimum blocks per worker. With several blocks each, workers finish at about the same time."""
 _SMALLEST_BLOCK: Final = 1 << 12
 _LARGEST_BLOCK: Final = 1 << 18
-"""Bytes of a block. If a worker dies, the rows of its block are scored again."""
+"""Maximum bytes of a block. If a worker dies, the rows of its block are scored again."""
 _RETRIES: Final = 1
-"""Times that a block is given to another worker after its own died."""
+"""Number of times that a block is given to another worker after its worker died."""
 
 _Table = Any
 """A ``pyarrow.Table`` with a JSON text in each row, in the column ``json``."""
@@ -50,9 +50,10 @@ _Table = Any
 class RayEngine:
     """Scores rows on the workers of a Ray cluster.
 
-    Joins the cluster at ``RAY_ADDRESS``, or starts one on this machine for the duration of the run.
-    Each worker opens its own models, with the keys in the environment of its machine, and has its
-    own limit on calls in flight. Verdicts are cached on the machine where they were judged.
+    The engine joins the cluster at ``RAY_ADDRESS``, or starts a cluster on this machine for the
+    duration of the run. Each worker opens its own models, with the keys in the environment of its
+    machine, and has its own limit on calls in flight. Verdicts are cached on the machine of the
+    worker that judged them.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class RayEngine:
         """Check that Ray is installed; nothing is started yet.
 
         Args:
-            open_context: Opens models and labeler; it is pickled, and called once by each worker.
+            open_context: Opens the models and the labeler. It is pickled, and each worker calls it
+                once.
             settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker with other
                 settings ends the run.
-            concurrency: Rows at a time on each worker, at least 1.
+            concurrency: Rows scored at a time on each worker, at least 1.
             workers: Number of workers; None for one per processor of the cluster.
 
         Raises:
@@ -86,8 +88,8 @@ class RayEngine:
     ) -> None:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
-        If the workers of a block died, its rows are scored again in blocks of one row, so only a
-        row whose workers die again fails.
+        If the workers of a block died, its rows are scored again in blocks of one row. So a row
+        fails only if its own workers die again.
         """
         rows_so_far = {*ended_rows}
 
@@ -101,7 +103,7 @@ class RayEngine:
                     rows_so_far.add(fields["outcome"]["row"])
                     take(_scored_row(fields))
 
-        with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray reports deaths on stdout
+        with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray prints reports on stdout
             share = source.path.stat().st_size // (_BLOCKS_A_WORKER * self._worker_count())
             await score_missing(max(_SMALLEST_BLOCK, min(share, _LARGEST_BLOCK)))
             if len(rows_so_far) < source.total:
@@ -123,12 +125,12 @@ class RayEngine:
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.target_max_block_size = block_bytes
-        context.max_errored_blocks = -1  # their rows are scored again
+        context.max_errored_blocks = -1  # the rows of such blocks are scored again
         with ray.data.DataContext.current(context):
             dataset = ray.data.read_datasource(
                 _row_source(source, frozenset(ended_rows)),
                 override_num_blocks=1,
-                num_cpus=0,  # it only waits for the workers, so it needs no processor
+                num_cpus=0,  # the reader only waits for the workers
                 label_selector={"ray.io/node-id": ray.get_runtime_context().get_node_id()},
             ).map_batches(
                 BlockScorer,
@@ -164,7 +166,7 @@ class BlockScorer:
         columns: Columns,
         concurrency: int,
     ) -> None:
-        """Open the models; an error is kept for the caller, who then ends the run."""
+        """Open the models; any error is returned with each block, so the caller can end the run."""
         self._columns, self._concurrency = columns, concurrency
         self._loop = asyncio.Runner()
         self._stop: str | None = None
@@ -179,7 +181,7 @@ class BlockScorer:
                 self._context.cache.write_at_once()
 
     def __call__(self, block: _Table) -> _Table:
-        """Score the rows of a block: texts in, results out, both JSON."""
+        """Score the rows of a block; both tables hold JSON texts."""
         rows = [json.loads(text) for text in block["json"].to_pylist()]
         if stop := self._stop or next((row["stop"] for row in rows if "stop" in row), None):
             return _table([{"stop": stop}])
@@ -282,10 +284,10 @@ def _ray() -> Any:
         raise ConfigurationError(
             f"--engine ray needs Ray: {install_hint('ray')}, or use --engine local"
         ) from None
-    # failures are in the output, and "few blocks for so many workers" is not an error
+    # failures are in the output, and a warning about few blocks for many workers is not an error
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module=r"ray\.data")
-    # Ray 2.64 deprecates max_task_retries, which bounds how often a deadly row is tried
+    # Ray 2.64 deprecates max_task_retries, which limits the attempts at a row that kills its worker
     warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")
     return ray
 

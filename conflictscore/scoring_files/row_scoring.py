@@ -1,4 +1,4 @@
-"""The outcome of a row, and the engine that scores rows in this process."""
+"""Scores a row, and defines the engine that scores all rows in this process."""
 
 import asyncio
 import json
@@ -16,15 +16,15 @@ from conflictscore.threads import each
 
 
 class Outcome(TypedDict):
-    """The field that is added to a row, as plain JSON.
+    """The field that is added to a scored row, as plain JSON.
 
     It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
-    bytes as an uninterrupted one.
+    bytes as an uninterrupted run.
     """
 
     row: int
     error: str | None
-    """Why the row has no scores; None if it has."""
+    """Why the row has no scores; None if it has scores."""
     report: dict[str, Any] | None
     """The scores with every label, as in ``conflictscore score --json``."""
     notes: list[str]
@@ -37,16 +37,16 @@ class ScoredRow:
     outcome: Outcome
     usage: Usage = field(default_factory=Usage)
     was_tried: bool = True
-    """False if the row itself cannot be scored, whatever the judge."""
+    """False if the row itself is at fault, so that no judge was asked."""
 
 
 class RowEngine(Protocol):
-    """Scores rows in any order, in this process or on others."""
+    """Scores rows in any order, in this process or in others."""
 
     async def run(
         self, source: Source, ended_rows: Collection[int], take: Callable[[ScoredRow], None]
     ) -> None:
-        """Score all rows not in ``ended_rows``; ``take`` receives each as it finishes.
+        """Score all rows that are not in ``ended_rows``; ``take`` receives each row as it finishes.
 
         Raises:
             InputError: The source cannot be read.
@@ -69,7 +69,8 @@ class LocalEngine:
 
         async def work(row: Row) -> None:
             take(await score_row(self._context, row, source.columns))
-            await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
+            # without this pause, Ctrl-C would have no effect while all replies are cached
+            await asyncio.sleep(0)
 
         rows = (row for row in source.rows() if row.number not in ended_rows)
         await each(rows, work, self._concurrency)
@@ -78,7 +79,8 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; if it cannot be scored, the outcome says why.
 
-    A row with a bad cell is not tried, so it is not one of the consecutive failures that end a run.
+    A row with a bad cell is not tried, so it does not count among the consecutive failures that end
+    a run.
 
     Raises:
         ConfigurationError: A setting is wrong, so nothing can be scored.
@@ -97,7 +99,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     report = state["report"]
     for claim in report["claims"]:
         for pair in claim["labels"]:
-            del pair["cached"]  # a resumed run finds verdicts that the stopped one has paid for
+            del pair["cached"]  # a resumed run finds more verdicts in the cache
     error = unscored_reason(scored)
     outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))
@@ -109,9 +111,9 @@ def failed_outcome(number: int, reason: str) -> Outcome:
 
 
 def scoring_settings(context: RunContext) -> dict[str, Any]:
-    """Models, labeler and settings that determine the scores, as plain JSON without secrets.
+    """The models, labeler and settings that determine the scores, as plain JSON without secrets.
 
-    A file that was started with other settings is not resumed, since its rows would not be
+    A run that was started with other settings is not resumed, since its rows would not be
     comparable. Concurrency is left out, since it affects no score.
     """
     model, labeler, prompts = context.decomposer, context.labeler, context.prompts
@@ -130,5 +132,6 @@ def scoring_settings(context: RunContext) -> dict[str, Any]:
         "max_claims": settings.max_claims,
         "budget_seconds": settings.budget_seconds,
     }
-    plain: dict[str, Any] = json.loads(json.dumps(fields))  # as it is read back from a file
+    # in the form that is read back from a file
+    plain: dict[str, Any] = json.loads(json.dumps(fields))
     return plain

@@ -1,4 +1,4 @@
-"""Scores answers and documents held in lists or in a data frame."""
+"""Scores answers and documents from lists or from a data frame."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ _SCORES = ("cs_c", "cs_r", "coverage")
 
 
 class Scores(tuple[Run, ...]):
-    """Scored answers in the order of the input, each as a run with all its evidence.
+    """The scored answers in the order of the input, each as a run with all its evidence.
 
     A run without scores has the status ``failed`` and a ``reason``.
     """
@@ -42,10 +42,11 @@ class Scores(tuple[Run, ...]):
     def columns(self) -> dict[str, list[Any]]:
         """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value per answer.
 
-        ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1]; the number of ``claims``, of those with
-        evidence on both sides (``conflicting``) and of those without any (``uncovered``); and
-        ``error``. Unknown values are None. If documents have weights, also ``weighted_cs_c`` and
-        ``weighted_cs_r``.
+        The columns ``cs_c``, ``cs_r`` and ``coverage`` are in [0, 1]. ``claims`` is the number of
+        claims, ``conflicting`` the number of claims with evidence on both sides, and ``uncovered``
+        the number of claims with evidence on neither side. ``error`` says why an answer has no
+        scores. Unknown values are None. If documents have weights, there are also columns
+        ``weighted_cs_c`` and ``weighted_cs_r``.
         """
         reports = [run.report for run in self]
         weighted_reports = [report and report.weighted for report in reports]
@@ -88,15 +89,16 @@ def score(
     print(scores[0].report.cs_r, scores.to_pandas())
     ```
 
-    An answer that cannot be scored does not affect the others. Verdicts are cached by content, so
-    repeating a stopped call pays for nothing twice.
+    An answer that cannot be scored does not affect the others. Verdicts are cached by content, so a
+    call that is stopped and repeated pays for nothing twice.
 
     Args:
-        answers: The answers, or a single one.
+        answers: The answers, or a single answer.
         contexts: The documents of each answer: texts, LangChain ``Document``s, or mappings with a
             ``text``. For a single answer, its documents.
-        judge: The model that decomposes and labels, as for :func:`create_conflict_scorer`.
-        concurrency: Answers at a time; by default 16, and 1 with the local model.
+        judge: The model that decomposes answers and labels claims, as for
+            :func:`create_conflict_scorer`.
+        concurrency: Number of answers scored at a time; by default 16, and 1 with a local model.
         progress: Whether progress is shown on stderr.
 
     Raises:
@@ -142,17 +144,19 @@ def score_frame(
     Args:
         frame: A pandas or polars frame, a Hugging Face ``Dataset``, an Arrow table,
             a RAGAS ``EvaluationDataset``, or a mapping of columns.
-        judge: The model that decomposes and labels.
-        answer: The column with the answers, or a path into it (``outputs.answer``); by default the
-            names of this library, RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix.
-        documents: The same for the documents of a row.
-        concurrency: Rows at a time.
+        judge: The model that decomposes answers and labels claims.
+        answer: The column with the answers, or a path into it (``outputs.answer``). By default it
+            is found by the names that this library, RAGAS, DeepEval, TruLens, LangChain, LangSmith
+            and Phoenix use.
+        documents: The column with the documents of each row, or a path into it. By default it
+            is found by name too.
+        concurrency: Number of rows scored at a time.
         progress: Whether progress is shown on stderr.
 
     Raises:
-        InputError: It is not a data frame, or lacks a column.
+        InputError: ``frame`` is not a data frame, or lacks a column.
     """
-    # Polars' LazyFrame comes first: asking it for its columns runs its query, with a warning.
+    # Polars' LazyFrame is tested first: reading its columns would run its query, with a warning.
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
@@ -171,7 +175,7 @@ def score_frame(
 def _pairs(
     frame: Any, names: Collection[Any], columns: Columns, paths: tuple[str, str]
 ) -> list[tuple[Any, Any]]:
-    """The answer and documents of each row; None for either that a row lacks."""
+    """The answer and documents of each row; None for an answer or documents that are missing."""
     if all(path in names for path in paths):
         rows = [
             dict(zip(paths, cells, strict=True))
@@ -185,14 +189,14 @@ def _pairs(
         fields = dict(zip(column_names, row, strict=True))
         try:
             pairs.append(_pair(fields, columns.of(fields)))
-        except InputError:  # refused when it is scored
+        except InputError:  # the row is refused when it is scored
             pairs.append((None, None))
     return pairs
 
 
 def _pair(fields: Mapping[str, Any], paths: tuple[str, str]) -> tuple[Any, Any]:
     answer, documents = (value_at(fields, path) for path in paths)
-    if hasattr(documents, "tolist"):  # NumPy's, which pandas reads from Parquet
+    if hasattr(documents, "tolist"):  # a NumPy array, as pandas reads it from Parquet
         documents = documents.tolist()
     return answer_text(answer), documents_list(documents, paths[1])
 
@@ -201,9 +205,11 @@ def _column_names(frame: Any) -> Collection[Any]:
     names = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
     if names is None:
         names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
-    if names is None or isinstance(names, Mapping):  # a dataset of splits has columns for each
+    if names is None or isinstance(names, Mapping):  # a mapping has the columns of each split
         kind = type(frame).__name__
-        raise InputError(f"{kind} is not a frame with columns; give one split of a dataset")
+        raise InputError(
+            f"{kind} is not a frame with columns; if it is a dataset with splits, give one of them"
+        )
     return list(names)
 
 
@@ -227,7 +233,7 @@ def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagSt
 
 
 def _documents(row_documents: Any) -> Sequence[DocumentLike]:
-    """A row's documents; anything else is refused when the row is scored."""
+    """A row's documents as a list; anything else is returned as it is, and refused when scored."""
     single = isinstance(row_documents, str | Mapping | BaseModel)
     return (
         list(row_documents) if isinstance(row_documents, Iterable) and not single else row_documents

@@ -1,4 +1,4 @@
-"""Answers and documents in the shapes in which other tools write them."""
+"""Reads answers and documents in the shapes in which other tools write them."""
 
 import json
 import re
@@ -9,14 +9,14 @@ from typing import Any, Final
 from conflictscore.scoring_files.cells import documents_in_cell
 
 DELIMITED: Final = ("retrieval_context",)
-"""DeepEval's CSV and JSON lines join the texts of this field with a bar, and its own reader splits
-them at every bar, even one within a text."""
+"""Fields whose texts DeepEval joins with a bar in its CSV and JSON-lines files. DeepEval's own
+reader splits them at every bar, even at a bar within a text."""
 _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 _PHOENIX: Final = "document."
 
 
 def answer_text(answer: Any) -> Any:
-    """The text of an answer that is a serialised LangChain message; any other value unchanged."""
+    """The text of an answer that is a serialised LangChain message; other values are unchanged."""
     if not isinstance(answer, Mapping):
         return answer
     message = _constructed(answer)
@@ -28,10 +28,10 @@ def answer_text(answer: Any) -> Any:
 
 
 def documents_list(documents: Any, path: str) -> Any:
-    """The documents of a row as a list of texts and mappings; any other value unchanged.
+    """The documents of a row as a list of texts and mappings; other values are unchanged.
 
-    A string is a list written as a table cell, or a single document. Shapes of LangChain, Phoenix
-    and DeepEval become mappings with ``text`` or ``page_content``.
+    A string is read as a list in a table cell, or as a single document. Documents in the shapes of
+    LangChain, Phoenix and DeepEval become mappings with ``text`` or ``page_content``.
     """
     if isinstance(documents, str):
         is_list = path.rpartition(".")[2] in DELIMITED and not documents.lstrip().startswith("[")
@@ -44,7 +44,7 @@ def documents_list(documents: Any, path: str) -> Any:
 
 
 def document_shape(document: Any) -> Any:
-    """A document as :func:`~conflictscore.retrieval.documents.as_document` reads it.
+    """A document in a shape that :func:`~conflictscore.retrieval.documents.as_document` reads.
 
     A value of any other shape is returned unchanged.
     """
@@ -69,7 +69,7 @@ def document_shape(document: Any) -> Any:
 
 
 def _constructed(wrapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The object inside a wrapper of LangChain's ``dumpd``; any other object itself."""
+    """The object inside a wrapper of LangChain's ``dumpd``; other objects are unchanged."""
     arguments = wrapping.get("kwargs")
     return arguments if wrapping.get("lc") == 1 and isinstance(arguments, Mapping) else wrapping
 
