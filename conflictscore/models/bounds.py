@@ -8,7 +8,7 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Maximum bytes of a reply, including stream frames. 100,000 tokens sent one at a time fit."""
+"""Maximum bytes of a reply, including stream frames; enough for 100,000 tokens sent singly."""
 
 
 def check_length(size: int, provider: str) -> None:
@@ -21,7 +21,7 @@ def check_length(size: int, provider: str) -> None:
 
 
 def bound_reply(response: httpx2.Response) -> None:
-    """An event hook that limits the length of a response and refuses compressed ones."""
+    """An event hook that limits the length of a response and refuses compressed responses."""
     coding = response.headers.get("content-encoding", "identity")
     if coding != "identity":
         host = response.request.url.host

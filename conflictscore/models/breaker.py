@@ -1,4 +1,4 @@
-"""Stops a step from making further calls when all of them fail for the same reason."""
+"""Stops the calls of a step if all calls so far have failed for the same reason."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ _FAILURES = 3
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
-    If several calls have failed for the same reason and none has succeeded, every further call
+    If several calls have failed for the same reason and no call has succeeded, every further call
     fails for that reason without being made. After one success the breaker never stops a call. If
     the first replies are unreadable for the same reason, they are requested again before any other
     call is made.
@@ -66,7 +66,8 @@ class CircuitBreaker:
     def in_doubt(self) -> bool:
         """Whether repeated requests must finish before other calls are made.
 
-        The lock alone does not show this, since it is free for a moment between two such requests.
+        The lock alone does not show this, since it is free for a moment between two repeated
+        requests.
         """
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._unsettled > 0
@@ -82,7 +83,7 @@ class CircuitBreaker:
 
     @asynccontextmanager
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
-        """Request an unreadable reply again, one call at a time until one is readable.
+        """Repeat the request for an unreadable reply, one call at a time until a reply is readable.
 
         Calls made inside the context never wait in :meth:`decided`.
         """

@@ -60,8 +60,8 @@ class StyledRequests:
     thinking_tokens: int
     """Tokens for reasoning, added to the reply limit of each request that allows reasoning."""
     spare_tokens: int
-    """Replaces ``thinking_tokens`` if that is 0 and the model refuses a temperature, as reasoning
-    models do."""
+    """Tokens for reasoning if ``thinking_tokens`` is 0 and the model refuses a temperature, as
+    reasoning models do."""
     scouts: bool
     """Whether the first request for JSON is sent before the others, to learn the style."""
 
@@ -108,8 +108,7 @@ class StyledRequests:
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None:
                     raise refusal  # noqa: B904 - it keeps its own cause
-                # a changed parameter settles this refusal, so the next exception is raised in its
-                # own right
+                # a changed parameter resolves this refusal, so a later exception is raised instead
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
@@ -144,7 +143,7 @@ class StyledRequests:
             return _PreparedRequest(writer, _with_length(parameters, style.length))
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
             # with_structured_output is avoided here: its chain needs twice the processor time of a
-            # call
+            # plain call
             schema_in_prompt = "" if style.json_form == "json_schema" else form.schema
             parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
             return _PreparedRequest(chat, _with_length(parameters, style.length), schema_in_prompt)

@@ -31,9 +31,9 @@ async def call(
     """Call a runnable synchronously in a synchronous run, and asynchronously in any other run.
 
     An async client belongs to the event loop of its first use. If a caller uses a model or
-    retriever in their own loop and then invokes a graph synchronously, the client would meet a
-    second loop. So a synchronous run calls ``invoke`` in a worker thread. An asynchronous run does
-    the same if its client belongs to a loop that has ended, as after ``asyncio.run``.
+    retriever in their own loop and then invokes a graph synchronously, the client would be used in
+    a second loop. So a synchronous run calls ``invoke`` in a worker thread. An asynchronous run
+    does the same if its client belongs to a loop that has ended, as after ``asyncio.run``.
     """
     if not SYNCHRONOUS.get():
         try:
@@ -97,8 +97,8 @@ async def dispatch(
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
     """Whether a failed call makes all calls to its provider wait as well.
 
-    This is so after a refusal that names a time, after repeated refusals of one call, and after a
-    refusal while only one call at a time is allowed.
+    All calls wait after a refusal that names a time, after repeated refusals of one call, and after
+    a refusal while only one call at a time is allowed.
     """
     if trouble.kind != "refused":
         return False

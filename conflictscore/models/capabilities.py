@@ -1,4 +1,4 @@
-"""Which request styles an endpoint accepts, learned from its answers and refusals.
+"""Learns which request styles an endpoint accepts from its answers and refusals.
 
 Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the
 parameters that a model accepts. A request style combines these choices. A request refused for one
@@ -38,10 +38,10 @@ LENGTHS = ("max_tokens", "max_completion_tokens")
 _LENGTH_NAMES = re.compile(r"max_\w*tokens")
 _TOO_FEW = re.compile(r"(?i)minimum|at least|>=|greater|below|too (?:small|low|short)")
 _LEAST_TOKENS = 16
-"""The lowest limit that OpenAI's Responses API accepts; other servers state theirs in the
+"""The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""A larger number in a refusal is a maximum or a context window, not a minimum."""
+"""Highest plausible minimum; a larger number in a refusal is a maximum or a context window."""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the first request for JSON. A server that does not support a
 form refuses it within that time."""
@@ -92,7 +92,7 @@ class Capabilities:
     json_read: bool = False
     """Whether any reply contained the requested JSON."""
     most_tokens_read: int = 0
-    """The longest prompt, in tokens, that its server has reported reading."""
+    """The longest prompt, in tokens, that the endpoint has reported reading."""
     _json_answered: bool = False
     _all_forms_failed: bool = False
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
@@ -170,7 +170,7 @@ class Capabilities:
 
     @asynccontextmanager
     async def scouting(self) -> AsyncIterator[None]:
-        """Send the first request for JSON first; all others wait briefly for its outcome."""
+        """Let the first request for JSON run alone; others wait briefly for its outcome."""
         loop = asyncio.get_running_loop()
         if self._json_answered:
             yield
@@ -209,7 +209,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style with the other parameter for the limit, if a refusal names the current one."""
+    """The style with the other name of the limit parameter, if a refusal mentions this name."""
     if request.style.length:
         return None
     for name, other_name in (LENGTHS, LENGTHS[::-1]):

@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """A reply, raw or parsed, in text that UTF-8 can encode; ProviderError if it is too long."""
+    """The reply, raw or parsed, with text that UTF-8 can encode; ProviderError if too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):

@@ -8,8 +8,8 @@ from langchain_core.messages import BaseMessage
 from conflictscore.errors import UnreadableReplyError
 
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""Fields for the reason that a reply ended, of (in order) OpenAI and Gemini, Anthropic, Bedrock
-Converse, and Ollama."""
+"""Metadata fields with the reason for a reply's end. They are the fields of OpenAI and Gemini,
+Anthropic, Bedrock Converse, and Ollama, in this order."""
 _NORMAL_ENDINGS = frozenset(
     (
         "complete",

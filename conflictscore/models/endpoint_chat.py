@@ -240,7 +240,7 @@ def _mended_call(call: Any) -> Any:
 
 
 def _copy_parsed(response: openai.BaseModel, answer: ChatResult) -> None:
-    """Copy objects that OpenAI's client parsed in the caller's response format to the messages."""
+    """Add to the messages any objects that OpenAI's client parsed from the response."""
     choices = getattr(response, "choices", None) or ()
     for generation, choice in zip(answer.generations, choices, strict=False):
         if hasattr(choice.message, "parsed"):

@@ -38,7 +38,7 @@ class Excerpt(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the rest of the document was searched for everything in question."""
+        """Whether the rest of the document was searched for all that the prompt asks about."""
 
 
 Choose = Callable[[str, int], Excerpt | None]
@@ -47,7 +47,7 @@ Choose = Callable[[str, int], Excerpt | None]
 
 @dataclass(frozen=True)
 class Fitted:
-    """Documents as they enter a prompt."""
+    """Documents in the form in which they enter a prompt, shortened if necessary."""
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
@@ -80,7 +80,8 @@ def fit_documents(
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
-        return Fitted(tuple(documents), ())  # each token has a byte or more
+        # there are at most as many tokens as bytes, so the tokens need not be counted
+        return Fitted(tuple(documents), ())
     room -= count_tokens(around)
     empty_documents = [document.model_copy(update={"text": ""}) for document in documents]
     frames = [count_tokens(prompts.documents([d])) for d in empty_documents]
@@ -89,7 +90,7 @@ def fit_documents(
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
         raise ContextWindowError(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
-            f" {len(documents)} documents; ask for fewer (top_k) or enlarge the window"
+            f" {len(documents)} documents; ask for fewer documents (top_k) or enlarge the window"
         )
     fitted_documents, cut, excerpt_numbers = list[Document](), list[int](), list[int]()
     rests: dict[int, str] = {}
@@ -128,7 +129,8 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
         if size <= tokens:
             part = document.model_copy(update={"text": text})
             return _Part(part, choice.rest, choice.is_complete)
-        room = min(room - 1, int(room * tokens / size) - 1)  # escaping needs tokens
+        # the escaped text and its mark have more tokens than the chosen parts
+        room = min(room - 1, int(room * tokens / size) - 1)
     return None
 
 

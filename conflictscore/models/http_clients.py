@@ -59,7 +59,7 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
 
 @cache
 def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The certificates that httpx trusts: those of SSL_CERT_FILE and SSL_CERT_DIR, or its own.
+    """The certificates to trust: those in SSL_CERT_FILE and SSL_CERT_DIR, or httpx's defaults.
 
     Reading certificates takes tens of milliseconds, so all clients of the process share them. The
     two variables are arguments, so that a change is not hidden by the cache.

@@ -1,7 +1,7 @@
 """Reads the single JSON object, or the list of texts, in a model's reply.
 
 A reply that is not plain JSON is repaired by json-repair. The repaired value is used only if it has
-every field of the reply exactly once: nothing is guessed, and nothing that was cut off is
+every field of the reply exactly once. Nothing is guessed, and nothing that was cut off is
 completed.
 """
 
@@ -176,7 +176,7 @@ def _one_of(
     everywhere = _fields_written(text, quoted_only=True)
     marks = {*form.needed, *form.aliases}
     if sole and any(everywhere[name] != fields_in_parts[name] for name in marks):
-        raise ValueError(_NOT_ONE_OBJECT)  # it is a fragment of a broken object
+        raise ValueError(_NOT_ONE_OBJECT)  # the object is a fragment of a broken object
     return sole
 
 
@@ -237,7 +237,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _mended(body: str) -> Any:
-    """The value that json-repair reads in a text, if its fields occur equally often in the text."""
+    """The value that json-repair reads from a text; None if it repeats or drops a field."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None

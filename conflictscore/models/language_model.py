@@ -56,7 +56,7 @@ probability near zero.
 """
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
-"""Tokens that a reasoning model gets in addition to the length of its reply."""
+"""Tokens that a reasoning model may use in addition to the limit of its reply."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class LanguageModel:
     has_grammars: bool = False
     """Whether its server can restrict a reply with a grammar, as llama.cpp can."""
     thinking_tokens: int = 0
-    """Tokens that a reasoning model gets in addition to the length of its reply."""
+    """Tokens that a reasoning model may use in addition to the limit of its reply."""
     cache: ContentCache | None = None
     retries: Retries | None = None
     """When to retry a failed call; None leaves retries to the client."""

@@ -118,7 +118,7 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
     """The same model, with its calls counted in a ledger and limited by its budget.
 
     Calls answered from the model's cache cost nothing and do not count. If a client retries failed
-    requests by itself, as a caller's own model may, all its attempts count as one.
+    requests by itself, as a caller's own model may, all its attempts count as one call.
     """
     ledger.register(model)
     callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))
@@ -127,7 +127,7 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
 
 class _Account(UsageMeter):
-    """A meter that enters each call of a model in a ledger; an error in it ends the call."""
+    """A meter that enters each call of a model in a ledger. An error in the meter ends the call."""
 
     raise_error = True
 

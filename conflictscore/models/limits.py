@@ -113,7 +113,7 @@ class ConcurrencyLimit:
 
 
 def _hand_place_to(waiter: _Waiter) -> bool:
-    """Give a waiter its slot, which it must release; False if its event loop is closed."""
+    """Give a waiter its slot, which the waiter must release; False if its event loop is closed."""
     if waiter.loop is running_loop():  # waking the loop through its pipe would cost a system call
         _settle(waiter)
         return True

@@ -14,7 +14,7 @@ _ROUNDED = 0.01
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
     """Each letter's natural log-probability as the first token; None if the reply reports none.
 
-    All are finite. A letter that is too improbable to be reported gets an upper bound.
+    All values are finite. A letter that is too improbable to be reported gets an upper bound.
 
     Raises:
         ValueError: The log-probabilities are unreadable, or the reply is not one of the letters.

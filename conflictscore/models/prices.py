@@ -33,7 +33,7 @@ class Price:
     output: float
     source: str
     cached_input: float | None = None
-    """For input found in the provider's prompt cache; None if it costs the same as other input."""
+    """The price of input found in the provider's prompt cache; None if it equals ``input``."""
 
     def of(self, usage: Usage) -> float | None:
         """The cost in US dollars; None if calls were answered without reporting tokens."""
@@ -50,7 +50,7 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model: ``own`` prices come before published prices. An unknown price is never 0."""
+    """Prices by model: ``own`` prices override published prices. An unknown price is never 0."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
@@ -102,7 +102,8 @@ class PriceTable:
 def _published(model: str, endpoint: str | None) -> Price | None:
     """A model's price in genai-prices at an endpoint (default: OpenAI's); None if unknown.
 
-    It is also None for a model that charges per request, since tokens do not determine the cost.
+    The price is also None for a model that charges per request, since tokens do not determine the
+    cost.
     """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price

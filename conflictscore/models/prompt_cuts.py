@@ -34,7 +34,8 @@ def require_whole_prompt(
     reported reading much longer prompts.
 
     Raises:
-        ProviderError: The server cut the prompt; the message says how to give it a longer context.
+        ProviderError: The server cut the prompt; the message says how to give the server a longer
+            context.
     """
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
     if tokens_read < _LEAST_WINDOW or longest >= _LONGER * tokens_read:

@@ -30,7 +30,7 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """The turns without system messages, as pairs (whether it is the assistant's, its texts)."""
+    """The turns without system messages: whether each is the assistant's, and its texts."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

@@ -74,7 +74,7 @@ def fault_of(error: BaseException) -> ProviderFault | None:
 
 
 def failed_generation(error: BaseException) -> str:
-    """The reply that a provider could not turn into JSON; empty if not included in the error."""
+    """The reply that a provider could not turn into JSON; empty if the error does not quote it."""
     body = getattr(error, "body", None)
     reply = body.get("failed_generation") if isinstance(body, Mapping) else None
     return reply if isinstance(reply, str) else ""
@@ -162,18 +162,18 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
     yield from [
         argument for argument in args[:1] if isinstance(argument, Mapping)
-    ]  # LangChain: error in a 200
+    ]  # LangChain, for an error with status 200
 
 
 def _is_status(number: object) -> bool:
-    """Whether a number is an error status. Some errors come with 200, which says nothing."""
+    """Whether a number is an error status; 200 does not count, even if it came with an error."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 
 class _ErrorWords:
     """Reads status, code and messages from anywhere in the body of an error.
 
-    The first status and the first code count. Outer objects come before inner objects.
+    The first status and the first code count. Outer objects are read before inner objects.
     """
 
     def __init__(self, body: Any) -> None:

@@ -22,11 +22,12 @@ from conflictscore.models.provider_faults import (
 )
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
-"""Servers such as llama.cpp return a 500 if they cannot compile a schema."""
+"""Matches messages of servers, such as llama.cpp, that return a 500 if they cannot compile a
+schema."""
 _LOADING = re.compile(r"(?i)\bloading\b")
-"""llama.cpp answers with a 503 until it has loaded its model."""
+"""Matches the message of llama.cpp, which answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
-"""A shorter requested wait is ignored, since some providers send one with every refusal."""
+"""A shorter requested wait is ignored, since some providers send such a wait with every refusal."""
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4

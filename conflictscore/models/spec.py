@@ -103,7 +103,7 @@ def open_model(
 
 
 class _Settings(TypedDict):
-    """The settings of :func:`open_model` that :func:`from_chat_model` passes through."""
+    """The settings of :func:`open_model` that are passed on to :func:`from_chat_model`."""
 
     context_window: int | None
     max_calls: int | None

@@ -128,7 +128,7 @@ def served_by(reply: Any) -> dict[str, Any]:
     """The field ``served`` to store with a reply; it names the model that the provider reports.
 
     If the provider sends a ``fingerprint``, which distinguishes builds of a model, the field has
-    that too. If the provider sends neither, there is no field.
+    that too. If the provider sends neither, the mapping is empty.
     """
     about = reply.response_metadata if isinstance(reply, AIMessage) else {}
     reported_fields = {
@@ -153,7 +153,7 @@ def add_cost(cost: Usage) -> None:
 def take_cost() -> dict[str, Any]:
     """The field ``cost`` to store with a value: the cost of calls since the last value was stored.
 
-    If one call produced several values, the first carries its whole cost.
+    If one call produced several values, the whole cost is stored with the first value.
     """
     cost = _UNSTORED.get()
     if cost is None:

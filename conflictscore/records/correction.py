@@ -19,42 +19,43 @@ _Document = Annotated[int, Field(ge=1)]
 class Ground(StrEnum):
     """A reason why one side of a dispute is right, other than having more documents."""
 
-    PRIMARY = "primary"  # its documents are primary records or the authority on the matter
-    NEWER = "newer"  # its documents are newer, and the question asks for the current state
-    EXPLAINS = "explains"  # one of its documents explains how the other side's statement arose
-    # one of its documents says that it corrects or replaces a document of the other side
+    PRIMARY = "primary"  # The side has primary records or the authority on the matter.
+    NEWER = "newer"  # The side's documents are newer, and the question asks for the current state.
+    EXPLAINS = "explains"  # The side explains how the other side's statement arose.
+    # A document of the side says that it corrects or replaces a document of the other side.
     SUPERSEDES = "supersedes"
-    SPECIFIC = "specific"  # its documents are specific, and the others are vague
+    SPECIFIC = "specific"  # The side's documents are specific, and the other side's are vague.
 
 
 class Relation(StrEnum):
     """How an answer that a document gives relates to a claim."""
 
-    SAME = "same"  # the checked answer already says this, in the same or other words
-    RIVAL = "rival"  # a different answer to the claim's question about the same thing
-    # it is about another entity, time, version, place, event or predicate
+    SAME = "same"  # The checked answer already says the same, perhaps in other words.
+    RIVAL = "rival"  # The document gives another answer about the same thing.
+    # The document's answer is about another entity, time, version, place, event or predicate.
     ANOTHER_THING = "another thing"
-    NOTHING = "nothing"  # it has no bearing on the claim, or its bearing is unclear
+    NOTHING = "nothing"  # The answer has no bearing on the claim, or its bearing is unclear.
 
 
 class LookOutcome(StrEnum):
     """How a second look ended."""
 
-    VOTE = "vote"  # settled by the documents' vote
-    WEIGHED = "weighed"  # settled by a ground
-    DATE = "date"  # settled by the documents' dates
-    TOLD = "told"  # not settled, so the passage now gives both sides
-    UNSETTLED = "unsettled"  # not settled, and the passage stays as it is
-    DISSENTER = "dissenter"  # only one document disagrees
-    EXPLAINED = "explained"  # the passage now distinguishes several things with the same name
-    ANOTHER_THING = "another thing"  # all that seems to contradict it is about another thing
-    # the answer itself already says all that seems to contradict the claim
+    VOTE = "vote"  # The documents' vote settled the dispute.
+    WEIGHED = "weighed"  # A ground settled the dispute.
+    DATE = "date"  # The documents' dates settled the dispute.
+    TOLD = "told"  # Nothing settled the dispute, so the passage now gives both sides.
+    UNSETTLED = "unsettled"  # Nothing settled the dispute, and the passage stays as it is.
+    DISSENTER = "dissenter"  # Only one document disagrees.
+    EXPLAINED = "explained"  # The passage now distinguishes several things with the same name.
+    # Only documents about another thing seem to contradict the claim.
+    ANOTHER_THING = "another thing"
+    # The answer itself already says all that seems to contradict the claim.
     TOLD_ALREADY = "told already"
-    NO_RIVAL = "no rival"  # no document supports another answer that a document gave
-    REFUTED = "refuted"  # documents contradict the claim, but none gives another answer
-    # the claim's question could not be determined, so no document was asked
+    NO_RIVAL = "no rival"  # No document supports another answer that a document gave.
+    REFUTED = "refuted"  # Documents contradict the claim, but none gives another answer.
+    # The claim's question could not be determined, so no document was asked.
     NO_QUESTION = "no question"
-    ASSERTS_NOTHING = "asserts nothing"  # the passage only declines, greets or asks something
+    ASSERTS_NOTHING = "asserts nothing"  # The passage only declines, greets or asks something.
 
 
 class RelatedAnswer(Record):
@@ -80,7 +81,7 @@ class Candidate(Record):
     yes-or-no claim, these are the documents that contradict the claim. Empty for the answer's own
     claim."""
     votes: tuple[_Document, ...] = ()
-    """Documents that support this candidate and no other."""
+    """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
     """Number of independent documents among the votes. Near-copies count once. If so configured,
     documents from the same domain also count once."""
@@ -106,13 +107,13 @@ class DroppedReply(Record):
 class Ruling(Record):
     """The judge's verdict on two candidates that were shown in a particular order."""
 
-    shown: tuple[_Index, _Index]  # the two candidates, in the order in which the judge saw them
-    chosen: _Index | None = None  # the candidate that the judge chose; None if neither
+    shown: tuple[_Index, _Index]  # The two candidates, in the order in which the judge saw them.
+    chosen: _Index | None = None  # The candidate that the judge chose; None if neither.
     ground: Ground | None = None
-    """None if the judge named no ground, only ``number``, or a ground that does not apply to the
-    question."""
+    """The ground that the judge named. None if the judge named no ground, only ``number``, or a
+    ground that does not apply to the question."""
     reason: str | None = None
-    error: str | None = None  # why there is no verdict; None if there is a verdict
+    error: str | None = None  # Why there is no verdict; None if there is a verdict.
 
 
 class Weighing(Record):
@@ -121,7 +122,7 @@ class Weighing(Record):
     sides: tuple[_Index, _Index]
     rulings: tuple[Ruling, ...] = ()
     """One ruling for each order of the candidates; empty if the documents' dates decided."""
-    by_date: bool = False  # whether the documents' dates alone decided
+    by_date: bool = False  # Whether the documents' dates alone decided.
     chosen: _Index | None = None
     """The candidate chosen in both orders, with a ground; None if undecided."""
     ground: Ground | None = None
@@ -179,7 +180,7 @@ class SecondLook(Record):
 
     @property
     def tells_several(self) -> bool:
-        """Whether the passage gives several answers: a dispute, or things with the same name."""
+        """Whether the passage gives several answers, as in a hedge or an explanation."""
         return self.decision in ("hedge", "explain")
 
     @property
@@ -199,11 +200,11 @@ class SecondLook(Record):
     def _ruled(self, ruling: Ruling) -> str:
         first = self.candidates[ruling.shown[0]].statement
         if ruling.error:
-            return f"weighed with “{first}” first: {ruling.error}"
+            return f"shown “{first}” first, the judge gave no verdict: {ruling.error}"
         winner = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
         ground = ruling.ground.value if ruling.ground else "no ground that counts"
         reason = f": {ruling.reason}" if ruling.reason else ""
-        return f"weighed with “{first}” first, the judge chose “{winner}” ({ground}){reason}"
+        return f"shown “{first}” first, the judge chose “{winner}” ({ground}){reason}"
 
 
 def _related(related_answer: RelatedAnswer) -> str:
@@ -225,8 +226,8 @@ class RevisionAction(StrEnum):
 
     KEEP = "keep"
     REPLACE = "replace"
-    HEDGE = "hedge"  # the passage says that sources disagree, and which source says what
-    EXPLAIN = "explain"  # the passage distinguishes several things with the same name
+    HEDGE = "hedge"  # The passage says that sources disagree, and which source says what.
+    EXPLAIN = "explain"  # The passage distinguishes several things with the same name.
     REMOVE = "remove"
 
 
@@ -265,7 +266,7 @@ class Change(Record):
     """Why the change was refused, or why no change was proposed."""
     balance_before: tuple[float, ...] | None = None
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
-    None if no guard compared the balances."""
+    None if no guard checked the change."""
     balance_after: tuple[float, ...] | None = None
 
     @classmethod

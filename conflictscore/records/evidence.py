@@ -54,7 +54,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable when a record is created, not when it becomes part of another."""
+        """Make texts encodable when a record is created, not when it is put into another record."""
         fields = self.__dict__
         for name, field in fields.items():  # must be fast: a run has thousands of fields
             kind = type(field)
@@ -74,10 +74,10 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class Label(StrEnum):
     """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
 
-    SUPPORTS = "SUPPORTS"  # the document supports the claim, or one part of a hedged claim
-    CONTRADICTS = "CONTRADICTS"  # the document says something incompatible with the claim
-    IRRELEVANT = "IRRELEVANT"  # the document neither supports nor contradicts the claim
-    UNLABELLED = "UNLABELLED"  # there is no verdict, so the pair affects neither CS-C nor CS-R
+    SUPPORTS = "SUPPORTS"  # The document supports the claim, or one part of a hedged claim.
+    CONTRADICTS = "CONTRADICTS"  # The document says something incompatible with the claim.
+    IRRELEVANT = "IRRELEVANT"  # The document neither supports nor contradicts the claim.
+    UNLABELLED = "UNLABELLED"  # There is no verdict, so the pair affects neither CS-C nor CS-R.
 
 
 class Document(Record):

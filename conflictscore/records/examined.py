@@ -22,24 +22,25 @@ _SENTENCE_CHARS = 160  # maximum characters quoted from a passage
 
 
 class GapKind(StrEnum):
-    """Kinds of gaps, for code; :attr:`Gap.note` describes a gap for readers."""
+    """Kinds of gaps, for programs; :attr:`Gap.note` describes a gap for readers."""
 
-    EMPTY_ANSWER = "empty_answer"  # there is no text
-    STATES_NOTHING = "states_nothing"  # it is a greeting, a refusal or a counter-question
-    NO_CLAIMS = "no_claims"  # it states something, but its claims are unknown
-    NO_DOCUMENTS = "no_documents"  # there was nothing to check it against
-    NOT_ANSWERED = "not_answered"  # the host returned a message instead of a text answer
-    NOT_CHECKABLE = "not_checkable"  # it was requested in a form that cannot be checked
-    CHECK_FAILED = "check_failed"  # the check ended with an error
-    TOO_FEW_LABELS = "too_few_labels"  # fewer of its pairs have a label than the run requires
-    UNCLAIMED = "unclaimed"  # no claim covers a part of the answer
-    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # a claim says something that the answer does not
-    UNLABELLED = "unlabelled"  # some pairs have no label
-    ONE_DOCUMENT = "one_document"  # it was checked only against one document and its copies
-    DOCUMENT_CUT = "document_cut"  # a document was not read completely
-    EVIDENCE_LEFT_OUT = "evidence_left_out"  # the model saw evidence that the check did not read
-    UNFINISHED_ANSWER = "unfinished_answer"  # the answer was cut off, or its stream did not end
-    EDITED = "edited"  # a person wrote the final text
+    EMPTY_ANSWER = "empty_answer"  # The answer has no text.
+    STATES_NOTHING = "states_nothing"  # The answer is a greeting, a refusal or a question.
+    NO_CLAIMS = "no_claims"  # The answer states something, but its claims are unknown.
+    NO_DOCUMENTS = "no_documents"  # There were no documents to check the answer against.
+    NOT_ANSWERED = "not_answered"  # The host returned a message instead of a text answer.
+    NOT_CHECKABLE = "not_checkable"  # The answer was requested in a form that cannot be checked.
+    CHECK_FAILED = "check_failed"  # The check ended with an error.
+    TOO_FEW_LABELS = "too_few_labels"  # Fewer pairs have a label than the run requires.
+    UNCLAIMED = "unclaimed"  # No claim covers a part of the answer.
+    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # A claim says something that the answer does not.
+    UNLABELLED = "unlabelled"  # Some pairs have no label.
+    # The answer was checked only against one document and its copies.
+    ONE_DOCUMENT = "one_document"
+    DOCUMENT_CUT = "document_cut"  # A document was not read completely.
+    EVIDENCE_LEFT_OUT = "evidence_left_out"  # The model saw evidence that the check did not read.
+    UNFINISHED_ANSWER = "unfinished_answer"  # The answer was cut off, or its stream did not end.
+    EDITED = "edited"  # A person wrote the final text.
 
 
 _IN_SHORT = {

@@ -14,10 +14,10 @@ from conflictscore.records.examined import Checked, Examined, Gap, GapKind
 class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
-    RAG = "rag"  # answer from the documents, with a prompt that does not mention conflicts
-    # answer once, with a prompt that warns of conflicts, without ConflictScore
+    RAG = "rag"  # Answer from the documents, with a prompt that does not mention conflicts.
+    # Answer once, with a prompt that warns of conflicts, without ConflictScore.
     CONTROL_RAG = "control-rag"
-    # answer like `rag`, then score, and correct if a claim is disputed
+    # Answer like `rag`, then score, and correct if a claim is disputed.
     REGENERATED_RAG = "regenerated-rag"
 
 
@@ -55,14 +55,14 @@ class Attempt(Record):
 class FurtherSearch(Record):
     """A search for further documents about a doubtful claim."""
 
-    round: Annotated[int, Field(ge=0)]  # round of the answer that contains the claim
+    round: Annotated[int, Field(ge=0)]  # The round of the answer that contains the claim.
     claim: str
-    supports: tuple[int, ...] = ()  # D+ of that claim before the search
-    contradicts: tuple[int, ...] = ()  # D- of that claim before the search
-    query: str = ""  # the query; empty if there was no search
-    found: tuple[int, ...] = ()  # numbers of the documents that the search added
-    known: tuple[int, ...] = ()  # numbers of results that the run already had, ascending
-    left_out: tuple[str, ...] = ()  # titles or addresses of results that were not used
+    supports: tuple[int, ...] = ()  # D+ of that claim before the search.
+    contradicts: tuple[int, ...] = ()  # D- of that claim before the search.
+    query: str = ""  # The query; empty if there was no search.
+    found: tuple[int, ...] = ()  # Numbers of the documents that the search added.
+    known: tuple[int, ...] = ()  # Numbers of results that the run already had, ascending.
+    left_out: tuple[str, ...] = ()  # Titles or addresses of results that were not used.
     note: str | None = None
     """Why there was no search, why it found nothing, or why some results were not used."""
 
@@ -73,8 +73,8 @@ _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
 class Usage(Record):
     """Calls and tokens of a run; usages can be added and subtracted."""
 
-    calls: Annotated[int, Field(ge=0)] = 0  # model calls that reached a provider
-    cached_calls: Annotated[int, Field(ge=0)] = 0  # model calls answered from a cache
+    calls: Annotated[int, Field(ge=0)] = 0  # Model calls that reached a provider.
+    cached_calls: Annotated[int, Field(ge=0)] = 0  # Model calls answered from a cache.
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
     """Input tokens found in the provider's prompt cache. They may exceed ``input_tokens``, since
@@ -125,14 +125,14 @@ class RunStatus(StrEnum):
     be read, but are no longer set.
     """
 
-    SCORED = "scored"  # no claim of the first answer is disputed
-    PARTLY_SCORED = "partly-scored"  # no claim is disputed as far as labels are available
-    CORRECTED = "corrected"  # the answer was changed
-    KEPT = "kept"  # a claim is disputed, but the answer was not changed
-    ANNOTATED = "annotated"  # the answer has a note that says where its sources disagree
-    PASSED_THROUGH = "passed-through"  # the answer was passed on unchanged and unchecked
-    FAILED = "failed"  # the answer could not be checked, or there is none
-    UNFINISHED = "unfinished"  # the run was stopped early
+    SCORED = "scored"  # No claim of the first answer is disputed.
+    PARTLY_SCORED = "partly-scored"  # No claim is disputed as far as labels are available.
+    CORRECTED = "corrected"  # The answer was changed.
+    KEPT = "kept"  # A claim is disputed, but the answer was not changed.
+    ANNOTATED = "annotated"  # The answer has a note that says where its sources disagree.
+    PASSED_THROUGH = "passed-through"  # The answer was passed on unchanged and unchecked.
+    FAILED = "failed"  # The answer could not be checked, or there is no answer.
+    UNFINISHED = "unfinished"  # The run was stopped early.
 
     @classmethod
     def _missing_(cls, value: object) -> "RunStatus | None":

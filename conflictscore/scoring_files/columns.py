@@ -109,7 +109,7 @@ class Columns:
 
 @lru_cache
 def _families(columns: Columns) -> tuple[_Family, ...]:
-    """The families with the user's names in place of the known names."""
+    """The families of field names, with the user's names in place of the known names."""
     answers = columns.answer and (columns.answer,)
     documents = columns.documents and (columns.documents,)
     return tuple(

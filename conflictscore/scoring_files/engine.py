@@ -17,7 +17,7 @@ from conflictscore.records import ConflictReport
 def default_concurrency(context: RunContext) -> int:
     """The default number of answers scored at once: 1 with a model on this machine, otherwise 16.
 
-    16 calls may also be in flight, so a labeler in this process never has to wait for claims.
+    The limit on calls in flight is also 16, so a labeler in this process never waits for claims.
     """
     return 1 if context.decomposer.is_local else 16
 

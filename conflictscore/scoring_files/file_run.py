@@ -28,7 +28,7 @@ from conflictscore.storage.manifests import differences
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
-"""A run ends after this many consecutive failures, since single rows are not the cause then."""
+"""A run ends after this many consecutive failures, which single bad rows cannot explain."""
 _FORMAT = 3
 
 

@@ -246,7 +246,7 @@ def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
                     for row in few
                 ]
             )
-    except ConflictScoreError as error:  # Ray would take it for the death of a worker
+    except ConflictScoreError as error:  # Ray would treat it as the death of a worker
         yield _table([{"stop": str(error)}])
 
 

@@ -29,7 +29,7 @@ class Database(Protocol):
     """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
 
     def make(self, *tables: str) -> None:
-        """Create tables with ``CREATE … IF NOT EXISTS``, safely if processes do so concurrently."""
+        """Create tables with ``CREATE … IF NOT EXISTS``, even if other processes do so as well."""
 
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """Run a statement to its end, and return its rows."""

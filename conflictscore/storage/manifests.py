@@ -30,7 +30,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A value as JSON, visibly cut if it is long."""
+    """A value as JSON; if it is long, it is cut and ends with dots."""
     return _cut(_json(value), 0)
 
 
@@ -47,7 +47,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 def _cut(text: str, start: int) -> str:
-    """The text, or a part of it from an offset, with dots at the cuts, if the text is long."""
+    """The text; if it is long, the part that begins at an offset, with dots at the cuts."""
     if len(text) <= _WIDTH:
         return text
     end = start + _WIDTH

@@ -23,7 +23,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Create a folder with mode 0700 and its parents as usual; leave an existing one unchanged."""
+    """Create a folder with mode 0700 and its parents as usual; existing folders are unchanged."""
     path.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
 
 

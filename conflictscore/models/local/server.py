@@ -74,7 +74,7 @@ class LocalServer:
     def close(self) -> None:
         """Stop at once and free the model; a second call does nothing.
 
-        It also does nothing in a forked child, since the server belongs to the parent.
+        A call in a forked child also does nothing, since the server belongs to the parent.
         """
         if os.getpid() != self._owner:
             return
