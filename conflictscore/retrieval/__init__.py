@@ -1,6 +1,6 @@
-"""Finds documents for a question: by a web search, in your own files, or in a recording.
+"""Finds documents for a question through a web search, in your own files or in a recording.
 
-`open_retrieval` builds a LangChain retriever from settings; any other retriever works too.
+`open_retrieval` builds a LangChain retriever from settings. You can also use any other retriever.
 """
 
 import lazy_loader

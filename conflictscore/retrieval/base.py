@@ -1,4 +1,4 @@
-"""Base classes of retrievers, for the number of documents and for wrapping another retriever."""
+"""Base classes for retrievers, including one that wraps another retriever."""
 
 import asyncio
 from abc import abstractmethod
@@ -19,18 +19,19 @@ from conflictscore.retrieval.cleaning import clean_text
 class TopKRetriever(BaseRetriever):
     """A retriever that returns at most ``k`` documents, best first.
 
-    ``invoke(question, k=3)`` overrides ``k`` for one call. If it wraps a retriever that takes no
-    ``k``, the first ``k`` documents are kept.
+    ``invoke(question, k=3)`` overrides ``k`` for one call. If a retriever wraps another one that
+    does not accept ``k``, it keeps only the first ``k`` documents.
 
     Attributes:
         k: The number of documents to return, at least 1.
-        k_limit: The maximum of this provider; None if it has no limit.
+        k_limit: The largest ``k`` that the provider allows; None if there is no limit.
 
     Raises:
-        InputError: ``k`` is out of range, when built or when invoked, or the question is empty.
+        InputError: ``k`` is out of range (checked on construction and on each call), or the
+            question is empty.
     """
 
-    # An unknown option is an error, and errors never show values, since they may be keys.
+    # Unknown options are errors. Error messages never show values, since a value may be an API key.
     model_config = ConfigDict(
         arbitrary_types_allowed=True, extra="forbid", hide_input_in_errors=True
     )
@@ -41,14 +42,14 @@ class TopKRetriever(BaseRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """The number of documents that can be searched on this machine for free.
+        """Return the number of local documents, which can be searched without cost.
 
-        None if none can.
+        None if there are no such documents, as in a web search.
         """
         return None
 
     def search(self, query: str, k: int) -> list[Document]:
-        """Find at most ``k`` documents for this question, best first; thread-safe."""
+        """Find at most ``k`` documents for this question, best first. Must be thread-safe."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -86,7 +87,7 @@ class WrappingRetriever(TopKRetriever):
 
     @abstractmethod
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """The changed documents, in the same order."""
+        """Return the changed documents in the same order."""
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
         """Like ``change``, without blocking the event loop."""
@@ -99,7 +100,7 @@ class WrappingRetriever(TopKRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user on the wrapped retriever."""
+        """Return the wrapped retriever's notes for the user."""
         return tuple(getattr(self.retriever, "notes", ()))
 
     def _get_relevant_documents(

@@ -1,4 +1,4 @@
-"""Cleans foreign text and values so that any JSON reader, terminal and model can handle them."""
+"""Cleans untrusted text and values so that any JSON reader, terminal or model can handle them."""
 
 import math
 import re
@@ -16,25 +16,25 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""An overstruck character, by which manual pages write bold and underlined words."""
+"""An overstruck character, which manual pages use for bold and underlined text."""
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
     for code in range(0x80, 0xA0)
     if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
 }
-"""Characters of windows-1252 as they appear when read as Latin-1."""
+"""Maps characters that were decoded as Latin-1 to the windows-1252 characters that were meant."""
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def clean_text(text: str) -> str:
-    """The text with its lines ended by line feeds, and without control characters.
+    """Return the text with uniform line feeds and without control characters.
 
-    Terminal colours and links are removed completely. Control characters that are really
-    windows-1252 dashes and quotation marks are decoded. Separators become spaces, and lone
-    surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs are kept; surrounding white space is
-    removed.
+    Escape sequences for terminal colours and links are removed completely. C1 control characters
+    are decoded as the windows-1252 dashes and quotation marks that they stand for. Separators
+    become spaces. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs are kept, and
+    surrounding white space is removed.
     """
     if text.isprintable():
         if text.isascii():
@@ -52,7 +52,7 @@ def clean_text(text: str) -> str:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether a document's metadata can hold a value: text, a finite number, or nothing."""
+    """Whether metadata can hold this value: a string, a finite number, a bool or None."""
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

@@ -1,4 +1,4 @@
-"""Searches your own documents, without a network."""
+"""Searches your own documents without using a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,15 +20,15 @@ class CorpusRetriever(TopKRetriever):
     """Returns the documents whose title and text match the question best.
 
     They are ranked by the words that they share with the question (BM25, without English stop words
-    and single letters). Documents with equal scores keep their order. A corpus of at most ``k``
-    documents is returned completely; from a larger one only documents with a shared word are
-    returned. ``title``, ``source``, ``rank`` (from 1), ``score`` (from 0) and ``provider`` are
-    added to a document's metadata.
+    and single letters). Documents with equal scores keep their original order. If the corpus has at
+    most ``k`` documents, all of them are returned. Otherwise only documents that share a word with
+    the question are returned. The metadata of each document gains ``title``, ``source``, ``rank``
+    (from 1), ``score`` (0 or more) and ``provider``.
 
     Attributes:
         k: See the base class.
-        documents: The documents to search; NoDocumentsError if there are none.
-        notes: Notes for the user on how the documents were read.
+        documents: The documents to search. An empty corpus raises NoDocumentsError.
+        notes: Notes for the user about how the documents were read.
     """
 
     documents: tuple[Document, ...] = Field(repr=False)
@@ -38,13 +38,13 @@ class CorpusRetriever(TopKRetriever):
 
     @classmethod
     def from_paths(cls, paths: Sequence[str | Path], k: int = 10) -> Self:
-        """Reads files and folders; see ``read_documents`` for formats and errors."""
+        """Builds a retriever from files and folders, with the errors of ``read_documents``."""
         read = read_documents(paths)
         return cls(documents=read.documents, notes=read.notes, k=k)
 
     @classmethod
     def from_documents(cls, documents: Sequence[DocumentLike], k: int = 10) -> Self:
-        """Searches these documents: texts, documents of LangChain, records or mappings."""
+        """Builds a retriever from texts, LangChain documents, records or mappings."""
         taken = [
             item if isinstance(item, Document) else as_document(item, number)
             for number, item in enumerate(documents, start=1)

@@ -1,4 +1,4 @@
-"""Finds the files for a path, and the documents in each file."""
+"""Finds the files below a path and reads the documents in each file."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,38 +13,38 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""Maximum notes that an error message repeats."""
+"""Maximum number of notes that an error message repeats."""
 _LARGEST = 20_000_000
-"""Maximum size of a file that is read, in bytes."""
+"""Maximum size in bytes of a file that is read."""
 _ENDINGS = ", ".join(ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """Documents, numbered from 1 in the order of the paths, and notes, such as on skipped files."""
+    """The documents, numbered from 1 in path order, and notes, for example on skipped files."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]
 
 
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
-    """Reads files, and folders with all their subfolders.
+    """Reads files, and folders including all subfolders.
 
-    A file of text (.txt, .md), captions (.srt, .vtt), a notebook (.ipynb), a mail (.eml), a web
-    page (.html, .htm), a book (.epub), a document (.docx, .odt, .rtf), a workbook (.xlsx), slides
-    (.pptx) or a PDF (with the extra ``docs``) becomes one document. In .jsonl, each line is a
-    document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values as
-    metadata. In .csv, each row is a document, with columns of these names. A line or row that
-    cannot be used is left out, with a note that names it.
+    Each text file (.txt, .md), caption file (.srt, .vtt), notebook (.ipynb), email (.eml), web page
+    (.html, .htm), book (.epub), text document (.docx, .odt, .rtf), workbook (.xlsx), presentation
+    (.pptx) or PDF (with the extra ``docs``) becomes one document. In a .jsonl file, each line is a
+    document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values,
+    which become metadata. In a .csv file, each row is a document, and the columns have the same
+    names. If a line or row cannot be used, it is left out, and a note names it.
 
-    Everything except plain text is read in a process with limited time and memory. In a folder,
-    hidden files and files with other endings are skipped, and unusable files are left out with a
-    note. A file that is found twice is read once.
+    All formats except plain text are read in a separate process with limited time and memory. In a
+    folder, hidden files and files with unsupported endings are skipped, and unusable files are left
+    out with a note. If several paths lead to the same file, the file is read once.
 
     Raises:
-        InputError: A path does not exist or cannot be read, or a file given by name cannot be
-            used; names the file.
-        NoDocumentsError: There is nothing to read in any of the paths.
+        InputError: A path does not exist or cannot be read, or a file passed by name cannot be
+            used. The message names the file.
+        NoDocumentsError: None of the paths contains a readable document.
     """
     if not paths:
         raise InputError("no file or folder to read was given")
@@ -77,12 +77,12 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
 
 
 def _shown(path: Path) -> str:
-    """The path with forward slashes, as text that every output encoding can show."""
+    """Return the path with forward slashes, as text that every output encoding can represent."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
-    """The files to read for a path, sorted by name in a folder; adds notes on skipped files.
+    """Yield the files to read for a path, sorted by name, and add notes on skipped files.
 
     Raises:
         InputError: The path does not exist, cannot be read, or is a file with a different ending.
@@ -106,7 +106,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
 
 
 def _walk(folder: Path, notes: Notes) -> list[Path]:
-    """The folder's files to read, by name; links to other folders are not followed."""
+    """Return the readable files below a folder, sorted by path; linked folders are not followed."""
     visible: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=_cannot_read):
         folders[:] = [name for name in folders if not name.startswith(".")]

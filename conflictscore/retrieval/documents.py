@@ -1,4 +1,4 @@
-"""Turns a retriever's results into the numbered documents that prompts and reports cite."""
+"""Turns a retriever's results into numbered documents, which prompts and reports cite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
@@ -12,26 +12,28 @@ from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.search_notes import note
 
 DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
-"""A document in any form that callers may pass: its text, whole or in pieces, a LangChain
-``Document``, a record, or a mapping with ``text`` and optionally ``title``, ``url`` and
+"""A document in any form that callers may pass: a string, a list of strings, a LangChain
+``Document``, a record, or a mapping with ``text`` and, optionally, ``title``, ``url`` and
 ``metadata``."""
 
 TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "snippet")
-"""Fields that may contain a document's text; the first that does is used. ``contents`` is
-Pyserini's name."""
+"""Fields that may contain a document's text. The first field with text is used. Pyserini calls the
+field ``contents``."""
 MOST_OF_TOOLS = 1000
-"""Maximum documents from the tools of one turn, the same as for a request."""
+"""Maximum number of documents from the tools of one turn; a request has the same limit."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
-"""Metadata fields that may contain a document's address; the first that does is used."""
+"""Metadata fields that may contain a document's address. The first non-empty one is used.
+"""
 
 
 def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     """Numbers the results of a retriever from 1, in order.
 
-    The title is the metadata's ``title``, the address the first of ``url``, ``source`` and ``link``
-    that holds text; other metadata is kept if it is a single finite value. Items without text are
-    skipped, and so are items with the same address and text as an earlier one.
+    The title is taken from the metadata field ``title``. The address is taken from the first
+    non-empty field of ``url``, ``source`` and ``link``. Other metadata is kept if it is a single
+    finite value. Items without text are skipped, as are items that repeat the address and text of
+    an earlier item.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()
@@ -51,13 +53,13 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 
 
 def as_documents(given: Any) -> tuple[Document, ...]:
-    """A caller's documents, numbered from 1: a list, or a single one.
+    """Return a caller's documents, numbered from 1; a single document counts as a list of one.
 
-    Null and empty texts are skipped with a note, since retrievers return them.
+    Some retrievers return null or empty texts; these are skipped with a note.
 
     Raises:
-        InputError: It is not a list, or every item is null or empty; and for the reasons of
-            :func:`as_document`.
+        InputError: ``given`` is not a list, every item is null or empty, or :func:`as_document`
+            rejects an item.
     """
     if isinstance(given, str | Mapping | Retrieved | Document):
         given = [given]
@@ -73,9 +75,9 @@ def as_documents(given: Any) -> tuple[Document, ...]:
 
 
 def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The documents that are neither null nor empty, with their positions.
+    """Return the documents that are neither null nor empty, with their positions.
 
-    Adds notes on the rest.
+    A note counts the documents that were left out.
     """
     lack_text = [*map(_has_no_text, items)]
     if not any(lack_text):
@@ -96,15 +98,15 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
 
 
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
-    """Reads a document in any form that callers may pass; used by every entry point.
+    """Reads a document in any form that callers may pass; all entry points use this function.
 
-    From a mapping it reads ``text``, ``content`` or ``page_content``, ``title``, and the first of
-    ``url``, ``source`` and ``link`` as the address. Null counts as absent, and other single values
-    are kept as metadata. Bytes are accepted if they are UTF-8.
+    From a mapping it reads the text (``text``, ``content`` or ``page_content``), the title
+    (``title``), and the address (the first of ``url``, ``source`` and ``link``). A null field
+    counts as missing. Other single values become metadata. Bytes are accepted if they are UTF-8.
 
     Raises:
-        InputError: It has another form, no text, or a field of the wrong type; names the document
-            and the field.
+        InputError: The form is not supported, the text is missing, or a field has the wrong type.
+            The message names the document and the field.
     """
     if isinstance(item, Document) and _is_clean(item):
         if item.number == number and item.duplicate_of is None:
@@ -119,7 +121,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     text = _text_in(fields, text_key, where)
     del fields[text_key]
     if text_key == "page_content":
-        fields.pop("type", None)  # LangChain's JSON states its type
+        fields.pop("type", None)  # LangChain's JSON contains the object's type
     rest = {**metadata, **fields}
     title = _named(rest, "title", f"{where}, field title")
     url_key = next((key for key in URL_KEYS if _is_said(rest.get(key))), "")
@@ -130,7 +132,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _is_clean(document: Document) -> bool:
-    """Whether a record is already in the form that :func:`as_document` produces."""
+    """Whether a record already has the form that :func:`as_document` produces."""
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False
     texts = [document.title, document.url, *document.metadata]
@@ -139,7 +141,7 @@ def _is_clean(document: Document) -> bool:
 
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
-    """Convert a document in any accepted form to a mapping; raises InputError for other forms."""
+    """Convert a document in any accepted form to a mapping; raise InputError for other forms."""
     if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
         return {"text": "\n".join(item)}
     if isinstance(item, str):
@@ -156,7 +158,7 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
 
 
 def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
-    """The text of a document's text field; raises InputError if it has none."""
+    """Return the text in a document's text field; raise InputError if it has none."""
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields[text_key], f"{where}, field {text_key}")
@@ -168,7 +170,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
 
 
 def _text_key(fields: Mapping[Any, Any]) -> str:
-    """The first field that has text; if none has, the first field that exists."""
+    """Return the first text field that is filled, or else the first that is present."""
     present = [key for key in TEXT_KEYS if key in fields]
     filled = (key for key in present if not _is_blank(fields[key]))
     return next(filled, present[0] if present else TEXT_KEYS[0])
@@ -199,7 +201,7 @@ def _decoded(value: Any, where: str) -> Any:
 
 
 def _is_null(value: object) -> bool:
-    # NaN, such as pandas uses
+    # pandas writes a missing value as NaN
     return value is None or (isinstance(value, float) and value != value)
 
 
@@ -208,7 +210,10 @@ def _is_blank(value: object) -> bool:
 
 
 def _has_no_text(item: object) -> bool:
-    """Whether an item is null or its text is empty; an item that lacks a text field is an error."""
+    """Whether an item is null or has only empty texts.
+
+    A mapping without a text field does not count; :func:`as_document` rejects it later.
+    """
     if isinstance(item, Retrieved):
         return _is_blank(item.page_content)
     if isinstance(item, Document):
@@ -220,7 +225,10 @@ def _has_no_text(item: object) -> bool:
 
 
 def _is_null_document(item: object) -> bool:
-    """Whether all texts of an item are null; an item that lacks a text field is an error."""
+    """Whether an item is null or has only null texts.
+
+    A mapping without a text field does not count; :func:`as_document` rejects it later.
+    """
     if not isinstance(item, Mapping):
         return _is_null(item)
     texts = [item[key] for key in TEXT_KEYS if key in item]

@@ -1,9 +1,9 @@
-"""Groups documents by registrable domain, so that a domain is one voice however many pages it has.
+"""Groups documents by registrable domain, so that all pages of a domain count as one source.
 
-A registrable domain is one that can be registered with a registry, such as ``example.co.uk``,
-according to the ICANN section of Mozilla's Public Suffix List, as bundled with
-``publicsuffixlist``. The list's private section is ignored: a page at ``alice.github.io`` costs
-nothing, so all of ``github.io`` is one voice.
+Here a "voice" is a source that counts once however many documents it has. A registrable domain is a
+name that anyone can register, such as ``example.co.uk``. It is determined by the ICANN section of
+Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The list's private section is
+ignored: since a page at ``alice.github.io`` costs nothing, all of ``github.io`` is one voice.
 """
 
 from collections import defaultdict
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def registrable_domain(url: str) -> str | None:
-    """The registrable domain of a web address, in lower-case ASCII.
+    """Return the registrable domain of a web address, in lower-case ASCII.
 
-    A host without such a domain, such as an IP address or ``localhost``, is returned unchanged.
-    None for paths and anything else that is not a web address.
+    A host without such a domain, such as an IP address or ``localhost``, is returned unchanged. The
+    result is None for paths and for anything else that is not a web address.
     """
     host = host_of(url)
     if host is None or _is_address(host):
@@ -35,7 +35,7 @@ def registrable_domain(url: str) -> str | None:
 
 
 def host_of(url: str) -> str | None:
-    """The host of a web address in lower case, and in ASCII if IDNA can encode it."""
+    """Return the host of a web address in lower case, and in ASCII if IDNA can encode it."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
@@ -53,10 +53,10 @@ def host_of(url: str) -> str | None:
 def voices(documents: Sequence[Document]) -> dict[int, int]:
     """Map each document that is not the first of its voice to the first document of that voice.
 
-    A voice is a registrable domain, together with all domains that have exactly the same texts,
-    where near-copies count as one text. So a domain never has two voices, and copying the texts of
-    several sources does not merge them into one voice. A document without a web address counts as
-    its own domain.
+    A voice is a registrable domain. Domains with exactly the same texts form one voice together;
+    near-copies count as the same text. A domain therefore never has two voices, and copying the
+    texts of several sources does not merge those sources into one voice. A document without a web
+    address counts as its own domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)
@@ -78,7 +78,7 @@ def _is_address(host: str) -> bool:
 
 @cache
 def load_suffixes() -> "PublicSuffixList":
-    """Read the public suffix list from disk now, so that no later question reads a file."""
+    """Load the public suffix list from disk in advance, so that no question has to read a file."""
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(only_icann=True)

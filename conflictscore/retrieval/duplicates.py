@@ -1,19 +1,20 @@
-"""Finds near-identical documents: ten copies of a press release are one witness.
+"""Finds near-identical documents, since ten copies of a press release are only one witness.
 
-Texts are compared by their shingles: three successive words, ignoring case, punctuation and white
-space. Two texts are near-identical if their Jaccard index (shared shingles divided by all shingles)
-is at least .8, as for copies with a different heading or end. They are also near-identical if it is
-at least .2 and every quarter of both texts has shared shingles, as for a text edited throughout. If
-one word in six is changed, a copy keeps 44 % of the original's shingles, and two such copies share
-24 %. Independently written reports share almost none, and pages with the same long notice share
-them in one place. MinHash proposes pairs, so that not all pairs need comparing, and the exact index
-decides.
+A witness is an independent source. Texts are compared by their shingles: sequences of three
+successive words, ignoring case, punctuation and white space. Two texts are near-identical if their
+Jaccard index (the number of shared shingles divided by the number of all shingles) is at least .8.
+This covers copies with a different heading or ending. They are also near-identical if the index is
+at least .2 and every quarter of each text has shared shingles. This covers texts that were edited
+throughout. If one word in six is changed, a copy keeps 44 % of the original's shingles, and two
+such copies share 24 %. Independently written reports share almost no shingles. Pages that repeat
+the same long notice share shingles in only one place. MinHash proposes candidate pairs, so that not
+all pairs need to be compared. The exact index then decides.
 
-The changed word may be the number that matters, so each copy is still labelled separately.
+Each copy is still labelled separately, since the changed word may be the number that matters.
 
 Look-alike letters are unified first, because a copy with Cyrillic instead of Latin letters reads
-the same but shares no word with its original. The look-alikes are those of Unicode's list (UTS #39,
-confusables). Texts changed in this way are only compared, never shown.
+the same but shares no word with its original. The table of look-alikes comes from Unicode (UTS #39,
+confusables). The unified texts are only compared, never shown.
 """
 
 import re
@@ -30,19 +31,20 @@ from conflictscore.scripts import words_in
 
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
-"""Minimum share of shingles from the original in each part of an edited copy."""
+"""Minimum share of the shingles in each part of an edited copy that also occur in the original."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Minimum Jaccard index of an edited copy with earlier copies of the same original. Otherwise a
-text made of pieces of two reports would merge them into one witness."""
+"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and the
+maximum number of earlier copies compared. Without this minimum, a text assembled from two reports
+would merge the two into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
-"""Number of parts of a text, and minimum shingles of a part."""
+"""Number of parts into which a text is divided, and minimum number of shingles in a part."""
 _FEWEST = 20
-"""Minimum shingles of a text for this comparison; with fewer, a single word would decide."""
+"""Minimum number of shingles for this comparison; with fewer, a single word would decide."""
 
 _SLOTS, _BANDS, _SEED = 128, 64, 1
 """MinHash parameters.
 
-A pair with an index of .44 is missed (no band of 2 equal slots) once in a million.
+A pair with a Jaccard index of .44 is missed once in a million cases (no band of 2 equal slots).
 """
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -54,12 +56,13 @@ _STROKES = str.maketrans("i10", "llo")
 
 
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Mark each document that is a near-copy of an earlier one, in ``duplicate_of``.
+    """Set ``duplicate_of`` on each document that is a near-copy of an earlier one.
 
-    A document is compared with earlier documents that are not copies, and marked with the most
-    similar one, or the earlier one on a tie. So it is near-identical to the document that it names,
-    not only to a copy of a copy. A text with fewer than 20 shingles is a copy only if it is equal
-    apart from case, white space and look-alike letters. Earlier marks are replaced.
+    Each document is compared with the earlier documents that are not copies themselves. It is
+    marked with the most similar one; on a tie, with the earliest. A document is therefore
+    near-identical to the document that it names, not merely to a copy of a copy. A text with fewer
+    than 20 shingles counts as a copy only if the two texts are equal apart from case, white space
+    and look-alike letters. Existing marks are replaced.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
@@ -74,9 +77,9 @@ def _marked(document: Document, original: int) -> Document:
 
 
 class _Originals:
-    """The texts seen so far that are not copies.
+    """The originals: texts seen so far that are not copies.
 
-    ``match`` returns the number of a text's original.
+    ``match`` returns the document number of a text's original.
     """
 
     def __init__(self) -> None:
@@ -108,7 +111,7 @@ class _Originals:
         return number
 
     def _likeness(self, shingles: dict[str, None], original: int) -> float:
-        """The Jaccard index of a text and an original; 0 if the text is not a copy."""
+        """Return the Jaccard index of a text and an original, or 0 if the text is not a copy."""
         one = self._shingles[original]
         index = _jaccard(shingles, one)
         if index >= _ALIKE:
@@ -136,7 +139,7 @@ def _jaccard(one: dict[str, None], other: dict[str, None]) -> float:
 
 
 def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
-    """Whether each part of a text shares enough shingles with a second text."""
+    """Whether each part of the first text shares enough shingles with the second text."""
     shingles = [*one]
     size = max(_LEAST_OF_PART, -(-len(shingles) // _PARTS))
     parts = [shingles[at : at + size] for at in range(0, len(shingles) - size // 2, size)]
@@ -144,15 +147,15 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
 
 
 def _plain_letters(text: str) -> str:
-    """A case-folded text in which look-alike letters are unified.
+    """Return the text case-folded, with look-alike letters unified.
 
-    Invisible characters and accents are removed. Within words ``i``, ``l`` and ``1`` become the
-    same letter, and so do ``o`` and ``0``. Numbers are kept.
+    Invisible characters and accents are removed. Within words, ``i``, ``l`` and ``1`` become one
+    letter, and ``o`` and ``0`` become another. Numbers remain unchanged.
     """
     text = unicodedata.normalize("NFKD", without_invisibles(text))
     text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
     text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
-    # every "i" is part of a word, but a digit counts as a letter only next to letters
+    # "i" always belongs to a word, but a digit counts as a letter only next to letters
     text = text.casefold().replace("i", "l")
     return _WITH_A_STROKE.sub(lambda word: _WITH_A_LETTER.sub(_in_strokes, word[0]), text)
 
@@ -163,7 +166,7 @@ def _in_strokes(word: re.Match[str]) -> str:
 
 @cache
 def _lookalikes() -> dict[int, str]:
-    """Maps letters of other scripts to the look-alike letter among A to Z and a to z."""
+    """Map each foreign letter to the ASCII letter that it looks like."""
     from confusable_homoglyphs.confusables import confusables_data
 
     return {

@@ -1,4 +1,4 @@
-"""Leaves out documents that reveal a benchmark's answers."""
+"""Removes documents that reveal a benchmark's answers."""
 
 import threading
 from collections import Counter
@@ -13,20 +13,21 @@ from conflictscore.scripts import words_in
 
 _QUOTING = "that contain the question and a reference answer"
 _LEAST_WORDS = 3
-"""Minimum words of a reference answer; a shorter one may occur next to its question by chance."""
+"""Minimum number of words in a reference answer; a shorter one may occur near its question by
+chance."""
 
 
 class ExcludingRetriever(WrappingRetriever):
-    """A retriever that leaves out documents that reveal a benchmark's answers.
+    """A retriever that removes documents that reveal a benchmark's answers.
 
-    They are not replaced by further results, so fewer than ``k`` documents may remain.
+    The removed documents are not replaced, so fewer than ``k`` may remain.
 
     Attributes:
         references: A benchmark's questions with their reference answers, right and wrong. A
-            document is left out if it contains the words of a question in a row and also those of
-            one of its answers. The answer must have at least three words, one of which is not in
-            the question. Case and punctuation are ignored.
-        left_out: The number of documents left out since the retriever was opened, by reason.
+            document is removed if it contains both a question and one of its reference answers,
+            each word for word. Only answers count that have at least three words, including one
+            that is not in the question. Case and punctuation are ignored.
+        left_out: The number of documents removed since the retriever was opened, by reason.
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)
@@ -34,7 +35,7 @@ class ExcludingRetriever(WrappingRetriever):
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base class; here there may be fewer, and the search's notes say how many."""
+        """Remove documents that reveal an answer, and note how many were removed."""
         clean = [one for one in found if not self._gives_away(query, one)]
         if left_out := len(found) - len(clean):
             note(f"documents left out {_QUOTING}: {left_out}")

@@ -30,11 +30,14 @@ _END = (
 
 
 class GoogleRetriever(WebSearchRetriever):
-    """The first ``k`` results of a Google search, through Google's own client; see the base class.
+    """Returns the first ``k`` results of a Google search through Google's own client.
+
+    See the base class for the other options.
 
     Deprecated: the service takes no new customers and ends on 2027-01-01. The key is ``api_key`` or
-    the environment variable GOOGLE_API_KEY, and the engine is ``engine_id`` or GOOGLE_CSE_ID. It
-    returns 1 to 100 results; every ten cost one request of the daily quota.
+    the environment variable GOOGLE_API_KEY. The search engine's id is ``engine_id`` or the
+    environment variable GOOGLE_CSE_ID. ``k`` ranges from 1 to 100, and every ten results cost one
+    request of the daily quota.
     """
 
     provider: ClassVar[str] = "google"
@@ -53,7 +56,7 @@ class GoogleRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note for the user on how long the service still works."""
+        """Return a note for the user on when the service ends."""
         return (_END,)
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
@@ -61,7 +64,7 @@ class GoogleRetriever(WebSearchRetriever):
         start = number * size + 1
         try:
             asked = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
-            # the reply has no items if nothing was found
+            # if nothing was found, the reply has no items
             items = objects(asked.execute().get("items", []))
             dated = [{**item, "date": published(item)} for item in items]
             found = hits(dated, "title", "link", "snippet", "date")
@@ -87,7 +90,7 @@ class GoogleRetriever(WebSearchRetriever):
         self._service = build(
             "customsearch",
             "v1",
-            # replaced in each request; without it, the client looks for credentials
+            # each request replaces this; without it, the client looks for credentials
             http=httplib2.Http(),
             requestBuilder=self._request,
             static_discovery=True,
@@ -97,8 +100,8 @@ class GoogleRetriever(WebSearchRetriever):
         return self
 
     def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
-        # Each request has its own connection, since httplib2's are not thread-safe. The key is in a
-        # header, since the client library logs and quotes addresses.
+        # Each request has its own connection, since httplib2's are not thread-safe. The key goes
+        # into a header, since the client library logs addresses and quotes them in errors.
         connection = httplib2.Http(timeout=self.timeout)
         connection.follow_redirects = False
         keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}

@@ -1,4 +1,4 @@
-"""Web searches with one HTTP request per page of results: Serper, SearXNG and Vertex AI Search."""
+"""Web searches through Serper, SearXNG and Vertex AI Search, with one HTTP request per page."""
 
 import os
 import re
@@ -22,9 +22,10 @@ _DATES = (
 
 
 class SerperRetriever(WebSearchRetriever):
-    """The first ``k`` results (1 to 100) of a Google search by serper.dev; every ten cost a credit.
+    """Returns the first ``k`` results (1 to 100) of a Google search through serper.dev.
 
-    The key is ``api_key`` or the environment variable SERPER_API_KEY.
+    Every ten results cost one credit. The key is ``api_key`` or the environment variable
+    SERPER_API_KEY.
     """
 
     provider: ClassVar[str] = "serper"
@@ -44,17 +45,18 @@ class SerperRetriever(WebSearchRetriever):
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """See the base class."""
-        # If Google finds nothing, the reply lacks this field.
+        # If Google finds nothing, the reply has no "organic" field.
         results = reply["organic"] if "searchParameters" not in reply else reply.get("organic", [])
-        # A page often has fewer results than requested without being the last page.
+        # A page may have fewer results than requested without being the last page.
         return Page(hits(results, "title", "link", "snippet", "date"), more=True)
 
 
 class SearxngRetriever(WebSearchRetriever):
-    """The first ``k`` results (1 to 100) of a SearXNG server.
+    """Returns the first ``k`` results (1 to 100) from a SearXNG server.
 
     The server's settings must list ``json`` under ``search.formats``. The server decides how many
-    results a page has. Its address is ``endpoint`` or the environment variable SEARXNG_URL.
+    results a page has. The server's address is ``endpoint`` or the environment variable
+    SEARXNG_URL.
     """
 
     provider: ClassVar[str] = "searxng"
@@ -85,7 +87,7 @@ class SearxngRetriever(WebSearchRetriever):
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
         """See the base class.
 
-        An empty result is a failure if some engines did not answer.
+        An empty reply counts as a failure if some engines did not answer.
         """
         found = hits(reply["results"], "title", "url", "content", "publishedDate")
         engines = [f"{name}: {reason}" for name, reason in reply.get("unresponsive_engines") or []]
@@ -99,12 +101,13 @@ class SearxngRetriever(WebSearchRetriever):
 
 
 class VertexRetriever(WebSearchRetriever):
-    """The first ``k`` results (1 to 100) of a Vertex AI search; every 25 cost one request.
+    """Returns the first ``k`` results (1 to 100) of a Vertex AI search; every 25 cost one request.
 
-    It searches not the web but the websites listed in one engine, about 50 domains at most. With an
-    API key, Google allows only engines of public websites. The key is ``api_key`` or the
-    environment variable VERTEX_API_KEY or GOOGLE_API_KEY. The engine is ``serving_config`` or the
-    environment variable VERTEX_SERVING_CONFIG, as the full resource name or as ``PROJECT/ENGINE``.
+    The service does not search the whole web, but only the websites listed in one engine (about 50
+    domains at most). With an API key, Google allows only engines for public websites. The key is
+    ``api_key`` or the environment variable VERTEX_API_KEY or GOOGLE_API_KEY. The engine is
+    ``serving_config`` or the environment variable VERTEX_SERVING_CONFIG. Give its full resource
+    name or ``PROJECT/ENGINE``.
     """
 
     provider: ClassVar[str] = "vertex"
@@ -125,7 +128,7 @@ class VertexRetriever(WebSearchRetriever):
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
         """See the base class.
 
-        Outside ``global``, the service has an address for each location.
+        Each location other than ``global`` has its own address.
         """
         location = self._config.split("/")[3]
         url = self.address(f"/v1/{self._config}:searchLite")
@@ -146,7 +149,7 @@ class VertexRetriever(WebSearchRetriever):
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """See the base class.
 
-        A reply has no ``results`` if nothing was found.
+        The reply has no ``results`` if nothing was found.
         """
         results = objects(reply.get("results", []))
         documents = [result.get("document") or {} for result in results]
@@ -181,15 +184,15 @@ def _snippet(page: Mapping[str, Any]) -> str:
         part["snippet"]
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and isinstance(part.get("snippet"), str)
-        # Google then writes its own sentence, which is not in the page.
+        # With this status, Google inserts a sentence of its own that is not in the page.
         if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
     )
 
 
 def published(item: Mapping[str, Any]) -> str:
-    """When a page found by Google or Vertex AI was published, by its meta tags.
+    """Return the publication date in a result's meta tags, for Google and Vertex AI.
 
-    Empty if unknown.
+    The date is empty if the tags have none.
     """
     pages = item.get("pagemap")
     blocks = pages.get("metatags") if isinstance(pages, dict) else ()

@@ -1,4 +1,4 @@
-"""Splits a joined text into documents: by tags, rules, numbers, fields or blank lines."""
+"""Splits a text into the documents joined in it, by tags, rules, numbers, fields or blank lines."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.listed_texts import listed_parts
 
 Part = tuple[str, dict[str, Any]]
-"""A part's text, and the fields stated in it, such as ``title`` and ``date``."""
+"""A part's text, and the fields that it states, such as ``title`` and ``date``."""
 
 _FIELDS = {
     **dict.fromkeys(("title", "name", "headline", "heading", "filename", "file name"), "title"),
@@ -22,7 +22,7 @@ _FIELDS = {
     **{name: name for name in ("metadata", "author", "authors", "score", "relevance", "page")},
     **{name: name for name in ("id", "section", "site", "publisher", "rank")},
 }
-"""Labels of a document's fields, with our names for them."""
+"""Maps the labels that documents use for fields to this project's field names."""
 _CONTENTS = {
     "content",
     "contents",
@@ -70,7 +70,7 @@ _NUMBERED = (
 )
 _BARE = _NUMBERED[-1]
 _LEAD = 200
-"""Maximum characters of a line before the first document, such as "Found 3 results:"."""
+"""Maximum number of characters in a line before the first document, such as "Found 3 results:"."""
 _BACK = re.compile(
     r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
     r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"
@@ -81,17 +81,17 @@ _ENDS = (*".!?…。।\"”')»]", "\uff01", "\uff1f", "\u2019")
 
 
 def field_of(label: str) -> str | None:
-    """Our name for a field, by its label; None for unknown labels."""
+    """Return this project's name for a field label; None for unknown labels."""
     return _FIELDS.get(label.strip().casefold().replace("_", " "))
 
 
 def parts_of(text: str, *, blank_lines: bool) -> list[str]:
-    """The documents that a tool joined into one text; the whole text if the boundaries are unclear.
+    """Split a text into the documents joined in it; keep it whole if the boundaries are unclear.
 
-    With ``blank_lines``, self-contained paragraphs may be documents, since LangChain's retriever
-    tool and most search tools join documents by blank lines. At most ``MOST_OF_TOOLS`` + 1 parts
-    are read. A part's own title and date stay in its text, on separate lines; nothing that a text
-    says about itself becomes a field.
+    With ``blank_lines``, self-contained paragraphs may count as documents, since LangChain's
+    retriever tool and most search tools join documents with blank lines. At most ``MOST_OF_TOOLS``
+    + 1 parts are read. A part's own title and date stay in its text, on separate lines. What a text
+    says about itself never becomes a metadata field.
     """
     for split in (_tagged, _ruled, _numbered, _labelled):
         parts = [*islice((part for part in split(text) if part[0]), MOST_OF_TOOLS + 1)]
@@ -108,14 +108,14 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
 
 
 def _shown(part: Part) -> str:
-    """A part of the text as a document's text."""
+    """Return a part as a document's text, with its title and date on the first lines."""
     text, fields = part
     lines = [str(fields[name]) for name in ("title", "date") if fields.get(name)]
     return "\n".join([*lines, text])
 
 
 def _read(part: str) -> Part:
-    """A document's text, with the labelled fields before and after it."""
+    """Split a document into its text and the labelled fields before and after it."""
     lines, about, last = part.strip().split("\n"), dict[str, Any](), dict[str, Any]()
     for number, line in enumerate(lines):
         label, value = _label(line)
@@ -135,7 +135,7 @@ def _label(line: str) -> tuple[str, str]:
 
 
 def _value(name: str, value: str) -> dict[str, Any]:
-    """Read a field; a mapping in Python syntax yields its own fields."""
+    """Read a field's value; a mapping in Python syntax yields the fields in it."""
     if value.startswith("{"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)
@@ -145,7 +145,7 @@ def _value(name: str, value: str) -> dict[str, Any]:
 
 
 def _tagged(text: str) -> Iterator[Part]:
-    """``<document title="…">…</document>``, alone or within ``<documents>``."""
+    """Split elements such as ``<document title="…">…</document>``, alone or in ``<documents>``."""
     text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
     first = _TAG.search(text)
     if first is None or first.start() > _LEAD:
@@ -164,14 +164,12 @@ def _tagged(text: str) -> Iterator[Part]:
 
 
 def _element(attributes: str, inside: str) -> Part:
-    """The document in an element, from its attributes, first child elements and text."""
+    """Read an element's document from its attributes, its first child elements and its text."""
     about = {
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
     }
-    for (
-        _
-    ) in _FIELDS:  # a document has few fields, and a text that repeats one must not slow this down
+    for _ in _FIELDS:  # bounded: a text that repeats a field endlessly must not slow this down
         inner = _INNER.match(inside)
         if inner is None or (label := field_of(inner.group(1))) is None:
             break
@@ -184,7 +182,7 @@ def _element(attributes: str, inside: str) -> Part:
 
 
 def _ruled(text: str) -> Iterator[Part]:
-    """Parts separated by rules; underlines of headings and front matter do not count as rules."""
+    """Split at rules; underlines of headings and front matter do not count as rules."""
     rules = [match for match in _RULE.finditer(text) if not _is_underline(text, match.start())]
     if not rules or _has_front_matter(text, rules[0].start()):
         return
@@ -197,7 +195,7 @@ def _ruled(text: str) -> Iterator[Part]:
 
 
 def _is_underline(text: str, at: int) -> bool:
-    """Whether a rule underlines the line before it, as Markdown writes a heading."""
+    """Whether a rule underlines the line above it, as in a Markdown heading."""
     above = text[max(0, at - 2 * _LEAD) : at].split("\n")[:-1]
     heading = above[-1].strip() if above else ""
     before = above[-2].strip() if len(above) > 1 else ""
@@ -218,7 +216,7 @@ def _numberless(part: str) -> Part:
 
 
 def _titled(part: str) -> Part:
-    """A part after its number; the rest of that line may be its title, address or text."""
+    """Read a part after its number; the rest of that line may be its title, address or text."""
     head, _, rest = part.partition("\n")
     head = head.strip().strip("-=*#:_ ").strip()
     if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
@@ -230,7 +228,7 @@ def _titled(part: str) -> Part:
 
 
 def _numbered(text: str) -> Iterator[Part]:
-    """Parts with consecutive numbers from the beginning: ``[1] …``, ``Document 1: …``, ``1. …``."""
+    """Split at consecutive numbers: ``[1] …``, ``Document 1: …``, ``1. …``."""
     for pattern in _NUMBERED:
         marks = list[re.Match[str]]()
         for match in pattern.finditer(text):
@@ -240,7 +238,8 @@ def _numbered(text: str) -> Iterator[Part]:
             continue
         ends = [match.start() for match in marks[1:]] + [len(text)]
         pieces = [text[m.end() : end] for m, end in zip(marks, ends, strict=True)]
-        # the steps of a recipe are numbered too, but search results have at least a line each
+        # the steps of a recipe are numbered too, but each search result has at least one line of
+        # its own
         apart = all("\n\n" in piece or "\n" in piece.strip() for piece in pieces[:-1])
         if pattern is _BARE and not apart:
             continue
@@ -253,16 +252,17 @@ def _number(match: re.Match[str]) -> int:
 
 
 def _is_lead(before: str) -> bool:
-    """Whether a text may precede the first document: it is empty, or a line that announces results.
+    """Whether this text may precede the first document.
 
-    If a longer text comes first, "[1]" is probably a citation, with its note at the end.
+    The text must be empty or one line that announces results. After a longer text, "[1]" is
+    probably a citation whose note is at the end.
     """
     before = before.strip()
     return len(before) <= _LEAD and before.count("\n") < 2 and "[" not in before
 
 
 def _labelled(text: str) -> Iterator[Part]:
-    """Parts that begin with the same field as the first part: ``Source: … Content: …``."""
+    """Split where a line has the same field label as the first part: ``Source: … Content: …``."""
     starts, first, place = list[int](), "", 0
     for line in text.split("\n"):
         label, _ = _label(line)
@@ -278,7 +278,7 @@ def _labelled(text: str) -> Iterator[Part]:
 
 
 def _standalone_paragraphs(text: str) -> list[str]:
-    """Self-contained paragraphs; empty if one continues another."""
+    """Return the paragraphs if all are self-contained, or else an empty list."""
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)
     if not fit or any(re.match(r"[-*•#>|\[]", one) for one in paragraphs):

@@ -1,7 +1,7 @@
-"""Splits search results that a tool wrote as rows, under headings, or one per line.
+"""Splits search results that a tool wrote as table rows, under headings, or one per line.
 
-A text is split only if every part has the same form, so a page that happens to contain a table or a
-list stays whole. Time is linear in the length of the text.
+A text is split only if every part has the same form. A page that merely contains a table or a list
+therefore stays whole. Time is linear in the length of the text.
 """
 
 import csv
@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
 _RULE = re.compile(r"[\s|:-]+")
-_LEAST_WORDS = 4  # minimum words of a part's text; a shorter one says nothing to be labelled
+_LEAST_WORDS = 4  # minimum words in a part; a shorter one contains no statement to label
 _DELIMITERS = (",", "\t", ";")
 
 
 def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
-    """The results in a text, each with its title on a separate line; empty for fewer than two.
+    """Return the results in a text, each with its title on a separate line.
+
+    The list is empty if the text has fewer than two results.
 
     Args:
         text: The text that a search returned.
-        is_content: Whether a column of this name holds a result's text.
+        is_content: Says whether a column with this name holds the text of a result.
     """
     for read in (_table, _delimited, _headed, _lines):
         parts = list(read(text, is_content))
@@ -32,7 +34,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Rows with a known text column; the other cells come before the text."""
+    """Yield each row's other cells, followed by its text, if the text column is known."""
     column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
     if column is None or any(len(row) != len(head) for row in rows):
         return
@@ -44,7 +46,7 @@ def _rows(
 
 
 def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """The rows of a Markdown table."""
+    """Yield the rows of a Markdown table."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if len(lines) < 4 or not lines[0].startswith("|") or not _RULE.fullmatch(lines[1]):
         return
@@ -54,7 +56,7 @@ def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Rows of values separated by commas, tabs or semicolons, under a header."""
+    """Yield rows of values separated by commas, tabs or semicolons, under a header."""
     head, _, rest = text.strip().partition("\n")
     delimiter = next((each for each in _DELIMITERS if each in head), None)
     if delimiter is None or not rest:
@@ -67,7 +69,7 @@ def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Results under headings of the same level, with nothing before the first heading."""
+    """Yield results under headings of the same level; no text may precede the first heading."""
     marks = list(_HEADING.finditer(text))
     level = marks[0][1] if marks else ""
     marks = [match for match in marks if match[1] == level]
@@ -80,7 +82,7 @@ def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _lines(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Results of the form ``1. name: text``, one per line."""
+    """Yield results of the form ``1. name: text``, one per line."""
     matches = [_LINE.fullmatch(line) for line in text.strip().splitlines() if line.strip()]
     if all(matches):
         yield from (f"{match[1].strip()}\n{match[2].strip()}" for match in matches if match)

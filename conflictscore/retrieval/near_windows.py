@@ -1,7 +1,8 @@
 """Finds the parts of a long text that are nearest to a query.
 
-A text that is too long for a model is cut into windows, and the windows that share the most words
-with each query are shown (BM25). So the whole text is searched, wherever the decisive line is.
+If a text is too long for a model, it is cut into windows. For each query, the windows that share
+the most words with it are shown (BM25). The whole text is therefore searched, wherever the decisive
+line is.
 """
 
 import threading
@@ -17,63 +18,63 @@ if TYPE_CHECKING:
     from conflictscore.retrieval.ranking import BM25Ranker
 
 _FEWEST_WINDOWS = 6
-"""Largest share of the room for a window, so that several places can be shown."""
-_MOST_TOKENS = 384  # maximum tokens of a window, however much room there is
+"""A window uses at most this fraction (1 / 6) of the token budget, so that several places fit."""
+_MOST_TOKENS = 384  # maximum tokens in a window, however large the budget is
 _OVERLAP = 4
-"""A window repeats a quarter of the previous one."""
+"""A window repeats this fraction (1 / 4) of the previous window."""
 
 
 @lru_cache(maxsize=1)
 def _mark_tokens() -> int:
-    """Tokens of the mark between parts.
+    """Return the number of tokens that the mark between two parts takes.
 
-    They are counted on demand, since counting loads a table.
+    They are counted on first use, since counting loads a table.
     """
     return count_tokens(MARK) + 2
 
 
 class NearParts(NamedTuple):
-    """The parts of a text that are shown."""
+    """The parts of a text that are shown to the model, and the rest."""
 
     text: str
-    """The parts in the text's order, with a mark between parts that are not adjacent."""
+    """The shown parts in their original order, with a mark between parts that are not adjacent."""
     chars: int
-    """The number of characters of the text in these parts."""
+    """The number of characters in the shown parts."""
     rest: str
-    """The rest of the text, in order, with the same mark between its parts."""
+    """The parts that are not shown, in order, with the same mark between them."""
     is_complete: bool
-    """Whether each query shares a word with the text.
+    """Whether each query shares at least one word with the text.
 
-    If a query does not, for example because it is in another language, nothing shows which part is
-    relevant to it.
+    If a query shares none, for example because it is in another language, its relevant part of the
+    text is unknown.
     """
 
 
 class _CutText(NamedTuple):
-    """The windows of a text, with an index that ranks them by a query."""
+    """The windows of a text, with an index that ranks them for a query."""
 
     windows: tuple[TokenWindow, ...]
     ranker: "BM25Ranker"
 
 
 def near(*queries: str) -> Callable[[str, int], NearParts | None]:
-    """Choose the parts of a text nearest to the queries, while fitting a prompt."""
+    """Return a function that chooses the parts of a text nearest to the queries."""
     return lambda text, tokens: near_parts(text, queries, tokens)
 
 
 def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | None:
-    """The parts of a text nearest to the queries.
+    """Return the parts of a text that are nearest to the queries.
 
-    None if there is no room, or no query shares a word with the text, so that its beginning is as
-    good as any other part.
+    The result is None if the token budget is too small. It is also None if no query shares a word
+    with the text, since its beginning is then as good as any other part.
 
-    The best window of each query is taken first, then the second best, until the room is used. Time
-    is linear in the length of the text; it is cut and indexed once for all queries.
+    The best window for each query is taken first, then the second best, until the budget is used.
+    The text is cut and indexed once for all queries, and the time is linear in its length.
 
     Args:
-        text: The text, with more tokens than ``tokens``.
+        text: The text, which has more than ``tokens`` tokens.
         queries: The queries, such as claims.
-        tokens: The room in tokens.
+        tokens: The token budget.
     """
     size = min(_MOST_TOKENS, tokens // _FEWEST_WINDOWS)
     if size < LEAST_TOKENS:
@@ -101,7 +102,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
 
 
 def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text without these spans, with a mark between the remaining parts."""
+    """Return the text without these spans, with a mark between the remaining parts."""
     between = pairwise([0, *chain.from_iterable(spans), len(text)])
     return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 
@@ -110,14 +111,17 @@ _cutting = threading.Lock()
 
 
 def _cut_once(text: str, size: int) -> _CutText:
-    """If several claims are judged at once, the first cuts the text and the others wait."""
+    """Cut a text once, even if several claims are judged at the same time.
+
+    The first caller cuts the text, and the others wait.
+    """
     with _cutting:
         return _cut(text, size)
 
 
 @lru_cache(maxsize=4)
 def _cut(text: str, size: int) -> _CutText:
-    # SciPy takes a third of a second, and most texts are short
+    # importing SciPy takes a third of a second, and most texts are short
     from conflictscore.retrieval.ranking import BM25Ranker
 
     windows = cut_windows(text, size, size - size // _OVERLAP)
@@ -125,7 +129,7 @@ def _cut(text: str, size: int) -> _CutText:
 
 
 def _best_first(scores: Sequence[float]) -> list[int]:
-    """The windows that share a word with the query, best first; on a tie, the earlier one first."""
+    """Return the windows that share a word with the query, best first; ties keep their order."""
     met = (number for number, score in enumerate(scores) if score > 0)
     return sorted(met, key=lambda number: -scores[number])
 
@@ -136,7 +140,7 @@ def _by_turns(rankings: Sequence[Sequence[int]]) -> Iterator[int]:
 
 
 def _merged(windows: Sequence[TokenWindow]) -> Iterator[tuple[int, int]]:
-    """The spans of windows; windows that touch are merged."""
+    """Yield the spans of the windows, merging windows that touch."""
     start, end = windows[0]
     for window in windows[1:]:
         if window.start > end:

@@ -1,4 +1,4 @@
-"""Opens a retriever from settings: where to search, whether to read pages, how to cut passages."""
+"""Opens a retriever from settings for searching, reading pages and cutting passages."""
 
 import difflib
 import importlib
@@ -25,16 +25,18 @@ def open_retrieval(
     passage_tokens: int = PASSAGE_TOKENS,
     references: Mapping[str, tuple[str, ...]] | None = None,
 ) -> BaseRetriever:
-    """The retriever that these settings describe, ready to be invoked.
+    """Return the retriever that these settings describe, ready to be invoked.
 
     Args:
-        search: As for ``open_search``, which lists the errors.
-        docs: Files and folders for ``corpus``.
-        top_k: Documents per question, at least 1.
-        read_pages: Use the text of the page behind each result in place of its snippet.
-        passage_tokens: Cut longer documents to their best passage; 0 keeps all documents whole.
-        references: A benchmark's questions with their reference answers; documents that contain
-            both are left out.
+        search: The search to use. See ``open_search`` for names and errors.
+        docs: Files and folders that the search ``corpus`` reads.
+        top_k: Number of documents per question, at least 1.
+        read_pages: Whether to fetch the page behind each result and use its text instead of the
+            snippet.
+        passage_tokens: Maximum tokens of a document. Longer documents are cut to their best
+            passage. 0 keeps all documents whole.
+        references: A benchmark's questions with their reference answers. Documents that contain
+            both a question and its answer are removed.
     """
     if passage_tokens and passage_tokens < LEAST_TOKENS:
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")
@@ -58,10 +60,11 @@ def open_retrieval(
 def open_search(
     spec: str | None = None, *, docs: Sequence[str] = (), top_k: int = 10
 ) -> BaseRetriever:
-    """The retriever for one search, ready to be invoked.
+    """Return the retriever for one search, ready to be invoked.
 
-    ``spec`` is a name in ``PROVIDERS``, ``searxng:URL`` or ``recorded:FILE``. None selects
-    ``corpus`` if there are docs, otherwise the first configured search of ``DEFAULT_ORDER``.
+    ``spec`` is a name in ``PROVIDERS``, ``searxng:URL`` or ``recorded:FILE``. If it is None,
+    ``corpus`` is used when there are docs, and otherwise the first configured search in
+    ``DEFAULT_ORDER``.
 
     Raises:
         ConfigurationError: There is nothing to search, or the key or address of a search is
@@ -82,7 +85,7 @@ def open_search(
     provider = PROVIDERS[name]
     if (name == "corpus") != bool(docs):
         raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
-    # Imported here, so that a search's libraries are loaded only if that search is used.
+    # Imported here so that a search's libraries are loaded only if that search is used.
     if docs:
         from conflictscore.retrieval.corpus import CorpusRetriever
 
@@ -94,7 +97,10 @@ def open_search(
 
 
 def _split(spec: str) -> tuple[str, str]:
-    """The name and argument of a search; InputError if incomplete or unknown."""
+    """Split a search into its name and argument.
+
+    Raises InputError if the search is incomplete or unknown.
+    """
     name, colon, argument = (text.strip() for text in spec.partition(":"))
     if name not in PROVIDERS:
         near = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
@@ -110,7 +116,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """A few words on where a retriever searches, for display; no path, address or key."""
+    """Describe where a retriever searches in a few words, without paths, addresses or keys."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

@@ -1,4 +1,4 @@
-"""Cuts long documents to the passage that fits a question best."""
+"""Cuts each long document to the passage that fits a question best."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,14 +13,14 @@ from conflictscore.retrieval.token_windows import LEAST_TOKENS, cut_windows
 
 
 class PassageRetriever(WrappingRetriever):
-    """Cuts documents found by another retriever to their best passages.
+    """Cuts the documents found by another retriever to their best passages.
 
-    A document of up to ``tokens`` tokens is kept whole. A longer one is cut into windows of that
-    length, each overlapping the next by half, and the best window becomes its text; see
-    ``cut_to_passages``. When awaited, it awaits the other retriever and ranks in a thread.
+    A document of up to ``tokens`` tokens is kept whole. A longer document is cut into windows of
+    that length, each overlapping the next by half. The best window becomes the document's text; see
+    ``cut_to_passages``. Asynchronous calls await the other retriever and rank in a thread.
 
     Attributes:
-        retriever: Finds the documents.
+        retriever: The retriever that finds the documents.
         k: See the base class.
         tokens: Maximum tokens of a passage, at least 16.
     """
@@ -35,10 +35,11 @@ class PassageRetriever(WrappingRetriever):
 def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> list[Document]:
     """Reduce each long document to the window that fits the question best.
 
-    The windows of all documents are ranked together, so a word that all of them contain counts for
-    little. If no window of a document fits at all, the first is kept.
+    The windows of all documents are ranked together, so a word that occurs in all of them counts
+    for little. If no window of a document shares a word with the question, the first window is
+    kept.
 
-    A cut document gets ``passage`` in its metadata, the range of characters that was kept.
+    The metadata of a cut document gains ``passage``, the range of characters that was kept.
     """
     cuts = [cut_windows(document.page_content, tokens, tokens // 2) for document in documents]
     if all(len(cut) == 1 for cut in cuts):
@@ -49,7 +50,7 @@ def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> l
         for window in cut
     ]
     scores = BM25Ranker(texts).scores(query)
-    # blank windows are never the best
+    # a blank window must never be chosen as the best
     scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
     ends = np.cumsum([len(cut) for cut in cuts])[:-1]
     cut_documents: list[Document] = []

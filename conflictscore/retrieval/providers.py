@@ -1,4 +1,4 @@
-"""The available searches by name, and what each needs; help and errors are generated from this."""
+"""The available searches by name, and the settings that each one needs."""
 
 import os
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ class Provider:
     """One search.
 
     Attributes:
-        retriever: The class, as ``module:class`` with a module of ``conflictscore.retrieval``.
-        variables: The environment variables that it needs; an entry with several is met by any of
-            them.
-        argument: The argument that may follow the name after a colon, in capitals; it sets
-            ``option``. It is required unless a variable can replace it.
+        retriever: The class, as ``module:class``; the module is in ``conflictscore.retrieval``.
+        variables: The environment variables that the search needs. If an entry has several
+            variables, one of them is enough.
+        argument: The name, in capitals, of the argument that may follow the search's name after a
+            colon. The argument sets ``option``, and is required unless a variable can replace it.
     """
 
     summary: str
@@ -24,14 +24,14 @@ class Provider:
     option: str = ""
 
     def usage(self, name: str) -> str:
-        """How the search is written after ``--search``, such as ``"searxng[:URL]"``."""
+        """Return the search as written after ``--search``, such as ``"searxng[:URL]"``."""
         if not self.argument:
             return name
         return f"{name}[:{self.argument}]" if self.variables else f"{name}:{self.argument}"
 
     @property
     def needs(self) -> str:
-        """The needed variables in words, such as ``"A and B or C"``; empty if none is needed."""
+        """Return the needed variables in words, such as ``"A and B or C"``; empty if none."""
         return " and ".join(" or ".join(either) for either in self.variables)
 
 
@@ -66,11 +66,11 @@ PROVIDERS: Mapping[str, Provider] = {
 }
 
 DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
-"""The searches used by default: the first whose variables are set."""
+"""The order in which searches are tried by default; the first whose variables are set is used."""
 
 
 def configured_search() -> str | None:
-    """The default search, which is the first configured one; None if none is configured."""
+    """Return the first search in ``DEFAULT_ORDER`` that is configured; None if there is none."""
     return next(
         (
             name

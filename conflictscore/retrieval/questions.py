@@ -1,4 +1,4 @@
-"""Reads the questions in a file, and recognises questions that are the same."""
+"""Reads the questions in a file and recognises equal questions."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -12,23 +12,24 @@ _ENDINGS = (".txt", ".csv", ".jsonl")
 
 
 def question_key(question: str) -> str:
-    """The question in one Unicode form and with normalised white space, for comparison.
+    """Return a question in normalised form (Unicode and white space), for comparison.
 
-    Case is kept, since it may be all that distinguishes a name from a word.
+    Case is kept, since it may be the only difference between a name and a word.
     """
     return unicodedata.normalize("NFC", " ".join(clean_text(question).split()))
 
 
 def read_questions(path: str | Path) -> tuple[str, ...]:
-    """Reads the questions in a file in order, including repeated ones.
+    """Reads the questions in a file in order, including repetitions.
 
-    A .txt file has one question on each line. A .csv file has a column called ``question``, in any
-    case. A .jsonl file has an object with ``question`` or ``query`` on each line; in a log of runs,
-    further searches (``searches``) count too. The file is UTF-8. Empty lines and rows are skipped.
+    A .txt file has one question on each line. A .csv file has a column named ``question`` (in upper
+    or lower case). A .jsonl file has one object with ``question`` or ``query`` on each line. In a
+    log of runs, the queries of further searches (``searches``) count as questions too. The file
+    must be UTF-8. Empty lines and rows are skipped.
 
     Raises:
-        InputError: The file cannot be read, is not UTF-8, has a different ending, contains no
-            question, or has a bad row; the message names the file, the line and the field.
+        InputError: The file cannot be read, is not UTF-8, has an unsupported ending, contains no
+            question, or has an invalid row. The message names the file, the line and the field.
     """
     file = Path(path)
     shown, ending = file.as_posix(), file.suffix.lower()

@@ -1,4 +1,4 @@
-"""Scores how well texts fit a question, by the words that they share with it (BM25)."""
+"""Scores how well texts fit a question by the words that they share with it (BM25)."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conflictscore.scripts import UNSPACED, WORD_CHARACTER, fold, spaced_out
 
-# in a notebook it warns of a missing widget, for progress bars that are not shown
+# in a notebook, bm25s warns that the widget for progress bars is missing, but none are shown
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
@@ -19,21 +19,21 @@ with warnings.catch_warnings():
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
-"""A word hyphenated at the end of a line."""
+"""The place where a word is hyphenated at the end of a line."""
 _TERM = re.compile(
     rf"[{UNSPACED}]|{WORD_CHARACTER}{{2,}}"
     rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a single letter or digit: "vitamin K", "C++"
 )
 _STOP_WORDS = frozenset(STOPWORDS_EN)
 _NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
-"""A stop word in capitals, which may be a name: "What is IT?", "vitamin A", "Who wrote It?".
+"""A capitalised stop word, which may be a name: "What is IT?", "vitamin A", "Who wrote It?".
 
-A short word in capitals differs from the same word in lower case: "US", "WHO".
+A short word in capitals counts as different from the lower-case word: "US", "WHO".
 """
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
 _LOWER_CASE = re.compile(r"[a-z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
-_BEFORE = 12  # characters before a word that show whether it begins a sentence
+_BEFORE = 12  # number of characters before a word that are checked for a sentence start
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"
@@ -43,22 +43,23 @@ _NOT_A_DIGIT = re.compile(r"\D")
 
 
 class BM25Ranker:
-    """Scores texts from 0 by the words that they share with a question; thread-safe.
+    """Scores texts by the words that they share with a question; thread-safe.
 
-    English stop words do not count, unless capitals make them a name ("IT"). A number counts with
-    and without thousands separators. In scripts without spaces, each pair of characters is a word.
+    English stop words are ignored, unless capitals suggest that they are names ("IT"). A number
+    with thousands separators matches the same number without them. In scripts without spaces, each
+    pair of characters counts as a word.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._size = len(texts)
         self._index: bm25s.BM25 | None = None
         words = [list(_terms(text, is_question=False)) for text in texts]
-        if any(words):  # bm25s fails on texts without any word
+        if any(words):  # bm25s fails if no text has a word
             self._index = bm25s.BM25()
             self._index.index(words, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """The score of each text, in order; higher is better, and 0 means no shared word."""
+        """Return the score of each text in order; higher is better, and 0 means no shared word."""
         words = list(_terms(query, is_question=True))
         if self._index is None or not words:
             return np.zeros(self._size, np.float32)
@@ -67,10 +68,10 @@ class BM25Ranker:
 
 
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
-    """The terms by which a text is ranked: folded words, and names that look like stop words.
+    """Yield the terms by which a text is ranked: folded words, and stop words that may be names.
 
-    A hyphenated word counts as its parts and as one word, since "co-operation" may be "cooperation"
-    elsewhere.
+    A hyphenated word yields its parts and the joined word, since "co-operation" may be written
+    "cooperation" elsewhere.
     """
     whole = _DIVIDED.sub("", text)
     folded = fold(whole)
@@ -81,15 +82,15 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
-        if _LOWER_CASE.search(line):  # in a line of capitals, they mean nothing
+        if _LOWER_CASE.search(line):  # in a line of capitals only, they mean nothing
             yield from _named_stop_words(line, is_question=is_question)
 
 
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
-    """Stop words in capitals, as terms different from the lower-case words.
+    """Yield capitalised stop words as terms that differ from the lower-case words.
 
-    At the beginning of a question's sentence they do not count. In a text they may: "It is a novel
-    by Stephen King.".
+    At the beginning of a sentence in a question, they are skipped. In a text they are kept even
+    there: "It is a novel by Stephen King.".
     """
     for match in _NAMED_STOP_WORD.finditer(line):
         word = match[0]

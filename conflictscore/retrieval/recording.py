@@ -1,26 +1,28 @@
-"""Records the search results for each question in a file, and finds them there again offline.
+"""Records the search results for each question in a file, so that they can be replayed offline.
 
-A recording consists of JSON lines in UTF-8, one for each question. If a question has several lines,
-the last counts.
+A recording consists of JSON lines in UTF-8, one for each question. If several lines have the same
+question, the last line counts.
 
 ```
 {"format": 1,
- "question": "When was the lamp first lit?",       as it was asked
- "search": "serper",                               as --search names it, without passwords
- "parameters": {"top_k": 10, "read_pages": true},  how it was asked; never a key
+ "question": "When was the lamp first lit?",       the question as it was asked
+ "search": "serper",                               the --search option, without passwords
+ "parameters": {"top_k": 10, "read_pages": true},  the settings of the search; never a key
  "recorded_at": "2026-11-21T09:30:00+00:00",
- "notes": [],                                      what the user should know about this search
- "results": [                                      best first; none if nothing was found
-  {"rank": 1, "provider": "serper", "url": "https://...", "title": "...", "snippet": "...",
-   null if the text is all that was found "date": "...", "text": "...",
-   searched for evidence "text_from": "page",                            page or snippet, where
-   pages were read "page_error": null, "fetched_at": "...", "metadata": {}}]}
-   what else the search knew, single values
+ "notes": [],                                      notes for the user about this search
+ "results": [                                      best first; empty if nothing was found
+  {"rank": 1, "provider": "serper", "url": "https://...", "title": "...",
+   "snippet": "...",                               null if the search found only the text
+   "date": "...",
+   "text": "...",                                  the text that is used as evidence
+   "text_from": "page",                            page or snippet; null if pages were not read
+   "page_error": null, "fetched_at": "...",
+   "metadata": {}}]}                               other single values from the search
 ```
 
-Information that a search did not give is null. Unknown fields, for example from an earlier version,
-are ignored. Values that JSON cannot hold are changed, as in ``to_documents``: metadata other than
-single finite values is left out, and a lone surrogate becomes U+FFFD.
+Information that the search did not provide is null. Unknown fields, for example from another
+version, are ignored. Values that JSON cannot hold are changed, as in ``to_documents``: metadata
+other than single finite values is left out, and a lone surrogate becomes U+FFFD.
 """
 
 import difflib
@@ -59,7 +61,7 @@ from conflictscore.storage.record_file import (
 from conflictscore.threads import each
 
 FAILURES_IN_A_ROW = 5
-"""Consecutive failures after which no further question is asked."""
+"""Number of consecutive failures after which no further question is asked."""
 
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
 _BEGINNING = b'{"format"'
@@ -74,18 +76,18 @@ _TEXTS = (
     "page_error",
     "fetched_at",
 )
-"""The text fields of a result; a document's metadata has the same names, except for the url."""
+"""The text fields of a result. A document's metadata uses the same names, except for ``url``."""
 _SOURCE = {"url": "source"}
 
 
 class _Part(BaseModel):
-    """A part of a line: values are not coerced, and must be valid in JSON."""
+    """A part of a line. Values are not coerced, and must be valid in JSON."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Result(_Part):
-    """A document that was found; fields that the search did not give are null."""
+    """A document that the search found; fields that the search did not provide are null."""
 
     rank: Annotated[int, Field(ge=1)] | None
     provider: str | None
@@ -142,7 +144,7 @@ def _decoded(line: bytes, where: str) -> _Recording:
 
 
 def _is_half(line: RecordLine) -> bool:
-    """Whether an incomplete last line is the beginning of one of our lines, not other text."""
+    """Whether an incomplete last line is the beginning of a recording's line, not other text."""
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
@@ -169,14 +171,15 @@ def _as_document(result: _Result) -> Document:
 
 
 class RecordedRetriever(TopKRetriever):
-    """Returns the recorded results of a search, document by document.
+    """Returns the recorded results of a search, one document for each.
 
-    A question is found again even if its white space or Unicode form differs. The file is read
-    and checked when it is opened. Safe to use from many threads at once.
+    A question matches its recording even if its white space or Unicode form differs. The file is
+    read and checked when the retriever is created. Safe to use from many threads at once.
 
     Raises:
         NoDocumentsError: The question was not recorded.
-        InputError: As the base, or the file at ``path`` cannot be read, is damaged or empty.
+        InputError: As in the base class; also if the file at ``path`` cannot be read, is damaged or
+            is empty.
     """
 
     provider: ClassVar[str] = "recorded"
@@ -191,7 +194,7 @@ class RecordedRetriever(TopKRetriever):
         return cls(path=Path(path), k=k)
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
-        """The questions that were not recorded, in order, without repetitions."""
+        """Return the questions that were not recorded, in order and without repetitions."""
         lacking = (text for text in questions if question_key(text) not in self._recordings)
         return tuple(dict.fromkeys(lacking))
 
@@ -222,7 +225,7 @@ class RecordedRetriever(TopKRetriever):
 
 
 class FailedQuestion(NamedTuple):
-    """A question that was not recorded, and the reason."""
+    """A question that could not be recorded, and the reason."""
 
     question: str
     error: ConflictScoreError
@@ -230,13 +233,13 @@ class FailedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordingReport:
-    """The number of questions ``wanted``, recorded ``before``, and recorded by this run.
+    """How many questions are ``wanted``, were there ``before``, and were ``recorded`` by this run.
 
     Attributes:
-        empty: The number of questions recorded in this run without any result.
+        empty: The number of questions that this run recorded without any result.
         failures: The questions that failed in this run.
-        stopped: Why the run ended early, if it did: a ``QuotaError``, or the last of
-            ``FAILURES_IN_A_ROW`` errors.
+        stopped: The error that ended the run early, if any: a ``QuotaError``, or the last of
+            ``FAILURES_IN_A_ROW`` consecutive errors.
     """
 
     wanted: int
@@ -248,7 +251,7 @@ class RecordingReport:
 
     @property
     def left(self) -> int:
-        """The number of questions that are not recorded."""
+        """Return the number of questions that are still to be recorded."""
         return self.wanted - self.before - self.recorded
 
 
@@ -264,24 +267,25 @@ async def record_questions(
 ) -> RecordingReport:
     """Record the retriever's results for each question that is not in the file yet.
 
-    Each result is on disk before the next question is asked. So the same call resumes after a kill,
-    after Ctrl-C, or on the next day, when the search has quota again. A question that fails is not
-    recorded, and is not asked again in this run. If the quota is used up or the search keeps
-    failing, the run ends early, and the report says so.
+    The results of a question are on disk before the next question is asked. The same call can
+    therefore resume after the process was killed or interrupted (Ctrl-C), or on the next day, when
+    the quota is available again. A question that fails is not recorded and is not asked again in
+    this run. If the quota is used up or the search keeps failing, the run ends early and the report
+    gives the reason.
 
     Args:
-        questions: The questions; repeated ones are asked once.
-        retriever: The search; its documents are recorded whole.
-        out: The file; created if missing.
-        search: The retriever's name, as in ``--search``; passwords in it are left out.
-        parameters: The settings of the search, as single values and lists of texts, without
-            secrets; ``top_k`` is the number of documents per question.
-        concurrency: Maximum questions in flight, at least 1.
+        questions: The questions. Repeated questions are asked once.
+        retriever: The retriever to record. Its documents are recorded completely.
+        out: The file to write, which is created if it is missing.
+        search: The name of the search, as in ``--search``. Passwords in it are removed.
+        parameters: The settings of the search, as single values and lists of strings, without
+            secrets. ``top_k`` is the number of documents per question.
+        concurrency: Maximum number of questions asked at the same time, at least 1.
         on_progress: Called at the start and after each question.
 
     Raises:
         InputError: A question is empty, ``concurrency`` is out of range, or the file cannot be
-            recorded to.
+            written or has other settings.
         ConfigurationError: The retriever is set up wrongly, for example with a wrong key.
     """
     if concurrency < 1:
@@ -304,7 +308,7 @@ async def record_questions(
         failed_in_a_row = 0
 
         async def ask(question: str) -> None:
-            """Record the results for a question, or the reason for its failure."""
+            """Record a question's results, or the reason why it failed."""
             nonlocal report, failed_in_a_row
             if report.stopped:
                 return
@@ -318,7 +322,7 @@ async def record_questions(
                 if not used_up:
                     failures = (*report.failures, FailedQuestion(question, error))
                     report = replace(report, failures=failures)
-                if isinstance(error, ProviderError):  # other errors affect only this question
+                if isinstance(error, ProviderError):  # other errors concern only this question
                     failed_in_a_row += 1
                     if used_up or failed_in_a_row >= FAILURES_IN_A_ROW:
                         report = replace(report, stopped=report.stopped or error)

@@ -1,12 +1,12 @@
-"""Collects notes that a retriever leaves for the reader of an answer, however deeply it is wrapped.
+"""Collects notes for the reader of an answer, however deeply the retriever is wrapped.
 
 ```python
 with collecting() as notes:
     documents = retriever.invoke(question)
 ```
 
-The collector travels in the context, so it is the same one in ``asyncio.to_thread``, in LangChain's
-executors and in any thread that runs in a copy of the context.
+The collector is stored in the context. It is therefore the same in ``asyncio.to_thread``, in
+LangChain's executors, and in any thread that runs in a copy of the context.
 """
 
 import logging
@@ -20,7 +20,7 @@ _collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", def
 
 @contextmanager
 def collecting() -> Iterator[list[str]]:
-    """Collect the notes left inside the block, in order, without repetitions."""
+    """Collect the notes added inside the block, in order and without repetitions."""
     notes: list[str] = []
     token = _collected.set(notes)
     try:
@@ -30,7 +30,7 @@ def collecting() -> Iterator[list[str]]:
 
 
 def note(text: str) -> None:
-    """Leave one line for the reader of the answer; without a collector it is only logged."""
+    """Add a one-line note for the reader of the answer; without a collector it is only logged."""
     notes = _collected.get()
     if notes is None:
         _log.info("%s", text)

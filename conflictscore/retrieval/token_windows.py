@@ -1,4 +1,4 @@
-"""Cuts a text into overlapping windows of a number of tokens."""
+"""Cuts a text into overlapping windows with a maximum number of tokens."""
 
 import re
 from bisect import bisect_right
@@ -10,10 +10,10 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
 MARK = " […] "
-"""The mark for text left out between two passages of a document."""
+"""The mark for text omitted between two passages of a document."""
 
 LEAST_TOKENS = 16
-"""Minimum tokens of a window: fewer say nothing, and a single character can take four."""
+"""Minimum tokens in a window: fewer convey nothing, and one character can take four tokens."""
 
 _WORD_END = re.compile(r"\s+")
 
@@ -22,8 +22,9 @@ class Vocabulary(NamedTuple):
     """How tokens are counted.
 
     Attributes:
-        starts: The offset in characters at which each token of a text begins, ascending.
-        count: The number of tokens that a part of the text takes by itself.
+        starts: Returns the character offset at which each token of a text begins, in ascending
+            order.
+        count: Returns the number of tokens that a text takes by itself.
     """
 
     starts: Callable[[str], list[int]]
@@ -31,7 +32,7 @@ class Vocabulary(NamedTuple):
 
 
 class TokenWindow(NamedTuple):
-    """A part of a text, by its start and end offset."""
+    """A part of a text, given by its start and end offsets."""
 
     start: int
     end: int
@@ -43,16 +44,19 @@ _COMMON = Vocabulary(token_starts, count_tokens)
 def cut_windows(
     text: str, size: int, stride: int, vocabulary: Vocabulary = _COMMON
 ) -> list[TokenWindow]:
-    """Cut a text into overlapping windows, in time proportional to its length times size / stride.
+    """Cut a text into overlapping windows.
 
     A window begins and ends at the boundary of a sentence or, failing that, of a word. If the last
-    quarter of a window has neither, it ends between any two characters. ``size`` is the most tokens
-    of a window, and ``stride`` the most tokens from the start of one window to the next.
+    quarter of a window contains neither boundary, the window ends between any two characters.
+    ``size`` is the maximum number of tokens in a window. ``stride`` is the maximum number of tokens
+    from the start of one window to the start of the next.
 
-    There is at least one window. Together they contain every character, and none lies within its
-    predecessor.
+    The time is proportional to the length of the text times size / stride.
 
-    Raises InputError if the size is below 16, or the stride is not from 1 to the size.
+    At least one window is returned. Together the windows contain every character, and no window
+    lies within its predecessor.
+
+    Raises InputError if ``size`` is below 16, or ``stride`` is not between 1 and ``size``.
     """
     if size < LEAST_TOKENS or not 1 <= stride <= size:
         raise InputError(f"passages of {size} tokens every {stride}: give 16 tokens or more")
@@ -66,7 +70,7 @@ def cut_windows(
         first = bisect_right(tokens, start) - 1
         end = tokens[min(first + size, total)]
         end = end if end == len(text) else _break_before(end, start, breaks)
-        # the same words can take more tokens by themselves than within the whole text
+        # the same words can take more tokens by themselves than as part of the whole text
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         if not windows or end > windows[-1].end:
@@ -76,7 +80,7 @@ def cut_windows(
 
 
 def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:
-    """The last break in the last quarter between start and end, or the end if there is none."""
+    """Return the last break in the last quarter before ``place``, or ``place`` if there is none."""
     for places in breaks:
         index = bisect_right(places, place) - 1
         if index >= 0 and places[index] > place - (place - start) // 4:

@@ -1,4 +1,4 @@
-"""Classifies tools as search, fetch, read or write by the words in their names."""
+"""Classifies tools as search, fetch, read or write tools by the words in their names."""
 
 import re
 
@@ -26,7 +26,7 @@ SEARCHES = frozenset(
         "rag",
     }
 )
-"""Words in the name of a tool whose text may be several documents joined by blank lines."""
+"""Words in the names of search tools, whose text may be several documents joined by blank lines."""
 
 
 FETCHES = frozenset(
@@ -43,7 +43,7 @@ FETCHES = frozenset(
         "url",
     }
 )
-"""Words in the name of a tool that returns one page, whatever the page contains."""
+"""Words in the names of tools that return one page, whatever the page contains."""
 
 
 READS = FETCHES | frozenset(

@@ -1,6 +1,6 @@
 """Turns tool results into documents: artifacts, JSON, content blocks, and joined texts.
 
-A text's source is determined by how it arrived, never by the text itself: see
+A text's source is determined by how the text arrived, never by the text itself; see
 :func:`documents_from_messages`.
 """
 
@@ -37,7 +37,7 @@ _TEXT_KEYS = (
     "description",
     "summary",
 )
-"""Fields that may contain a search result's text; the first non-empty one counts."""
+"""Fields that may contain a search result's text. The first non-empty one is used."""
 _LIST_KEYS = (
     "results",
     "documents",
@@ -67,9 +67,9 @@ _LIST_KEYS = (
     "structured_content",
     "structuredContent",
 )
-"""Fields in which a search tool's JSON object has its results, possibly nested."""
+"""Fields in which a search tool's JSON object may contain its results, possibly nested."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
-"""Fields in which a search result's text may be nested."""
+"""Fields in which the text of a search result may be nested."""
 _DEPTH = 12
 
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
@@ -88,9 +88,9 @@ _NOTHING = re.compile(
     r"(?: (?:for|matching|about|to|in)\b(?:(?!\b(?:but|however|though)\b)[^.!?\n]){0,120})?[.!]*",
     re.IGNORECASE,
 )
-"""Matches a search's statement that it found nothing, which is not a document."""
+"""Matches a search tool's statement that nothing was found, which is not a document."""
 _NOTHING_CHARS = 300
-_LEAST_WORDS = 4  # words of a text in an unknown field
+_LEAST_WORDS = 4  # minimum words of a text in an unknown field
 _LONGEST_ADDRESS = 2000
 
 
@@ -99,24 +99,25 @@ def documents_from_messages(
     sources: Collection[str] | None = None,
     most: int = MOST_OF_TOOLS,
 ) -> tuple[Document, ...]:
-    """Number the documents that tools returned in these messages, from 1 in order.
+    """Return the documents that tools returned in these messages, numbered from 1 in order.
 
-    The documents of a tool message are those in its artifact: a LangChain ``Document``, a search
+    The documents of a tool message are taken from its artifact: a LangChain ``Document``, a search
     result, or a nested list of these. Without such an artifact, its content is read: content blocks
-    one by one, JSON, and joined texts, which are split by tags, numbers, rules, labelled fields or
-    blank lines. If the boundaries are unclear, a text is one document. Failed tools, empty result
-    lists, statements that nothing was found, and content other than text give no documents.
+    one by one, JSON, and joined texts. Joined texts are split by tags, numbers, rules, labelled
+    fields or blank lines. If the boundaries are unclear, a text counts as one document. Failed
+    tools, empty result lists, statements that nothing was found, and content other than text yield
+    no documents.
 
-    Address, title and date come from the protocol: the URI of a block, the fields of a JSON result,
-    the metadata of an artifact, the argument of a call. What a text says about itself is never
-    used. A document without a title is named after its tool. The parts of a joined text are
-    separate documents with one voice, since any part may have written the marks between them. The
-    same holds for everything that a fetch returned. A fetch is a call with an address among its
-    arguments, or a call to a tool whose name suggests fetching.
+    The address, title and date come from the protocol: the URI of a block, the fields of a JSON
+    result, the metadata of an artifact, or an argument of the call. What a text says about itself
+    is never used. A document without a title is named after its tool. The parts of a joined text
+    are separate documents with one voice (they count as one source), since any part may have
+    written the marks between them. The same applies to everything that a fetch returned. A fetch is
+    a call with an address among its arguments, or a call to a tool whose name suggests fetching.
 
-    ``sources`` names the tools whose results are evidence. By default these are tools that are
-    named like a search, or that return documents or prose; results such as times and receipts do
-    not count. At most ``most`` documents are read.
+    ``sources`` names the tools whose results are evidence. By default these are tools whose names
+    suggest a search, and tools that return documents or prose. Results such as times and receipts
+    do not count. At most ``most`` documents are read.
     """
     return read_messages(messages, sources, most)[0]
 
@@ -124,7 +125,7 @@ def documents_from_messages(
 def read_messages(
     messages: Sequence[BaseMessage], sources: Collection[str] | None, most: int
 ) -> tuple[tuple[Document, ...], frozenset[int]]:
-    """The documents of these messages, and the positions of the messages that contained any."""
+    """Return the documents of these messages, and the positions of the messages that have any."""
     results = [*islice(_results(messages, sources), most)]
     places = frozenset(place for place, _ in results)
     return to_documents([document for _, document in results]), places
@@ -133,9 +134,9 @@ def read_messages(
 def _results(
     messages: Sequence[BaseMessage], sources: Collection[str] | None
 ) -> Iterator[tuple[int, Retrieved]]:
-    """Results of tools, with the positions of their messages.
+    """Yield the results of tools with the positions of their messages.
 
-    Each message gives at most one more than the limit for a turn.
+    Each message yields at most one more than the limit for a turn.
     """
     calls = {
         call["id"]: call["args"]
@@ -180,7 +181,7 @@ class _ToolReply:
         return documents
 
     def _in_content(self) -> list[Retrieved]:
-        """The documents of a result's text or blocks."""
+        """Return the documents in the text or the blocks of a result."""
         content = self._message.content
         blocks = content if isinstance(content, list) else [content]
         documents = (
@@ -191,7 +192,7 @@ class _ToolReply:
         return [*islice(documents, MOST_OF_TOOLS + 1)]
 
     def _name_origins(self, documents: Sequence[Retrieved]) -> None:
-        """Set the origin of documents that have none: the fetched page, or the tool."""
+        """Set the origin of documents that lack one, which is the fetched page or the tool."""
         if self._fetches and len(self._addresses) == 1:
             for document in documents:
                 document.metadata.setdefault("url", self._addresses[0])
@@ -200,7 +201,7 @@ class _ToolReply:
                 document.metadata["title"] = self._name
 
     def _is_evidence(self, documents: Sequence[Retrieved], from_artifact: bool) -> bool:
-        """Whether a tool not listed in ``sources`` returns evidence, by its name or its output."""
+        """Whether a tool returns evidence, judged by its name or its output."""
         if not self._name or self._searches:
             return True
         if self._words & WRITES:
@@ -210,7 +211,7 @@ class _ToolReply:
         return bool(self._words & READS) or self._fetches or listed or prose
 
     def _in_block(self, block: object, place: int) -> Iterator[Retrieved]:
-        """The documents of a text, or of a block of a protocol."""
+        """Yield the documents in a text or in a content block."""
         if isinstance(block, str):
             yield from self._in_text(block, place)
             return
@@ -224,7 +225,7 @@ class _ToolReply:
             return
         uri = resource.get("uri")
         for document in self._in_text(resource["text"], place):
-            if _has_text(uri):  # one address is one source, whatever its text
+            if _has_text(uri):  # all parts from one address are one source, whatever the text says
                 document.metadata = {"url": uri}
                 self._join([document], f" {place}")
             yield document
@@ -244,7 +245,7 @@ class _ToolReply:
         yield from parts
 
     def _in_data(self, data: object) -> list[Retrieved]:
-        """The documents in data that a text contains."""
+        """Return the documents in structured data that was parsed from a text."""
         if isinstance(data, list) and all(map(_has_text, data)):
             return [Retrieved(page_content=text) for text in data[: MOST_OF_TOOLS + 1]]
         documents = [*islice(_documents(data), MOST_OF_TOOLS + 1)]
@@ -253,7 +254,7 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """A result with the tool's fields; the fields of a fetched page count as its text."""
+        """Return a result with the tool's metadata, or without it for a fetched page."""
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -264,7 +265,7 @@ class _ToolReply:
 
 
 def _addresses(value: object, depth: int = 3) -> Iterator[str]:
-    """The addresses among the arguments of a call."""
+    """Yield the addresses among the arguments of a call."""
     if isinstance(value, str):
         if len(value) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(value):
             yield value.strip()
@@ -275,7 +276,7 @@ def _addresses(value: object, depth: int = 3) -> Iterator[str]:
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
-    """The document of a ``search_result`` block, whose texts are blocks inside it."""
+    """Yield the document in a ``search_result`` block, whose texts are nested blocks."""
     content = block.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [each.get("text") if isinstance(each, Mapping) else each for each in blocks]
@@ -289,13 +290,13 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _json(text: str) -> object:
-    """The JSON that makes up a text, apart from a line or two around it."""
+    """Return the JSON in a text that contains little else; None if there is none."""
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
         for start in starts:
             with suppress(json.JSONDecodeError):
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                # a label or a closing word without content
+                # only a label or a closing remark may surround the JSON
                 if len(text) - (end - start) <= max(200, len(text) // 4):
                     return value
     return None
@@ -311,7 +312,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is a search's reply that has no results."""
+    """Whether data is a search tool's reply without results."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 
@@ -329,7 +330,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """The documents in a mapping's result lists; else the mapping itself, or one inside it."""
+    """Yield the documents in a mapping's result lists, or the mapping itself, or one inside it."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
@@ -346,11 +347,11 @@ def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
 
 
 def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
-    """The documents of a list of results, which may be plain texts."""
+    """Yield the documents in a list of results, which may be plain strings."""
     if not isinstance(results, Mapping | list | tuple):
         return
     if isinstance(results, list) and len(results) == 1 and isinstance(results[0], list):
-        results = results[0]  # a list of results for each query
+        results = results[0]  # a list with one list of results for each query
     if isinstance(results, list) and results and all(map(_has_text, results)):
         yield from (Retrieved(page_content=text) for text in results)
     else:
@@ -358,9 +359,9 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 
 
 def _renamed(data: object, depth: int = _DEPTH) -> object:
-    """Results with unknown field names, with their longest text as ``text``.
+    """Copy results with unknown field names, so that their longest text is called ``text``.
 
-    The results must be mappings, each with a text of several words in the same field.
+    The results must be mappings that all have a text of several words in the same field.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())
@@ -372,7 +373,7 @@ def _renamed(data: object, depth: int = _DEPTH) -> object:
 
 
 def _text_key(results: Sequence[Mapping[Any, Any]]) -> Any:
-    """The field with the longest text in all results; None if no field has a text in each."""
+    """Return the field with the longest texts; None if no field has a text in every result."""
     fields = results[0] if results else {}
     texts = [
         key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in results)

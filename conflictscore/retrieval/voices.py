@@ -1,9 +1,10 @@
-"""Determines which documents speak with one voice, and so are one witness.
+"""Determines which documents come from one source, and so count as one witness.
 
-A voice is the original of near-copies (:mod:`~conflictscore.retrieval.duplicates`), or a name in
-the metadata field ``voice``. We set the same voice for all parts of a joined text and for
-everything that a fetch returned, since one author may have written all of it. Callers may set a
-voice for documents from the same source. Each document is still labelled and shown separately.
+A voice is a source that counts once. Documents have the same voice if they are near-copies of the
+same original (:mod:`~conflictscore.retrieval.duplicates`), or if their metadata field ``voice`` is
+the same. All parts of a joined text get the same voice, as does everything that a fetch returned,
+since one author may have written all of it. Callers may also set a voice for documents from the
+same source. Each document is still labelled and shown separately.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ VOICE = "voice"
 
 
 def without_voice(document: Retrieved) -> Retrieved:
-    """The document without its voice, since metadata from outside must not choose one."""
+    """Return the document without its voice, since external metadata must not choose a voice."""
     if VOICE not in document.metadata:
         return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}
@@ -30,12 +31,12 @@ def copies(documents: Sequence[Document]) -> dict[int, int]:
 
 
 def one_voice(documents: Sequence[Document], groups: Mapping[int, int]) -> dict[int, int]:
-    """Map each document that is not the first of its voice to the first.
+    """Map each later document of a voice to the first document of that voice.
 
     Args:
         documents: Documents with their numbers.
-        groups: For each further document of a group, the number of the group's first document, as
-            :func:`copies` returns it. Groups that share a named voice are merged.
+        groups: Maps each later document of a group to the group's first document, as :func:`copies`
+            returns it. Groups that share a named voice are merged.
     """
     first_of = {
         document.number: groups.get(document.number, document.number) for document in documents

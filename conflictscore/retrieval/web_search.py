@@ -1,4 +1,4 @@
-"""Base of web searches: keys, one HTTP request per page, and errors that say what to do."""
+"""Base class of web searches: keys, one HTTP request per page, and errors that say what to do."""
 
 import base64
 import html
@@ -38,15 +38,15 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Maximum bytes of a provider's reply; a page of results has about ten thousand."""
+"""Maximum bytes of a provider's reply. A typical page of results has about ten thousand."""
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
-"""Longest pause, in seconds, that a provider may request.
+"""Longest pause, in seconds, that is accepted when a provider requests one.
 
-After a longer one it is not asked again.
+If the provider requests a longer pause, it is not asked again.
 """
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
@@ -56,9 +56,9 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result, as the provider gives it; missing values are empty.
+    """One result as the provider returns it; missing values are empty strings.
 
-    ``title`` and ``text`` (the snippet, or more of the page) may contain tags and entities.
+    ``title`` and ``text`` (the snippet or a longer part of the page) may contain tags and entities.
     """
 
     title: str
@@ -69,7 +69,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The results of one request, best first; ``more`` says whether a next page may have others."""
+    """The results of one request, best first; ``more`` says whether there may be a next page."""
 
     hits: Sequence[Hit]
     more: bool = False
@@ -79,9 +79,10 @@ class Page:
 class Fault:
     """A request that failed.
 
-    It is returned, not raised: an error raised inside an ``except`` block would carry the library's
-    exception, which may contain the key. ``retry`` says whether the same request may succeed in a
-    moment, or after the seconds of the provider's Retry-After header.
+    It is returned, not raised, since an error raised inside an ``except`` block would carry the
+    library's exception, which may contain the key. ``retry`` says whether the same request may
+    succeed if it is repeated in a moment, or after the number of seconds in the provider's
+    Retry-After header.
     """
 
     error: ConflictScoreError
@@ -90,35 +91,37 @@ class Fault:
 
 
 class WebSearchRetriever(TopKRetriever):
-    """The first ``k`` results of a web search, with their snippets as plain text.
+    """Returns the first ``k`` results of a web search, with their snippets as plain text.
 
     A document's metadata contains ``title``, ``source`` (the address), ``rank`` (from 1),
     ``provider`` and, if the provider gives one, ``date``. Each address appears once. Redirects are
-    not followed, since they would pass the key on. Safe to use from many threads at once.
+    not followed, since the key would be sent to their targets. Safe to use from many threads at
+    once.
 
-    A subclass sets the names of its provider, and defines either ``request`` and ``page``, or
-    ``ask``.
+    A subclass sets the names of its provider, and defines either ``ask``, or both ``request`` and
+    ``page``.
 
     Attributes:
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
-        title: The provider's name in sentences.
-        service: The provider's own address.
-        key_variables: The environment variables for its key, the usual one first; empty if it
-            takes no key.
-        key_source: Where to get a key, as the end of a sentence "a key comes from …".
-        hints: For each HTTP status of a wrong setup, how to fix it.
-        page_size: Maximum results of one request.
-        api_key: The key; by default from the environment.
-        endpoint: The address to use instead of ``service``, such as a proxy, with its path and, if
-            needed, ``user:password@``. These are removed from the stored address.
+        title: The provider's name as written in sentences.
+        service: The address of the provider's service.
+        key_variables: The environment variables for its key, the usual one first; empty if it takes
+            no key.
+        key_source: Where to get a key; completes the sentence "a key comes from …".
+        hints: Says how to fix a wrong setup, by HTTP status.
+        page_size: Maximum number of results per request.
+        api_key: The key. By default it is read from the environment.
+        endpoint: The address to use instead of ``service``, for example of a proxy. It includes the
+            path and, if needed, ``user:password@``, which is removed from the stored address.
         timeout: Seconds to wait for the provider, above 0.
         retries: Number of retries after a rate limit, a server error or a lost connection.
-        backoff: Seconds before the first retry, doubled for each further one and varied by half; a
-            Retry-After of up to 60 s takes precedence.
+        backoff: Seconds before the first retry. The pause doubles for each further retry and varies
+            randomly by half. A Retry-After header of up to 60 s takes precedence.
 
     Raises:
         ConfigurationError: The key is missing, or the provider refuses it.
-        InputError: ``k`` is out of range, the question is empty or the provider cannot use it.
+        InputError: ``k`` is out of range, the question is empty, or the provider rejects the
+            question.
         QuotaError: The provider's quota or credit is used up.
         ProviderError: The provider failed or did not answer.
     """
@@ -145,28 +148,28 @@ class WebSearchRetriever(TopKRetriever):
     """Secrets that no message may show."""
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """The arguments of httpx2's request: ``method``, ``url``, ``headers`` and so on.
+        """Return the arguments of the httpx2 request: ``method``, ``url``, ``headers`` and so on.
 
         See ``ask``.
         """
         raise NotImplementedError
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """The results in the JSON reply; the page number counts from 0.
+        """Return the results in a JSON reply; page numbers start at 0.
 
         Raises:
-            LookupError, TypeError, ValueError: The reply has a different form.
+            LookupError, TypeError, ValueError: The reply does not have the expected form.
         """
         raise NotImplementedError
 
     def address(self, path: str) -> str:
-        """The service's address with this path."""
+        """Return the service's address followed by this path."""
         return f"{self.endpoint or self.service}{path}"
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
         """Fetch one page of results, numbered from 0, with one request; thread-safe.
 
-        Expected failures are returned, with texts cleaned by ``shown``.
+        Expected failures are returned as faults, and their messages are cleaned by ``shown``.
         """
         started, body = time.monotonic(), bytearray()
         try:
@@ -198,7 +201,7 @@ class WebSearchRetriever(TopKRetriever):
 
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
-        query = clean_text(query)  # an address cannot contain a lone surrogate, which JSON can
+        query = clean_text(query)  # JSON can contain lone surrogates, but addresses cannot
         size = min(self.page_size, k)
         found: dict[str, Hit] = {}
         for number in range(math.ceil(k / size)):
@@ -212,7 +215,7 @@ class WebSearchRetriever(TopKRetriever):
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
-        """A message from a server or library in a form to show: one line, cut, without the key."""
+        """Clean a message from a server or library: one line, shortened, without the key."""
         return scrubbed(text, *self._secrets)
 
     def failed(self, message: str, status: int | None = None) -> ProviderError:
@@ -220,23 +223,26 @@ class WebSearchRetriever(TopKRetriever):
         return ProviderError(message, provider=self.provider, status=status)
 
     def timed_out(self) -> Fault:
-        """The fault of a provider that did not answer in time; it is not asked again."""
+        """Return the fault for a provider that did not answer in time; there is no retry."""
         message = f"{self.title} did not answer within {self.timeout:g} s"
         return Fault(self.failed(message + through_proxy(self.address(""))))
 
     def unreachable(self, error: Exception) -> Fault:
-        """The fault of a connection that could not be made or was lost."""
+        """Return the fault for a connection that failed or was lost."""
         cause = self.shown(str(error)) or type(error).__name__
         message = f"{self.title} cannot be reached: {cause}{through_proxy(self.address(''))}"
         return Fault(self.failed(message), retry=True)
 
     def wrong_form(self, detail: str = "") -> Fault:
-        """The fault of a reply without a list of results; ``detail`` says what is wrong."""
+        """Return the fault for a reply without a list of results; ``detail`` says what is wrong."""
         message = f"{self.title}'s reply does not have the form of search results"
         return Fault(self.failed(": ".join(filter(None, [message, detail]))))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """The fault for an HTTP status from 300; ``reason`` is the provider's raw text."""
+        """Return the fault for an HTTP status of 300 or more.
+
+        ``reason`` is the provider's raw text.
+        """
         cause = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
         momentary = _MOMENTARY.search(reason)
         lasting = _FOR_LONG.search(reason) or (_USED_UP.search(reason) and not momentary)
@@ -255,7 +261,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(error, status >= 500, retry_after)
 
     def _set_up_wrongly(self, status: int, cause: str) -> Fault:
-        """The fault of an unusable key or address, with the setting to check."""
+        """Return the fault for an unusable key or address, with the setting to check."""
         about_key = self.key_variables and status >= 400 and status != 404
         settings = " or ".join(self.key_variables) if about_key else "the address"
         hint = self.hints.get(status, f"check {settings}")
@@ -274,7 +280,7 @@ class WebSearchRetriever(TopKRetriever):
                 f"{self.title} search needs {names}; a key comes from {self.key_source};"
                 f" {_OTHER_WAYS}"
             )
-        # a header cannot contain it, and httpx's error would show the key
+        # a header cannot contain such characters, and httpx's error would reveal the key
         if not re.fullmatch("[!-~]+", key):
             raise ConfigurationError(f"{names}: the key contains a space or a special character")
         self._key, self._secrets = SecretStr(key), (key,)
@@ -325,10 +331,10 @@ class WebSearchRetriever(TopKRetriever):
 
 
 def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
-    """The results in a reply's list, by the names of their fields; malformed ones are skipped.
+    """Return the results in a reply's list, reading the given fields and skipping malformed items.
 
     Raises:
-        TypeError: It is not a list, or no item has any content.
+        TypeError: ``found`` is not a list, or no item has any content.
     """
     fields = (title, url, text, date)
     made = [Hit(*(_text(item.get(key)) for key in fields)) for item in objects(found)]
@@ -339,10 +345,10 @@ def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
 
 
 def objects(found: Any) -> list[dict[str, Any]]:
-    """The objects in a reply's list; anything else in it is left out.
+    """Return the objects in a reply's list; other items are skipped.
 
     Raises:
-        TypeError: It is not a list, or has no object in it.
+        TypeError: ``found`` is not a list, or contains no object.
     """
     kept = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
     if not kept and found != []:
@@ -356,7 +362,7 @@ def _text(value: object) -> str:
 
 
 def reason_of(body: bytes | bytearray) -> str:
-    """The codes and messages in a JSON error, wherever they are; empty if there are none."""
+    """Return the codes and messages found anywhere in a JSON error; empty if there are none."""
     try:
         return ": ".join(_texts(json.loads(body)))
     except (ValueError, RecursionError):

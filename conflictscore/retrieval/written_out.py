@@ -1,7 +1,7 @@
-"""Reads objects as Python prints them: lists of mappings, dataclasses, pydantic models, documents.
+"""Reads the printed form of Python objects: mappings, dataclasses, pydantic models, documents.
 
-If a tool returns objects, a chat model gets their ``repr``. Only literals are read; nothing is
-evaluated.
+If a tool returns objects, the chat model receives their ``repr``. Only literals are read; nothing
+is evaluated.
 """
 
 import ast
@@ -15,11 +15,11 @@ _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w
 """The printed form of a list of objects or mappings, or of an object that contains one."""
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _LONGEST_WRITTEN_OUT = 100_000
-"""Maximum characters that are parsed, since Python's parser lets no other thread run."""
+"""Maximum number of characters that are parsed, since Python's parser blocks all other threads."""
 
 
 def written_out(text: str) -> object:
-    """The value of a printed list, mapping or LangChain document."""
+    """Return the value of a printed list, mapping or LangChain document; None for other texts."""
     if text.startswith("page_content="):
         pieces = re.split(r"(?m)^(?=page_content=)", text)
         written_calls = [piece for piece in pieces if piece][: MOST_OF_TOOLS + 1]
@@ -27,7 +27,7 @@ def written_out(text: str) -> object:
         return None if None in calls else calls
     if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
         return None
-    # a pydantic model prints its fields without a name around them
+    # ``str`` prints a pydantic model's fields without the name of the class
     written = f"f({text})" if _FIELDS_ALONE.match(text) else text
     try:
         return _value_of(ast.parse(written, mode="eval").body)
@@ -36,7 +36,7 @@ def written_out(text: str) -> object:
 
 
 def _value_of(node: ast.expr) -> object:
-    """The value of a literal; for a printed object, a mapping of its fields."""
+    """Return the value of a literal; a printed object becomes a mapping of its fields."""
     match node:
         case ast.Call():
             return {field.arg: _field_of(field.value) for field in node.keywords if field.arg}
@@ -46,14 +46,14 @@ def _value_of(node: ast.expr) -> object:
 
 
 def _field_of(node: ast.expr) -> object:
-    """The value of a field; None if it is not a literal, for example a date."""
+    """Return the value of a field; None if it is not a literal, for example a date."""
     with suppress(ValueError, TypeError):
         return _value_of(node)
     return None
 
 
 def _called(written: tuple[str, str, str]) -> object:
-    """A document as ``str`` prints it: ``page_content='…' metadata={…}``."""
+    """Read a document as printed by ``str``: ``page_content='…' metadata={…}``."""
     content, _, metadata = written
     call = f"f({content}, metadata={metadata.strip()})" if content else f"f({metadata})"
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -64,6 +64,6 @@ def _called(written: tuple[str, str, str]) -> object:
 def _keywords(call: object) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
-        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # for example a date
+        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date is no literal
             fields[field.arg] = ast.literal_eval(field.value)
     return fields

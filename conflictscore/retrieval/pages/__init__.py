@@ -1,4 +1,4 @@
 """Fetches the pages behind search results safely.
 
-Loads its libraries (extra ``fetch``) on demand.
+Its libraries (extra ``fetch``) are loaded on demand.
 """

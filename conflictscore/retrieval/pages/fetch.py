@@ -1,7 +1,8 @@
-"""Fetches a page from the open web: bounded, stateless, and never from an internal network.
+"""Fetches pages from the open web with limits, without state, and never from an internal network.
 
-At every hop, the address must be plain http or https. Its name is looked up once, all resulting IP
-addresses must be public, and the connection goes to one of them without a second look-up.
+The first address and the address of every redirect must be plain http or https. Each host name is
+looked up once, and all its IP addresses must be public. The connection goes to one of these
+addresses without a second look-up.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
     "accept-encoding": "gzip",
-    # A connection pool would treat two sites at one IP address as the same, and mix up their TLS.
+    # A connection pool would treat two sites at one IP address as the same and mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
@@ -39,14 +40,15 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _UNICAST = ip_network("2000::/3")
-"""All IPv6 addresses ever allocated for public use.
+"""The range of all IPv6 addresses that have been allocated for public use.
 
-Others lead elsewhere, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address.
+Addresses outside it lead elsewhere, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an
+IPv4 address.
 """
 _SPECIAL = [
     ip_network(network)
     for network in (
-        "168.63.129.16/32",  # a cloud provider's service for its own machines, at a public address
+        "168.63.129.16/32",  # a cloud provider's internal service at a public address
         "192.0.0.0/24",
         "192.88.99.0/24",  # relays from 6to4 to IPv6
         "224.0.0.0/3",  # multicast, reserved, broadcast
@@ -55,21 +57,22 @@ _SPECIAL = [
         "3fff::/20",
     )
 ]
-"""Non-public addresses that ``is_global`` calls public in some version of Python."""
+"""Non-public addresses that some Python versions' ``is_global`` calls public."""
 
 
 class PageFetcher:
-    """Fetches pages; an async context manager, for one event loop.
+    """Fetches pages; use it as an async context manager in one event loop.
 
-    It keeps no cookies, sends no credentials, and ignores proxies of the environment, since a proxy
-    looks names up itself. SSL_CERT_FILE and SSL_CERT_DIR are used, and raise ConfigurationError if
-    unusable. robots.txt is meant for crawlers and is not read, since each page comes from a
-    person's own search.
+    It keeps no cookies and sends no credentials. It ignores proxies in the environment, since a
+    proxy would look host names up itself. SSL_CERT_FILE and SSL_CERT_DIR are used;
+    ConfigurationError is raised if they are unusable. robots.txt is not read: it is meant for
+    crawlers, and each page here comes from a person's own search.
     """
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self._settings = settings or FetchSettings()
-        # A client around the transport would keep cookies and read the body of every redirect.
+        # A client would keep cookies and read the body of every redirect, so only the transport is
+        # used.
         self._transport = httpx2.AsyncHTTPTransport(verify=_authorities())
 
     async def __aenter__(self) -> Self:
@@ -82,7 +85,7 @@ class PageFetcher:
         """Fetch the page at this address, as far as the settings allow.
 
         Raises:
-            UnreadableError: The page cannot be fetched; gives the reason.
+            UnreadableError: The page cannot be fetched. The message is the reason.
         """
         timeout = self._settings.timeout
         try:
@@ -113,7 +116,7 @@ class PageFetcher:
         raise UnreadableError(f"redirects more than {_MOST_REDIRECTS} times")
 
     async def _send(self, target: httpx2.URL) -> httpx2.Response:
-        """Ask one hop's server, trying its IP addresses in turn until one answers."""
+        """Send a request to the server, trying its IP addresses in turn until one answers."""
         host = target.raw_host.decode()
         port = target.port or (443 if target.scheme == "https" else 80)
         addresses = await _resolve(host, port, self._settings.allowed_networks)
@@ -164,7 +167,10 @@ def _authorities() -> ssl.SSLContext:
 
 
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """An address that may be fetched, resolved against the one that leads to it, or an error."""
+    """Check an address and resolve it against the page that leads to it, if any.
+
+    Raises UnreadableError if it must not be fetched.
+    """
     how = "redirects to" if base else "has"
     try:
         url = base.join(address) if base else httpx2.URL(address)
@@ -190,7 +196,7 @@ def _content_type(header: str) -> str:
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
-    """Whether pages may be fetched from an IP address: it is public, or explicitly allowed."""
+    """Whether pages may be fetched from an IP address that is public or explicitly allowed."""
     if any(address in network for network in allowed):
         return True
     if isinstance(address, IPv6Address) and address not in _UNICAST:
@@ -199,15 +205,15 @@ def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
 
 
 async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> list[str]:
-    """The IP addresses to connect to, at least one, in the system's order of preference.
+    """Return one to four IP addresses to connect to, in the system's order of preference.
 
-    A name is refused if any of its addresses is refused, since a name with internal and public
-    addresses is suspicious. ``host`` may have any form that the system understands, such as
+    A host name is refused if any of its addresses is refused, since a name with both internal and
+    public addresses is suspicious. ``host`` may have any form that the system accepts, such as
     ``127.1``.
     """
     try:
         found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-    # UnicodeError: not a host name, for example a label of 64 letters
+    # UnicodeError: not a host name, for example with a label of 64 letters
     except (OSError, UnicodeError):
         raise UnreadableError("has a host name that cannot be found") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -219,10 +225,10 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
 class _Body:
     """The body of a response, decompressed as it arrives.
 
-    ``limit`` bounds the bytes both before and after decompression.
+    ``limit`` is the maximum number of bytes, both before and after decompression.
 
-    A kilobyte on the wire can become a gigabyte. Raises UnreadableError if the encoding was not
-    offered.
+    A kilobyte sent over the network can become a gigabyte. Raises UnreadableError if the server
+    used an encoding that was not offered.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
@@ -245,7 +251,7 @@ class _Body:
             return
         try:
             while data and not self.full:
-                if self._inflate.eof:  # servers concatenate gzip streams, or pad the last one
+                if self._inflate.eof:  # servers may concatenate gzip streams or pad the last one
                     if not data.startswith(b"\x1f"):
                         return
                     self._inflate = zlib.decompressobj(_GZIP)

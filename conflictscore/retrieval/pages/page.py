@@ -1,4 +1,4 @@
-"""The stages of a page, from an address to a text, and the error if it cannot be read."""
+"""The stages of reading a page, from its address to its text, and the error if reading fails."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -9,22 +9,23 @@ from pydantic import ConfigDict, Field
 
 
 class UnreadableError(Exception):
-    """A page or file cannot be read.
+    """Raised if a page or file cannot be read.
 
-    Its text is the reason, to be read after the name, such as ``"answered with status 404"``. It
-    contains nothing from the page that was not checked to be harmless.
+    The message is the reason, and follows the name of the page or file, as in ``"answered with
+    status 404"``. Any text in it that comes from the page has been checked to be harmless.
     """
 
 
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class FetchSettings:
-    """The limits of a fetch, and the addresses that it may reach.
+    """The limits of a fetch and the addresses that it may reach.
 
     Attributes:
-        timeout: Seconds for one page, from the look-up of its name to its last byte; above 0.
-        max_bytes: Maximum bytes of a page after decompression, at least 1; the rest is left out.
+        timeout: Maximum seconds for one page, from the look-up of its host name to its last byte;
+            above 0.
+        max_bytes: Maximum bytes of a page after decompression, at least 1. The rest is left out.
         allowed_networks: Networks that may be reached although they are not public, such as an
-            intranet. All addresses of a name must be public or in these networks.
+            intranet. All addresses of a host name must be public or in these networks.
     """
 
     timeout: Annotated[float, Field(gt=0)] = 10.0
@@ -34,7 +35,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response from ``final_url``; ``truncated`` if it was longer."""
+    """The response from ``final_url``; ``truncated`` says whether the response was longer."""
 
     url: str
     final_url: str
@@ -46,9 +47,9 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The main text of a page; ``cut`` if it was longer.
+    """The main text of a page; ``cut`` says whether the text was longer.
 
-    The date is ``YYYY-MM-DD``.
+    The date has the form ``YYYY-MM-DD``.
     """
 
     text: str

@@ -26,23 +26,25 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
-"""Packages needed to read pages; Python 3.11's pip leaves out the second."""
+"""Packages that reading pages requires; Python 3.11's pip does not install the second."""
 _AT_ONCE = 8
-"""Pages that are read, and kept in memory, at the same time."""
+"""Maximum number of pages that are read and kept in memory at the same time."""
 
 _HELD, _STRANGE = 0.75, 0.4
-"""Share of a snippet's informative words that decides whether a page can replace the snippet.
+"""Shares of a snippet's informative words that occur on its page.
 
-Below it, a short page is about something else.
+Below the first share, the snippet is kept in addition to the page. Below the second, a short page
+counts as being about something else.
 
-Many sites send notices about cookies, robots or subscriptions instead of the page. Compared with
-ten snippets, such notices had at most a third of a snippet's words, in any language.
+Many sites send a notice about cookies, robots or subscriptions instead of the page. Such notices
+were compared with ten snippets: they contained at most a third of a snippet's words, in any
+language.
 """
 _SHORT_PAGE = 3_000
-"""Maximum characters of a notice."""
+"""Maximum characters of a page that may be such a notice."""
 _LEAST_LETTERS = 4
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
-"""The words of a snippet where the search engine cut it."""
+"""The partial words at the places where the search engine cut a snippet."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
 """A date that the search engine puts before a snippet."""
 
@@ -53,22 +55,22 @@ class PageReadingRetriever(WrappingRetriever):
     """Replaces the texts of another retriever's results with the pages at their addresses.
 
     The snippet is kept if its page cannot be read, says less than the snippet or is about something
-    else, such as cookies; one note counts these pages by reason. If a page lacks words or numbers
-    of its snippet, the snippet is put before the page's text. A document without a web address is
-    passed on unchanged.
+    else, such as cookies. A note counts these pages by reason. If some words or numbers of the
+    snippet are missing from the page, the snippet is put before the page's text. Documents without
+    a web address are passed on unchanged.
 
-    The other documents keep their metadata and get ``snippet`` (their former text), ``text_from``
-    (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO 8601). They get ``page_error`` if the
+    The other documents keep their metadata and gain ``snippet`` (the original text), ``text_from``
+    (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO 8601). They gain ``page_error`` if the
     page was not used, and ``page_truncated`` if its text was cut. A missing ``title`` or ``date``
-    is taken from the page; ``date_from`` is then ``page``, and such a date decides nothing by
-    itself.
+    is taken from the page. ``date_from`` is then ``page``, and such a date is not used to compare
+    documents.
 
     Safe to use from many threads and event loops at once.
 
     Attributes:
         settings: The limits of a fetch, and the addresses that it may reach.
-        deadline: Seconds for all pages of a question, above 0. Documents whose page is not read by
-            then keep their snippets.
+        deadline: Maximum seconds for all pages of a question, above 0. Documents whose page has not
+            been read by then keep their snippets.
     """
 
     settings: FetchSettings = FetchSettings()
@@ -84,7 +86,7 @@ class PageReadingRetriever(WrappingRetriever):
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
         """See the base class."""
-        # A new event loop in a temporary thread, since this thread may already run one.
+        # Uses a new event loop in a temporary thread, since this thread may already run a loop.
         with start_blocking_portal() as portal:
             return portal.call(self.achange, query, found)
 
@@ -100,7 +102,7 @@ class PageReadingRetriever(WrappingRetriever):
         return read
 
     async def _outcomes(self, urls: Sequence[str]) -> dict[str, _Outcome]:
-        """The text of each page, or why it has none; pages are read in order."""
+        """Return the text of each page, or the reason why it has none; pages are read in order."""
         if not urls:
             return {}
         from conflictscore.retrieval.pages.fetch import PageFetcher
@@ -137,7 +139,10 @@ class PageReadingRetriever(WrappingRetriever):
 
 
 def _url(metadata: Mapping[str, Any]) -> str | None:
-    """The document's web address; None if it has none, or if its page was read for a recording."""
+    """Return the document's web address.
+
+    None if it has none, or if its page was already read when a recording was made.
+    """
     if "text_from" in metadata:
         return None
     for key in URL_KEYS:
@@ -148,7 +153,7 @@ def _url(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _with_page(document: Document, outcome: _Outcome) -> Document:
-    """The document with the text of its page, or with its snippet if the page cannot replace it."""
+    """Return the document with its page's text, or with its snippet if the page is unusable."""
     snippet = document.page_content
     keeps_snippet = False
     if isinstance(outcome, PageText):
@@ -172,10 +177,10 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 
 
 def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
-    """The page if it can replace its snippet, and whether the snippet must be kept as well.
+    """Return the page if it can replace its snippet, and whether the snippet must be kept as well.
 
-    The snippet is kept if some of its informative words are missing from the page: the fact in the
-    snippet may be behind a paywall, or the page may have changed since.
+    The snippet is kept if many of its informative words, or any of its numbers, are missing from
+    the page. The fact in the snippet may be behind a paywall, or the page may have changed since.
     """
     words = _telling_words(snippet)
     if not words:
@@ -191,9 +196,10 @@ def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
 
 
 def _telling_words(snippet: str) -> set[str]:
-    """A snippet's words that should be on its page: numbers, and words of four letters or more.
+    """Return the snippet's informative words: numbers, and words of four letters or more.
 
-    In scripts without spaces, each pair of characters is a word.
+    These should occur on its page. In scripts without spaces, each pair of characters counts as a
+    word.
     """
     whole = _CUT_WORD.sub(" ", _SNIPPET_DATE.sub("", snippet))
     return {
