@@ -1,1 +1,1 @@
-"""Reads the text of web pages as a person sees it; its libraries are loaded when needed."""
+"""Reads the visible text of web pages; its libraries are loaded only when needed."""

@@ -1,8 +1,8 @@
 """Finds the main text of a page, without its menus and notices.
 
-The library trafilatura extracts it. But it drops boxes, footers of articles and blocks with certain
-class names, and corrections are often among them. So lines of the page between the extracted lines
-are put back, unless they are links, comments or promotion.
+The text is extracted by the library trafilatura. However, trafilatura drops boxes, article footers
+and blocks with certain class names, and these often contain corrections. Lines of the page that lie
+between the extracted lines are therefore put back, unless they are links, comments or advertising.
 """
 
 import re
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _LONGEST_TEXT = 200_000
-"""Maximum characters of a page's text, which is more than any passage of a prompt is cut from."""
+"""Maximum characters of a page's text. Prompts never need a longer text to cut a passage from."""
 _MOST_TAGS = 50_000
-"""Maximum tags of a page whose main text is searched; an article of a megabyte has half as many."""
+"""Maximum tags of a page for which the main text is extracted; a one-megabyte article has half as
+many."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
     "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
@@ -30,22 +31,22 @@ _ASIDE_FROM_TEXT = (
     "[class*=teaser],[class*=paywall],[class*=signup],[class*=sidebar],[class*=widget],"
     "[class*=toolbar],[class*=byline],[class*=author-bio],[class*=pagination]"
 )
-"""Blocks whose lines are not put back."""
+"""Selectors of blocks whose lines are not put back."""
 _ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
 _QUESTION_MARKS = "?？؟;"
 _LINKED = 0.5
 _SHORTEST_LINE = 12
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
-"""Maximum characters to put back, as a multiple of the extracted text.
+"""Maximum number of characters to put back, as a multiple of the length of the extracted text.
 
-If there are more, the extractor took the wrong part of the page.
+If more are missing, the extractor chose the wrong part of the page.
 """
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 
 
 class MainText(NamedTuple):
-    """Title, text and date of a page's main part; the text is empty if no part stands out."""
+    """The title, text and date of a page's main part; the text is empty if no part stands out."""
 
     title: str
     text: str
@@ -53,10 +54,12 @@ class MainText(NamedTuple):
 
 
 def extract(page: FetchedPage) -> PageText:
-    """The page's main text without menus and notices; all of its text if no part stands out.
+    """Return the page's main text without menus and notices.
+
+    If no part of the page stands out, all of its text is returned.
 
     Raises:
-        UnreadableError: The page is not text, or contains none.
+        UnreadableError: The page is not a text, or has no visible text.
     """
     is_html = page.content_type != "text/plain"
     content = decode(page.body, page.charset, html=is_html).text
@@ -76,7 +79,7 @@ def extract(page: FetchedPage) -> PageText:
 
 
 def _main_text(html: str, url: str) -> MainText:
-    """The main text; empty if the page has none, or is too large to search."""
+    """Return the main text; it is empty if the page has none or is too large for the extractor."""
     if html.count("<") > _MOST_TAGS:
         return MainText("", "", None)
     import trafilatura
@@ -89,7 +92,7 @@ def _main_text(html: str, url: str) -> MainText:
         url=url,
         with_metadata=True,
         include_comments=is_question,
-        # A year in the text is not a publication date.
+        # A year that the text mentions is not a publication date.
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
     if not main:
@@ -101,7 +104,7 @@ def _main_text(html: str, url: str) -> MainText:
 
 
 def _asks(page: "LexborHTMLParser", html: str) -> bool:
-    """Whether a page asks a question, which makes its comments answers."""
+    """Whether a page asks a question, so that its comments are answers."""
     if _ANSWERS.search(html):
         return True
     heading = page.css_first("h1") or page.css_first("title")
@@ -109,7 +112,7 @@ def _asks(page: "LexborHTMLParser", html: str) -> bool:
 
 
 def _keep_boxes(page: "LexborHTMLParser") -> None:
-    """Make boxes and footers within an article parts of it, if they hold more text than links."""
+    """Make the extractor keep boxes and footers in an article that have more text than links."""
     for node in page.css("article aside,article footer,main aside,article [class],article [id]"):
         described = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
         if node.tag not in ("aside", "footer") and not _CORRECTION.search(described):
@@ -129,9 +132,9 @@ def _link_share(node: Any) -> float:
 
 
 def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
-    """A main text with the lines of the page that belong between its own lines.
+    """Add lines of the page to the main text that lie between the lines of the main text.
 
-    If the lines of page and text do not match, the text is returned unchanged.
+    If the lines of the page and of the main text do not match, the text is returned unchanged.
     """
     lines = text.split("\n")
     places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}
@@ -156,7 +159,7 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
 
 
 def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
-    """A page's lines without blocks beside its article and without lists of links."""
+    """Return a page's lines without the blocks around its article and without lists of links."""
     for node in page.css(_ASIDE_FROM_TEXT):
         if node.tag not in ("body", "html", "main", "article"):
             node.decompose()
@@ -175,12 +178,12 @@ def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
 
 
 def _letters(line: str) -> str:
-    """The letters and digits of a line, for comparing the page's lines with the extractor's."""
+    """Return a line's letters and digits, for comparing the page's lines with the main text."""
     return _NOT_A_LETTER.sub("", line).casefold()
 
 
 def _date(html: str, url: str, found: str | None) -> str | None:
-    """When the page was published, by its own data or else by the library's search of the rest."""
+    """Return the publication date from the page's metadata, or else from htmldate's search."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(html)

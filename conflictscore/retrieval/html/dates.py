@@ -1,4 +1,4 @@
-"""Finds when a page was published, from the data that the page gives about itself."""
+"""Finds a page's publication date in the page's own metadata."""
 
 import json
 import re
@@ -21,20 +21,20 @@ _PUBLISHED = (
     "sailthru.date", "publishdate", "publish-date", "publication_date", "pubdate", "date.issued",
     "article.published", "published-date", "created", "originalpublicationdate",
 )  # fmt: skip
-"""Names of meta tags for the date of publication, not of a change."""
+"""Names of meta tags for the date of publication (not of the last change), most reliable first."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
-"""Fields of an object that hold the article."""
+"""Fields of a JSON-LD object that may contain the article."""
 _OLDEST = date(1990, 1, 1)
-"""Earliest year of publication, since the web is no older."""
+"""Earliest possible publication date, since web pages did not exist before."""
 _NOT_OF_THE_ARTICLE = (
     "[class*=comment],[id*=comment],[class*=related],[class*=recent],[class*=sidebar],[class*=event],"
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
     "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
 )
-"""Parts of a page that date other things: comments, events, other pages, today."""
+"""Parts of a page whose dates belong to something else: comments, events, other pages, or today."""
 
 
 def published(page: "LexborHTMLParser") -> str | None:
@@ -53,7 +53,7 @@ def _dates_of_scripts(page: "LexborHTMLParser") -> Iterator[str]:
 
 
 def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
-    """The contents of date meta tags, in the order of the list of names; the first of each name."""
+    """Yield the contents of date meta tags in the order of ``_PUBLISHED``, one for each name."""
     metas = {
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""
@@ -70,13 +70,13 @@ def _dates_of_elements(page: "LexborHTMLParser") -> Iterator[str]:
 
 
 def days_of_events(page: "LexborHTMLParser") -> set[str]:
-    """The days on which the page's events begin and end, by its own data."""
+    """Return the days on which events begin or end, according to the page's metadata."""
     data = " ".join(script.text() for script in page.css("script[type='application/ld+json']"))
     return {day for match in _EVENT_DAY.finditer(data) if (day := _day(match[1]))}
 
 
 def without_other_dates(page: "LexborHTMLParser") -> None:
-    """Remove the parts of a tree whose dates are not the date of publication."""
+    """Remove the parts of a page whose dates are not its publication date."""
     for node in page.css(_NOT_OF_THE_ARTICLE):
         if node.tag not in ("body", "main", "article", "html"):
             node.decompose()
@@ -94,7 +94,7 @@ def _is_of_something_else(node: Any) -> bool:
 
 
 def _dates_in(tree: Any) -> Iterator[str]:
-    """Days of publication in JSON-LD, of the page or its article but not of comments and events."""
+    """Yield publication dates in JSON-LD of the page or its article, not of comments or events."""
     stack = [(tree, 0)]
     count = 0
     while stack and count < _MOST_OBJECTS:
@@ -113,7 +113,7 @@ def _dates_in(tree: Any) -> Iterator[str]:
 
 
 def _kind_of(node: Mapping[str, Any]) -> str:
-    """The types of a JSON-LD object, as one text."""
+    """Return the types of a JSON-LD object as one string."""
     kinds = node.get("@type") or ""
     return " ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
 

@@ -1,4 +1,4 @@
-"""Replaces icons of a page with the signs that they draw, found by their name, class or drawing."""
+"""Replaces icons of a page with characters, which depend on the icon's name, class or drawing."""
 
 import re
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 LONGEST_NAME = 300
-"""Characters of a picture's name that are read."""
+"""Maximum number of characters that are read of a picture's name."""
 _LETTER = re.compile(r"[^\W_]")
 _ICONS = (
     ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
@@ -18,7 +18,7 @@ _ICONS = (
     ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
     ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
 )
-"""Symbols that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
+"""Characters for the classes of icon fonts, such as ``fa-check`` and ``bi-x``."""
 _ICON_CLASS = re.compile(
     r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
     r"(?:[-\s]|$)[\w\s-]*",
@@ -35,13 +35,13 @@ LIGATURES = {
     "check_box_outline_blank": "☐",
     "star": "★",
 }
-"""Words that an icon font draws as signs."""
+"""Maps the words that an icon font draws as icons (ligatures) to characters."""
 _BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
-"""Elements in which an icon before words may say yes or no to them."""
+"""Elements in which an icon before the words may mean yes or no."""
 
 
 def put_drawing(node: "LexborNode") -> None:
-    """Replace a drawing with its words, its name or its sign."""
+    """Replace a drawing with the words in it, its name, or a character for its icon."""
     attributes = node.attributes
     title = node.css_first("title,desc")
     name = attributes.get("aria-label") or (title.text() if title else "")
@@ -60,7 +60,7 @@ def put_drawing(node: "LexborNode") -> None:
 
 
 def put_icon(node: "LexborNode") -> None:
-    """Put a name or sign into an empty element that an icon font or a style sheet fills."""
+    """Put a name or character into an empty element that an icon font or a style sheet fills."""
     attributes = node.attributes
     is_picture = attributes.get("role") == "img"
     name = attributes.get("aria-label") or (
@@ -83,7 +83,10 @@ def _shortened(name: str) -> str:
 
 
 def _says_all(node: "LexborNode", name: str) -> bool:
-    """Whether an icon's name is all that its element says, or means yes or no to its words."""
+    """Whether an icon's name should be read.
+
+    It must be the only content of its parent, or mean yes or no before other words.
+    """
     says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
     return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
 
@@ -104,7 +107,7 @@ def _is_alone_in_parent(node: "LexborNode") -> bool:
 
 
 def _icon_sign(classes: str, *, alone: bool) -> str:
-    """The sign that a class of an icon font stands for; empty if it says neither yes nor no."""
+    """Return the character that an icon font's class stands for; empty if there is none."""
     if not alone and not _ICON_CLASS.search(classes):
         return ""
     spread = classes.replace("-", " ").replace("_", " ")
@@ -114,5 +117,5 @@ def _icon_sign(classes: str, *, alone: bool) -> str:
 
 
 def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
-    """Whether an element shows nothing but the icon, so that the icon carries the meaning."""
+    """Whether an element contains no words except the icon's own."""
     return not _LETTER.search(parent.text().replace(node.text(), "", 1))

@@ -1,4 +1,4 @@
-"""Puts numbers before the items of a page's lists, as a browser draws them."""
+"""Adds numbers to the items of a page's ordered lists, as a browser draws them."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def number_lists(body: "LexborNode") -> None:
-    """Put a number before each item; lists without numbers are left as they are."""
+    """Put a number before each item of an ordered list, unless its numbers are hidden."""
     for ordered in body.css("ol"):
         attributes = ordered.attributes
         if attributes.get("type") == "none":
@@ -27,7 +27,7 @@ def number_lists(body: "LexborNode") -> None:
 
 
 def _before_words(item: "LexborNode", mark: str) -> None:
-    """Put a mark before an item's first words, inside their paragraph if they have one."""
+    """Put a list mark before an item's first words, inside their paragraph if they have one."""
     inner = item
     while (first := _first_part(inner)) is not None and first.tag in (
         "p",

@@ -1,4 +1,4 @@
-"""Writes formulas of web pages (MathML) on one line, with the brackets implied by their layout."""
+"""Writes formulas of web pages (MathML) on one line, with the brackets implied by the layout."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
-"""Invisible signs that say how to read a formula."""
+"""Invisible operators, such as function application, which are removed."""
 _UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace")
 
 
 def linear(node: "LexborNode") -> str:
-    """A formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x."""
+    """Return a formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x."""
     if node.is_text_node:
         return " ".join((node.text() or "").translate(_INVISIBLE).split())
     name = (node.tag or "").lower()
@@ -34,7 +34,7 @@ def _parts(node: "LexborNode", count: int) -> list[str]:
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:
-    """A base followed by its upper and lower parts, each after a mark."""
+    """Return a function that writes a base and its upper and lower parts, each after a mark."""
 
     def drawn(node: "LexborNode") -> str:
         base, *more = _parts(node, len(marks) + 1)

@@ -1,4 +1,4 @@
-"""Turns tables of web pages into lines of text, with a line for each row."""
+"""Turns tables in web pages into text with one line for each row."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _LONGEST_CELL = 2_000
-"""Maximum characters of a data cell; a longer cell shows that the table lays out the page."""
+"""Maximum characters of a data cell. A table with a longer cell is used for page layout."""
 
 
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Replace tables of data with lines of text; the cells of layout tables become blocks.
+    """Replace data tables with lines of text; the cells of layout tables become blocks.
 
-    A table lays out the page if it has a single cell, or if one of its cells contains another table
-    or a heading, or is as long as an article.
+    A table is used for page layout if it has only one cell, or if a cell contains another table or
+    a heading, or is as long as an article.
     """
-    for table in reversed(body.css("table")):  # inner tables come later in the page
+    for table in reversed(body.css("table")):  # inner tables come later in the list
         rows = list(_rows(table))
         cells = [cell for row in rows for cell in _cells(row)]
         if not cells:
@@ -35,12 +35,12 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
 
 
 def _lines(table: "LexborNode", rows: list["LexborNode"]) -> list[str]:
-    """The caption and rows of a table of data."""
+    """Return the caption and the rows of a data table as lines."""
     headers = 0
     while headers < len(rows) and _is_header(rows[headers]):
         headers += 1
     texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
-    # if all rows are headers, they head nothing
+    # if all rows look like headers, none of them is one
     lines = list(table_lines(grid(texts), headers % len(rows)))
     caption = table.css_first("caption")
     if caption is not None and (title := " ".join(caption.text().split())):
@@ -103,9 +103,9 @@ def _cell(cell: "LexborNode") -> Cell:
 
 
 def _span(cell: "LexborNode", name: str) -> int:
-    """The number of columns or rows that a cell spans.
+    """Return the number of columns or rows that a cell spans.
 
-    A ``rowspan`` of 0 goes to its group's end.
+    A ``rowspan`` of 0 extends to the end of the row group.
     """
     span = (cell.attributes.get(name) or "1").strip()
     if not (span.isascii() and span.isdigit()):

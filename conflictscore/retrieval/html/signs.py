@@ -1,4 +1,4 @@
-"""Puts a page's signs into words: icons, boxes, emoji, quotation marks, list numbers and prices."""
+"""Writes a page's signs as text: icons, boxes, emoji, quotation marks, list numbers and prices."""
 
 import re
 from collections.abc import Mapping
@@ -55,14 +55,14 @@ _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24
-_SAMPLE = 5_000  # maximum signs of one kind on a page that are put into words
+_SAMPLE = 5_000  # maximum number of signs of each kind that are replaced on a page
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
-    """Replace each formula with one line of text, whatever form it has in the page.
+    """Replace each formula with one line of text, whatever its form on the page.
 
-    KaTeX and Wikipedia give a formula both as MathML and as a drawing. If there is only a picture,
-    the TeX in its alternative text is used.
+    KaTeX and Wikipedia include each formula both as MathML and as a drawing, and the MathML is
+    used. If there is only a picture, the TeX in its alternative text is used.
     """
     for node in body.css(".mwe-math-element,.katex,mjx-container,.MathJax"):
         math = node.css_first("math")
@@ -81,7 +81,7 @@ def put_formulas_into_words(body: "LexborNode") -> None:
 
 
 def _put_tex(script: "LexborNode") -> None:
-    """Replace the drawing of a formula, which MathJax 2 puts before its source, by the source."""
+    """Replace a formula's drawing with its TeX source, which follows the drawing in MathJax 2."""
     drawing = script.prev
     if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
         drawing.replace_with(_tex(script.text()))
@@ -95,7 +95,7 @@ def _tex(source: str) -> str:
 
 
 def put_signs_into_words(body: "LexborNode") -> int:
-    """Replace icons, boxes and emoji with words, and pictures with marks.
+    """Replace icons, boxes and emoji with text, and pictures with marks such as ``[image: …]``.
 
     Returns the number of marks.
     """
@@ -118,7 +118,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
 
 
 def marked_inline(text: str) -> str:
-    """A snippet of HTML with superscripts and subscripts marked, and without struck text."""
+    """Mark superscripts and subscripts in a snippet of HTML, and remove struck text."""
     return _RAISED_TAG.sub(
         lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
     )
@@ -133,7 +133,7 @@ def _quote(body: "LexborNode") -> None:
 
 
 def _mark_embedded(body: "LexborNode") -> int:
-    """Replace films, sounds and drawings with marks; returns their number."""
+    """Replace films, sounds and drawings with marks, and return the number of marks."""
     count = 0
     for tag, name in _DRAWN_OTHERWISE.items():
         for node in body.css(tag):
@@ -144,7 +144,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """Replace a form's control with its content: a box's state, the chosen option, or a text."""
+    """Replace a form control with its content: a box's state, the chosen options, or a reading."""
     attributes = node.attributes
     if node.tag == "select":
         options = node.css("option")
@@ -160,7 +160,7 @@ def _put_control(node: "LexborNode") -> None:
 
 
 def _words_of_input(attributes: Mapping[str, str | None]) -> str:
-    """The words for an input: its state or its text; empty for buttons and the like."""
+    """Return the state or text of an input; empty for buttons without text and the like."""
     kind = (attributes.get("type") or "text").lower()
     is_on = "checked" in attributes
     if kind == "checkbox":
@@ -172,11 +172,11 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
 
 
 def _put_picture(node: "LexborNode") -> int:
-    """Replace a picture with its sign, or with a mark that has its author's words.
+    """Replace a picture with its words if it is a sign, or else with a mark that has its words.
 
     Returns the number of marks.
 
-    An empty alternative text is the author's way to mark a picture as decoration.
+    Authors give decorative pictures an empty alternative text, so these are removed.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")
@@ -217,7 +217,7 @@ def _raised(node: "LexborNode") -> str:
 
 
 def _shifted(tag: str, text: str) -> str:
-    """A superscript or subscript after its mark; ordinals and notes have their own form."""
+    """Write a superscript or subscript after a mark; ordinals and notes have forms of their own."""
     if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
         return text
     if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):
@@ -226,7 +226,7 @@ def _shifted(tag: str, text: str) -> str:
 
 
 def _cents(node: "LexborNode") -> str:
-    """A point and the cents of a price; empty if the element does not contain cents."""
+    """Return a decimal point and the cents of a price; empty if the element contains no cents."""
     cents = _CENTS.fullmatch(node.text().strip())
     if not cents:
         return ""
@@ -238,7 +238,7 @@ def _cents(node: "LexborNode") -> str:
 
 
 def _text_beside(node: "LexborNode", *, forward: bool) -> str:
-    """A few characters next to an element, within its paragraph."""
+    """Return a few characters before or after an element, within its paragraph."""
     text = ""
     around: LexborNode | None = node
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Checks the source of a page before parsing, and inserts parts that parsers ignore."""
+"""Checks a page's source before parsing, and inserts the parts that parsers ignore."""
 
 import re
 from collections import Counter
@@ -12,9 +12,9 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Maximum attributes of a tag, nested elements, and options of a page.
+"""Maximum attributes of a tag, maximum nested elements, and maximum options on a page.
 
-Parsing time is quadratic in each.
+Parsing time is quadratic in each of these numbers.
 """
 _SELF_CLOSING = frozenset(
     (
@@ -53,10 +53,10 @@ _SELF_CLOSING = frozenset(
         "wbr",
     )
 )
-"""Elements without content, or that the next element of their kind closes."""
+"""Elements that have no content, or that the next element of the same kind closes."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
 SHADOW_ROOT = "data-shadow-root"
-"""The attribute of the element that replaces a shadow tree's template."""
+"""Marks the element that replaces the template of a shadow tree."""
 _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 
 
@@ -64,8 +64,8 @@ def check_size(html: str) -> None:
     """Refuse a page that would keep the parser busy for minutes.
 
     Raises:
-        UnreadableError: A tag has more attributes, or elements are nested more deeply, than in any
-            real page.
+        UnreadableError: A tag has far more attributes, elements are nested far more deeply, or
+            there are far more options than in any real page.
     """
     open_now, total, options = Counter[str](), 0, 0
     for tag in _TAG.finditer(html):
@@ -75,7 +75,7 @@ def check_size(html: str) -> None:
             raise UnreadableError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
         kind = name.lower()
         options += kind == "option"
-        if options > 2 * _MOST_OPTIONS:  # counts opening and closing tags
+        if options > 2 * _MOST_OPTIONS:  # the count includes closing tags
             raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options to select")
         if kind in _SELF_CLOSING:
             continue
@@ -90,7 +90,7 @@ def check_size(html: str) -> None:
 
 
 def with_shadow_trees(html: str) -> str:
-    """The page with its declared shadow trees, as browsers draw them, in place of templates."""
+    """Replace the templates of declared shadow trees with their content, which browsers draw."""
     if not _SHADOW.search(html):
         return html
     open_templates: list[bool] = []

@@ -1,7 +1,7 @@
-"""Finds elements that a page's own style sheets, or an element's own style, hide.
+"""Finds elements that are hidden by a page's own style sheets or by their ``style`` attribute.
 
-Style sheets in other files are not fetched, and scripts are not run. An element is hidden if a rule
-of the page hides it, and no later or more specific rule shows it again.
+External style sheets are not fetched, and scripts are not run. An element is hidden if a rule of
+the page hides it and no later or more specific rule shows it again.
 """
 
 import re
@@ -43,7 +43,7 @@ _WHITE = re.compile(
 )
 _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
-"""A selector for a state such as ``:hover``, or for a part that is not an element."""
+"""Matches selectors for a state such as ``:hover``, or for something other than an element."""
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
@@ -51,7 +51,7 @@ _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 
 class _Rule(NamedTuple):
-    """A selector with its declarations and its weight relative to other rules."""
+    """A selector, its declarations, and its precedence over other rules (``weight``)."""
 
     weight: tuple[bool, int, int, int]
     selector: str
@@ -69,7 +69,7 @@ def hides(declarations: str) -> bool:
 
 
 def _colour(value: str) -> str:
-    """A colour in a uniform notation, for comparison."""
+    """Return a colour in a uniform notation, for comparison."""
     value = "".join(value.lower().split())
     if len(value) == 4 and value[0] == "#":
         value = "#" + "".join(2 * digit for digit in value[1:])
@@ -79,7 +79,7 @@ def _colour(value: str) -> str:
 def declared(
     body: "LexborNode", sheets: str, wanted: re.Pattern[str]
 ) -> Iterator[tuple["LexborNode", str]]:
-    """The elements with declarations that match a pattern, the weightiest rule last."""
+    """Yield elements whose declarations match a pattern, in ascending order of precedence."""
     for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
         for node in _selected(body, rule.selector):
             yield node, rule.declarations
@@ -90,7 +90,7 @@ def declared(
 
 
 def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
-    """The elements that a selector selects; empty if the parser does not know the selector."""
+    """Return the elements that match a selector; empty if the parser does not support it."""
     try:
         return list(body.css(selector))
     except Exception:  # noqa: BLE001 - it raises anything
@@ -98,7 +98,7 @@ def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
 
 
 def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
-    """The elements that the page's style sheets or their own ``style`` hide."""
+    """Return the elements that are hidden by the page's style sheets or by their own ``style``."""
     state: dict[int, bool] = {}
     nodes: dict[int, LexborNode] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
@@ -117,9 +117,9 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
 
 
 def _hides_own(node: "LexborNode", style: str) -> bool:
-    """Whether an element's own style hides it.
+    """Whether an element's own style hides it and everything in it.
 
-    An element with letters of size 0 may have children with visible letters.
+    A font size of 0 does not hide children that set their own font size.
     """
     if not hides(style):
         return False
@@ -128,7 +128,7 @@ def _hides_own(node: "LexborNode", style: str) -> bool:
 
 
 def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
-    """Elements with white text, on a page without any other background colour."""
+    """Yield elements with white text, unless something gives the page a background colour."""
     if _GROUND.search(html_head) or _GROUND.search(sheets) or "stylesheet" in html_head:
         return
     white = [node for node, _ in declared(body, sheets, _WHITE)]
@@ -153,7 +153,7 @@ def _has_ground(node: "LexborNode") -> bool:
 
 
 def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
-    """The rules that hide or show elements or match a pattern, except for print and phones."""
+    """Yield the rules for screens that hide or show elements, or that match ``wanted``."""
     count = 0
     for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
         if wanted is not None:
@@ -173,7 +173,7 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """Selectors and declarations, including those in ``@media`` blocks for screens."""
+    """Yield selectors with declarations, including those in ``@media`` blocks for screens."""
     place = 0
     skipped_depth: list[bool] = []
     while (opening := css.find("{", place)) >= 0:

@@ -1,4 +1,4 @@
-"""Applies styles that change what a text says: superscripts, list numbers, line breaks, rows."""
+"""Applies styles that change what a text means: superscripts, list numbers, line breaks, rows."""
 
 import re
 from typing import TYPE_CHECKING
@@ -32,13 +32,13 @@ _NUMBERS = {
     "circle": "none",
     "square": "none",
 }
-"""The type of a list, by its name in a style sheet."""
+"""Maps list styles in CSS to the ``type`` attribute of a list."""
 _BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl"
 _LONGEST_CELL = 200
 
 
 def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
-    """Put the effect of styles into the tree: an attribute, a ``pre``, or a row on one line."""
+    """Express styles in the tree: as an attribute, as line breaks, or as a row on one line."""
     for node, declarations in declared(body, sheets, _STYLED):
         if shifted := _SHIFTED.search(declarations):
             node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"
@@ -74,7 +74,7 @@ def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:
 
 
 def _join_cells(page: "LexborHTMLParser", row: "LexborNode") -> None:
-    """Put a row that is not a ``tr`` on one line, with marks between its cells."""
+    """Put a row that is not a ``tr`` on one line, with separators between its cells."""
     cells = [cell for cell in row.iter() if cell.tag != "br"]
     texts = [" ".join(cell.text(separator=" ").split()) for cell in cells]
     if row.tag == "tr" or len(cells) < 2 or max(map(len, texts)) > _LONGEST_CELL:

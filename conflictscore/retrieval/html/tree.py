@@ -1,8 +1,9 @@
-"""Builds the tree of a page as a person sees it, in a form in which extractors lose nothing.
+"""Builds a tree of what a person sees on a page, in a form from which extractors lose nothing.
 
-Extractors of main text drop some elements (``time``, ``output``, text directly in a ``div``) and
-join separate texts ("10" and a superscript "6"). So the tree is first changed to avoid that. Pages
-are read in the process of :mod:`~conflictscore.retrieval.reading.box`.
+Libraries that extract a page's main text drop some elements (``time``, ``output``, text directly in
+a ``div``) and join separate texts ("10" and a superscript "6"). The tree is therefore changed
+first, so that this does not happen. Pages are read in the separate process of
+:mod:`~conflictscore.retrieval.reading.box`.
 """
 
 import re
@@ -28,32 +29,33 @@ _NOT_INLINE = frozenset((*BLOCKS.split(","), "td", "th"))
 _CONTAINERS = (
     "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
 )
-"""Blocks whose own text, outside of any paragraph, extractors lose."""
+"""Blocks whose direct text, outside any paragraph, is lost by extractors."""
 _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
-"""Elements that extractors drop although their text is part of the surrounding sentence."""
+"""Inline elements that extractors drop although their text is part of the surrounding sentence."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
-"""Minimum characters of a label or value; a single one is more often a letter styled separately."""
+"""Minimum characters of a label or value; a single character is usually a styled letter of a word.
+"""
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
-"""A place where a word ends: between a letter and a digit, or a small letter and a capital."""
+"""A place where a word ends: between a letter and a digit, or before a capital."""
 
 
 class ShownPage(NamedTuple):
-    """A page's tree, and the number of pictures marked in it."""
+    """A page's tree, and the number of pictures that were replaced with marks."""
 
     tree: "LexborHTMLParser"
     pictures: int
 
 
 def shown_page(html: str) -> ShownPage:
-    """The page's tree without invisible parts, and with text that an extractor would lose.
+    """Return the page's tree without invisible parts, with the text that an extractor would lose.
 
-    ``10<sup>6</sup>`` becomes ``10^6``, and a note's number becomes ``[2]``. Text directly in a
-    ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
+    ``10<sup>6</sup>`` becomes ``10^6``, and the number of a note becomes ``[2]``. Text directly in
+    a ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
 
     Raises:
-        UnreadableError: A tag has more attributes, or elements are nested more deeply, than in any
-            real page.
+        UnreadableError: A tag has far more attributes, elements are nested far more deeply, or
+            there are far more options than in any real page.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -62,15 +64,15 @@ def shown_page(html: str) -> ShownPage:
     body = page.body
     if body is None:
         return ShownPage(page, 0)
-    # First, keep only what is shown. Formulas are handled before the rest, since their readable
-    # form may be hidden beside a drawing, and styles last, since hidden parts need no styles.
+    # First, keep only what is visible. Formulas come first, since their readable form may be hidden
+    # next to a drawing. Styles come last, since hidden parts need no styles.
     _fill_slots(body)
     put_formulas_into_words(body)
     apply_styles(page, body, leave_out_unseen(page, body))
-    # Then put signs into words, while the elements that explain them are still there.
+    # Then replace signs with text, while the elements that explain them still exist.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
-        # the empty element is kept: its attribute may be the page's date
+        # the empty element stays: its attribute may contain the page's date
         node.insert_after(node.text())
         while node.child:
             node.child.decompose()
@@ -95,12 +97,15 @@ def shown_page(html: str) -> ShownPage:
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
-    page.unwrap_tags(["center"])  # extractors drop it; up to here it is treated as a block
+    page.unwrap_tags(["center"])  # extractors drop it; until here it is treated as a block
     return ShownPage(page, pictures)
 
 
 def _fill_slots(body: "LexborNode") -> None:
-    """Move the parts of a shadow tree's host to where the tree draws them, and drop the others."""
+    """Move the children of a shadow tree's host to the slots where they are drawn.
+
+    Children without a slot are not drawn, so they are removed.
+    """
     for shadow in body.css(f"[{SHADOW_ROOT}]"):
         host = shadow.parent
         if host is None or "-" not in (host.tag or ""):
@@ -118,9 +123,9 @@ def _fill_slots(body: "LexborNode") -> None:
 
 
 def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[LexborNode]]":
-    """The parts of a host outside its shadow tree, by the name of their slot.
+    """Group the children of a shadow tree's host by the name of their slot.
 
-    Text has no slot name.
+    Text nodes have no slot name.
     """
     by_slot: dict[str, list[LexborNode]] = {}
     for part in list(host.iter(include_text=True)):
@@ -131,7 +136,7 @@ def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[
 
 
 def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Put the text of fields into blocks, so that extractors read it."""
+    """Put the text of input fields into blocks, so that extractors read it."""
     for field in body.css("textarea"):
         text = field.text()
         field.insert_before(page.create_node("pre"))
@@ -142,10 +147,10 @@ def _open_fields(page: "LexborHTMLParser", body: "LexborNode") -> None:
 
 
 def _part_glued_words(body: "LexborNode") -> None:
-    """Put a space between labels and values that only a style sheet separates.
+    """Put a space between labels and values that are separated only by a style sheet.
 
-    Adjacent elements with different classes are separated, and so are adjacent custom elements.
-    Letters of one word have the same class or none.
+    Adjacent elements with different classes are separated, as are adjacent custom elements. Parts
+    of one word have the same class or none.
     """
     code = {node.mem_id for block in body.css(_CODE) for node in block.css("*")}
     for node in body.css("span + span,a + a,button + button,b + span,span + b,strong + span"):
@@ -172,7 +177,7 @@ def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
 
 
 def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
-    """The runs of text and inline elements that are direct children of a container."""
+    """Yield the runs of text and inline elements that are direct children of a container."""
     run: list[LexborNode] = []
     for node in [*container.iter(include_text=True), None]:
         if node is not None and (node.is_text_node or node.tag not in _NOT_INLINE):
@@ -195,5 +200,5 @@ def _wrap(page: "LexborHTMLParser", nodes: list["LexborNode"]) -> None:
     for node in nodes:
         first.insert_child(node, move=True)
     linked = sum(len(link.text()) for link in first.css("a"))
-    if 2 * linked < len(first.text()):  # an extractor takes a text with many links for a menu
+    if 2 * linked < len(first.text()):  # an extractor mistakes text with many links for a menu
         first.unwrap_tags(["a"])

@@ -1,4 +1,4 @@
-"""Removes the invisible parts of a page, except hidden words that explain a sign."""
+"""Removes the invisible parts of a page, except hidden words that explain an icon."""
 
 import re
 from typing import TYPE_CHECKING
@@ -17,12 +17,13 @@ _FOR_SCREEN_READERS = (
     ".a-offscreen,.u-hiddenVisually,.usa-sr-only,.vh,.hidden-accessible,.element-invisible,"
     ".assistive-text,.show-for-sr"
 )
-"""Classes whose text a browser does not draw; screen readers speak it instead of a sign."""
+"""Classes whose text a browser does not draw; screen readers speak it in place of an icon."""
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
 _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
-"""Classes of Bootstrap and Tailwind that show an element again on wide screens."""
+"""Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
+set by scripts."""
 _LETTER = re.compile(r"[^\W_]")
 _SHORT_NAME = 60
 
@@ -32,9 +33,10 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
 
     Returns the page's style sheets.
 
-    Formulas that are hidden behind their picture have been put into words before. Words for screen
-    readers are kept if they explain an icon. Blocks with ``aria-hidden`` are removed, since they
-    are dialogues and menus that are not open; single words and signs with it are visible and kept.
+    Formulas that are hidden behind a picture must have been replaced with text before. Words for
+    screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are closed
+    dialogues and menus, and are removed. Single words and signs with ``aria-hidden`` are visible
+    and are kept.
     """
     sheets = "\n".join(style.text() for style in page.css("style"))
     for node in body.css("style"):
@@ -60,9 +62,9 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
 
 
 def _leave_out_by_class(body: "LexborNode") -> None:
-    """Remove elements that well-known style sheets hide on every screen.
+    """Remove elements that well-known style sheets hide on every screen size.
 
-    The sheets are not fetched.
+    The elements are recognised by their classes; the style sheets are not fetched.
     """
     for node in body.css(_HIDDEN_BY_CLASS):
         names = node.attributes.get("class") or ""
@@ -71,14 +73,14 @@ def _leave_out_by_class(body: "LexborNode") -> None:
 
 
 def _show(node: "LexborNode") -> None:
-    """Remove the class and style that keep an element from being drawn."""
+    """Remove the class and style that hide an element."""
     for name in ("class", "style"):
         if name in node.attributes:
             del node.attrs[name]
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:
-    """Whether words for screen readers are next to a sign that nothing else explains."""
+    """Whether words for screen readers stand next to an icon that nothing else explains."""
     parent = node.parent
     if parent is None or len(node.text()) > _SHORT_NAME:
         return False

@@ -1,4 +1,4 @@
-"""Reads all of a page's text, one line for each block or row, without extracting the main text."""
+"""Reads all text of a page, one line for each block or row, without looking for the main text."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ _PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
 
 
 class WholeText(NamedTuple):
-    """A page's title and text, and the number of pictures that have a mark in place of words."""
+    """A page's title and text, and the number of pictures that were replaced with marks."""
 
     title: str
     text: str
@@ -24,10 +24,12 @@ class WholeText(NamedTuple):
 
 
 def whole_text(html: str) -> WholeText:
-    """The page's title and all of its text, one line per block or row; empty if it has no text.
+    """Return a page's title and all of its text, one line for each block or row.
+
+    The text is empty if the page shows none.
 
     Raises:
-        UnreadableError: As :func:`~conflictscore.retrieval.html.tree.shown_page`.
+        UnreadableError: As for :func:`~conflictscore.retrieval.html.tree.shown_page`.
     """
     shown = shown_page(html)
     title = shown.tree.css_first("head > title")
@@ -37,9 +39,9 @@ def whole_text(html: str) -> WholeText:
 
 
 def text_of(root: "LexborNode") -> str:
-    """The text below a node.
+    """Return the text below a node.
 
-    White space in the source counts only in ``pre``.
+    White space in the source is significant only in ``pre`` and similar elements.
     """
     writer = _Writer()
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
@@ -61,13 +63,13 @@ def text_of(root: "LexborNode") -> str:
 
 
 class _Writer:
-    """Collects text: each block begins a line, and white space becomes one space."""
+    """Collects text: each block begins a new line, and white space becomes a single space."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._preformatted = 0
         self._ends_blank = True
-        """Whether white space may be left out at this position."""
+        """Whether leading white space in the next text is dropped."""
 
     def text(self, text: str) -> None:
         """Add the text of a node."""
@@ -95,7 +97,7 @@ class _Writer:
             self._break()
 
     def finished(self) -> str:
-        """All of the text."""
+        """Return the collected text."""
         lines = "".join(self._pieces).split("\n")
         return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
 

@@ -1,1 +1,1 @@
-"""Puts the contents of a page into plain text; shared by the readers of all formats."""
+"""Writes contents such as tables and formulas as plain text; used by the readers of all formats."""

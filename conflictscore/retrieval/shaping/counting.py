@@ -1,4 +1,4 @@
-"""Writes the numbers of lists, chapters and notes as they are shown."""
+"""Writes the numbers of lists, chapters and notes in the form in which they are shown."""
 
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
@@ -9,7 +9,7 @@ _LARGEST_ROMAN = 4_999
 
 
 def roman(number: int) -> str:
-    """A number in lower-case Roman numerals, or in digits if it has none."""
+    """Return a number in lower-case Roman numerals, or in digits if there are none for it."""
     if not 0 < number <= _LARGEST_ROMAN:
         return str(number)
     digits: list[str] = []
@@ -20,7 +20,10 @@ def roman(number: int) -> str:
 
 
 def letters(number: int, *, double: bool = False) -> str:
-    """A number as lowercase letters: after z come aa, ab, …, or aa, bb, … if ``double``."""
+    """Return a number as lower-case letters.
+
+    After z come aa, ab, …, or aa, bb, … if ``double``.
+    """
     if number < 1:
         return str(number)
     if double:
@@ -34,11 +37,11 @@ def letters(number: int, *, double: bool = False) -> str:
 
 
 def greek(number: int) -> str:
-    """A number written as a lowercase Greek letter."""
+    """Return a number as a lower-case Greek letter, or in digits after ω."""
     return _GREEK[number - 1] if 0 < number <= len(_GREEK) else str(number)
 
 
 def ordinal(number: int) -> str:
-    """A number as 1st, 2nd, 3rd, 11th."""
+    """Return a number in the form 1st, 2nd, 3rd, 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if 10 <= number % 100 <= 13 else ending}"

@@ -1,4 +1,4 @@
-"""Decodes bytes by their declared encoding, as browsers do."""
+"""Decodes bytes in their declared encoding, as browsers do."""
 
 import codecs
 import re
@@ -9,7 +9,7 @@ from conflictscore.retrieval.pages.page import UnreadableError
 
 
 class Decoded(NamedTuple):
-    """A text, and Python's name of the encoding that was used."""
+    """A text, and Python's name for its encoding."""
 
     text: str
     encoding: str
@@ -17,14 +17,14 @@ class Decoded(NamedTuple):
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is the beginning of this one
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
-"""Number of bytes at the beginning of a page that may name its encoding."""
+"""Number of bytes at the beginning of a page in which its encoding may be declared."""
 _NOT_OF_THE_WEB = frozenset(
     (
         "x-user-defined",
@@ -63,34 +63,35 @@ _CANDIDATES = (
 )
 """Encodings used on the web.
 
-DOS and IBM code pages are left out, so that they cannot win a guess by chance: "1932–1945" in
-cp1252 also looks like cp852.
+DOS and IBM code pages are excluded, since a guess could choose them by chance: "1932–1945" in
+cp1252 is also valid cp852.
 """
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
-"""Maximum bytes from which an encoding is guessed, and maximum bytes of a character."""
+"""Maximum number of bytes from which an encoding is guessed, and maximum bytes per character."""
 _DAMAGE = 10
-"""One damaged character is allowed per this many non-ASCII bytes."""
+"""One damaged character is allowed for this many non-ASCII bytes."""
 _SURELY_UTF8 = 4
-"""Minimum UTF-8 characters for each damaged one, in a text that is not declared as UTF-8.
+"""Minimum number of valid UTF-8 characters per damaged byte if UTF-8 is not declared.
 
-In another encoding, one pair of bytes beyond ASCII in ten looks like a UTF-8 character.
+In other encodings, about one in ten pairs of non-ASCII bytes looks like a UTF-8 character.
 """
 _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _BINARY, _LEAST_CONTROLS = 20, 5
-"""One character in ``_BINARY`` may be a control character, and ``_LEAST_CONTROLS`` in any text."""
+"""One character in ``_BINARY`` may be a control character. ``_LEAST_CONTROLS`` of them are allowed
+in any text."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
     """Decode the text of a page or file.
 
-    The order is: a byte order mark; UTF-8 if bytes beyond ASCII are valid UTF-8, whatever is
-    declared; the server's encoding if it fits; and the page's own if it fits. Otherwise slightly
-    damaged text is accepted, or an encoding is guessed. Names follow the WHATWG's table: iso-8859-9
-    means windows-1254.
+    The first encoding that fits is used, in this order: the byte order mark's; UTF-8, if there are
+    non-ASCII bytes and all of them are valid UTF-8, whatever encoding is declared; the server's;
+    and the page's own. If none fits, slightly damaged text is accepted, or the encoding is guessed.
+    Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
     """
@@ -102,7 +103,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
-    """The text in the first encoding that fits: declared, UTF-8, either with damage, or guessed."""
+    """Decode in the first encoding that fits: declared, UTF-8, either with damage, or guessed."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
@@ -122,7 +123,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         return Decoded(best, name)
     from charset_normalizer import from_bytes
 
-    # a cut in the middle of a character would make the right encoding fail
+    # a cut in the middle of a character would rule out the right encoding
     for less in range(_LONGEST_CHARACTER):
         guess = from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
         if guess:
@@ -133,8 +134,8 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
     """Whether a text is UTF-8 except for a few stray bytes.
 
-    Text that is declared as UTF-8 is accepted unless most of its bytes beyond ASCII are damaged;
-    browsers accept it in any case.
+    Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged; browsers
+    accept it in any case.
     """
     characters = _UTF8_CHARACTER.findall(body)
     damaged = high - sum(map(len, characters))
@@ -142,11 +143,11 @@ def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's codec for an encoding label of the web; None if it is not a text encoding."""
+    """Return Python's codec for an encoding label on the web; None if it is not a text encoding."""
     import webencodings
 
     label = label or ""
-    with suppress(LookupError, ValueError):  # "latin-1" is not a label of the web, but used as one
+    with suppress(LookupError, ValueError):  # "latin-1" is no web label, but is used as one
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
         b"a".decode(name, "replace")  # fails if the codec turns bytes into bytes
@@ -157,7 +158,10 @@ def _codec(label: str | None) -> str | None:
 
 
 def _errors(codec: str) -> str:
-    """Decode bytes that windows-125x leaves undefined as control characters, as browsers do."""
+    """Choose the error handler: bytes undefined in windows-125x become control characters.
+
+    Browsers decode them in the same way.
+    """
     return "c1_controls" if codec.startswith(("cp125", "cp874")) else "strict"
 
 

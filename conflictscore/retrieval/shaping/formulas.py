@@ -7,12 +7,12 @@ _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
 
 
 def raised(text: str, mark: str) -> str:
-    """A superscript or subscript, after its mark (10^6, H_2O) if it starts like a number."""
+    """Put a mark before a superscript or subscript (10^6, H_2O) if it starts like a number."""
     return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
 
 def grouped(text: str) -> str:
-    """A part of a formula, in brackets unless it is one word, number or bracket."""
+    """Put a part of a formula in brackets, unless it is a single word, number or bracket."""
     text = text.strip()
     return text if not text or _is_one_whole(text) else f"({text})"
 

@@ -1,7 +1,7 @@
-"""Writes a number of a spreadsheet as its cell shows it, by the format code of the cell.
+"""Writes the number in a spreadsheet cell as the cell's format code shows it.
 
-Months and days get their English names. A date whose form depends on the reader's own settings is
-written as year, month and day.
+Months and weekdays are written in English. If a date's form depends on the reader's own settings,
+it is written as year, month and day.
 """
 
 import operator
@@ -20,10 +20,10 @@ BUILT_IN = {
     40: "#,##0.00;(#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
     49: "@",
 }  # fmt: skip
-"""Format codes that files name by a number; 14 and 22 follow the reader's settings."""
+"""Format codes that files refer to by number; 14 and 22 depend on the reader's settings."""
 _LONGEST_CODE = 500
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
-"""Marks of a date or time that is shown as the reader's system writes it."""
+"""Matches the mark of a date or time that is shown in the form of the reader's system."""
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
     r"|\[(?P<bracket>[^\[\]]{0,99})\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
@@ -49,11 +49,11 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _SECONDS_OF_DAY = 86_400
 _MOST_WHOLE_DIGITS, _MOST_DIGITS, _LEAST_EXPONENT = 21, 10, -4
 _PRECISION = 26
-"""Maximum number of digits to round to; numbers in files have 17."""
+"""Maximum number of digits for rounding; numbers in files have at most 17."""
 
 
 class _Token(NamedTuple):
-    """A part of a format code; its kind is the name of a group of the pattern."""
+    """A part of a format code; ``kind`` is the name of a group in ``_TOKEN``."""
 
     kind: str
     text: str
@@ -87,7 +87,7 @@ def _signed(number: float, words: str, has_own_sign: bool) -> str:
 
 
 def shown_text(text: str, code: str) -> str:
-    """A text as a cell with this format code shows it; empty if the code hides it."""
+    """Return a text as a cell with this format code shows it; empty if the code hides it."""
     sections = _sections(code)
     last = sections[-1]
     if len(sections) < 4 and not any(token.kind == "text" for token in last):
@@ -109,12 +109,12 @@ def general(number: float) -> str:
 
 
 def _around(tokens: list[_Token], words: str) -> str:
-    """A section's literals around the words in its place for them."""
+    """Return a section's text with ``words`` in place of the number or text."""
     return "".join(words if t.kind in ("general", "text") else t.text for t in tokens)
 
 
 def _sections(code: str) -> list[list[_Token]]:
-    """The sections of a code, for positive and negative numbers, zero and text, as their tokens."""
+    """Split a code into sections of tokens: positive and negative numbers, zero, and text."""
     sections: list[list[_Token]] = [[]]
     for match in _TOKEN.finditer(code[:_LONGEST_CODE]):
         kind, text = match.lastgroup or "", match[match.lastgroup or 0]
@@ -131,7 +131,7 @@ def _sections(code: str) -> list[list[_Token]]:
 
 
 def _bracket(text: str) -> tuple[str, str]:
-    """The kind and text of a part in brackets; both are empty for colours and languages."""
+    """Return the kind and text of a part in brackets; both are empty for colours and languages."""
     if _ELAPSED.fullmatch(text):
         return "elapsed", text
     if _CONDITION.fullmatch(text):
@@ -141,7 +141,7 @@ def _bracket(text: str) -> tuple[str, str]:
 
 
 def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Token], bool]:
-    """The section for a number, and whether it brings its own sign for a negative one."""
+    """Return the section for a number, and whether the section includes the sign."""
     numeric = sections[:3]
     conditions = [_condition(section) for section in numeric]
     if any(conditions):
@@ -165,13 +165,13 @@ def _holds(condition: re.Match[str], number: float) -> bool:
 
 
 def _rounded(exact: Decimal, decimals: int) -> Decimal:
-    if exact.adjusted() + decimals > _PRECISION:  # it has no more digits than that
+    if exact.adjusted() + decimals > _PRECISION:  # the number has no further digits
         return exact
     return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def _digits(tokens: list[_Token], exact: Decimal) -> str:
-    """A number that is not negative, written by a section with places for digits."""
+    """Write a non-negative number in a section that has places for digits."""
     exact = exact.scaleb(2 * sum(token.kind == "percent" for token in tokens))
     kinds = [token.kind for token in tokens]
     power = kinds.index("power") if "power" in kinds else None
@@ -191,7 +191,7 @@ def _digits(tokens: list[_Token], exact: Decimal) -> str:
 
 
 def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
-    """Whether thousands are grouped, and by how many thousands a number is divided."""
+    """Return whether thousands are grouped, and how many times a number is divided by 1,000."""
     commas = [place for place, kind in enumerate(kinds) if kind == "comma"]
     last = max((n for n, kind in enumerate(kinds) if kind in ("digit", "point")), default=-1)
     grouped = any("digit" in kinds[:place] and "digit" in kinds[place:point] for place in commas)
@@ -199,7 +199,10 @@ def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
 
 
 def _whole(tokens: list[_Token], digits: str, grouped: bool) -> str:
-    """The digits before the point in their places, from the right; the first place has the rest."""
+    """Put the digits before the point in their places, from the right.
+
+    The first place takes all remaining digits.
+    """
     digits = digits.lstrip("0")
     pieces: list[str] = []
     written = 0
@@ -223,7 +226,7 @@ def _whole(tokens: list[_Token], digits: str, grouped: bool) -> str:
 
 
 def _decimals(tokens: list[_Token], digits: str) -> str:
-    """The point and the digits after it; places marked ``#`` show no final zeros."""
+    """Write the point and the decimals; places marked ``#`` show no trailing zeros."""
     needed = len(digits.rstrip("0"))
     pieces: list[str] = []
     place = 0
@@ -254,7 +257,7 @@ def _scientific(tokens: list[_Token], power: int, exact: Decimal) -> str:
 
 
 def _fraction(tokens: list[_Token], slash: int, exact: Decimal) -> str:
-    """A number as a whole part and a fraction; only a fraction if the code has no whole part."""
+    """Write a number as a whole part and a fraction, or only as a fraction if the code says so."""
     start, end = _fraction_places(tokens, slash)
     has_whole = any(token.kind == "digit" for token in tokens[:start])
     whole = int(exact) if has_whole else 0
@@ -269,7 +272,7 @@ def _fraction(tokens: list[_Token], slash: int, exact: Decimal) -> str:
 
 
 def _fraction_places(tokens: list[_Token], slash: int) -> tuple[int, int]:
-    """The first place of a fraction and the place after it."""
+    """Return the index of a fraction's first token and the index after its last token."""
     start, end = slash, slash + 1
     while start and tokens[start - 1].kind == "digit":
         start -= 1
@@ -283,7 +286,7 @@ def _literals(tokens: list[_Token]) -> str:
 
 
 def _nearest(part: Fraction, below: str) -> tuple[int, int]:
-    """The numerator and denominator nearest to a number, for the places below the slash."""
+    """Return the nearest numerator and denominator for the places below the slash."""
     if below.isdecimal() and int(below):
         return int(part * int(below) + Fraction(1, 2)), int(below)
     near = part.limit_denominator(max(9, 10 ** min(len(below), 5) - 1))
@@ -291,10 +294,10 @@ def _nearest(part: Fraction, below: str) -> tuple[int, int]:
 
 
 def _date(tokens: list[_Token], days: float) -> str:
-    """A moment, given as days of the spreadsheet's calendar, by a section for dates."""
+    """Write a moment in a section for dates; ``days`` counts from the start of the calendar."""
     decimals = max((t.text.count("0") for t in tokens if t.kind == "date"), default=0)
     seconds = round(days * _SECONDS_OF_DAY, min(decimals, 3))
-    # before March 1900 the calendar of spreadsheets is a day off, since it has a 29 February 1900
+    # before March 1900, spreadsheets are a day off, since their calendar includes 29 February 1900
     epoch = datetime(1899, 12, 30 if days >= 61 else 31)  # noqa: DTZ001 - cells have no zone
     moment = epoch + timedelta(seconds=seconds)
     has_noon = any(token.kind == "noon" for token in tokens)
@@ -320,7 +323,7 @@ def _date(tokens: list[_Token], days: float) -> str:
 
 
 def _is_minute(units: list[tuple[int, str]], place: int) -> bool:
-    """Whether an ``m`` stands for minutes: it follows hours, or precedes seconds."""
+    """Whether an ``m`` stands for minutes, since it follows hours or precedes seconds."""
     number = next(number for number, (each, _) in enumerate(units) if each == place)
     before = units[number - 1][1] if number else ""
     after = units[number + 1][1] if number + 1 < len(units) else ""

@@ -1,8 +1,8 @@
-"""Maps signs of the fonts Symbol, Wingdings and Webdings to Unicode characters.
+"""Maps the signs of the fonts Symbol, Wingdings and Webdings to Unicode characters.
 
-These fonts draw other signs in place of letters: Symbol's "m" is "μ", so text that looks like "5
-μg" is stored as "5 mg". The tables are the ones that Unicode published when it adopted the signs
-(Symbol: Adobe's; the others: L2/12-368). U+FFFD marks places without a sign.
+These fonts draw other signs in place of letters. Symbol draws "m" as "μ", so a text that looks like
+"5 μg" is stored as "5 mg". The tables are those that Unicode published when it adopted the signs
+(for Symbol, Adobe's table; for the others, L2/12-368). U+FFFD stands for a code without a sign.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 _FIRST = 0x20
 _PRIVATE = 0xF000
-"""Offset that Office adds to a symbol's code: the start of Unicode's private use area."""
+"""Offset that Office adds to a symbol's code, which puts it in Unicode's private use area."""
 UNKNOWN_SIGN = "�"
 UNKNOWN_SIGN_NAME = "sign of an unknown font"
 
@@ -46,7 +46,7 @@ _TABLES = {
         "🡇⮨⮩⮪⮫⮬⮭⮮⮯🡠🡢🡡🡣🡤🡥🡧🡦🡰🡲🡱🡳🡴🡵🡷🡶🢀🢂🢁🢃🢄🢅🢇🢆🢐🢒🢑🢓🢔🢖🢕🢗���������������"
     ),
 }
-"""For each font, its signs at the codes from 0x20 to 0xFF."""
+"""The signs of each font for the codes from 0x20 to 0xFF."""
 
 _USUAL = str.maketrans(
     dict(
@@ -62,26 +62,26 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""For newer Unicode characters, older ones with the same meaning, which more models know."""
+"""Maps newer Unicode characters to older ones with the same meaning, which more models know."""
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether a font draws other signs in place of letters; its name may be written in any form."""
+    """Whether a font draws other signs in place of letters, whatever the spelling of its name."""
     return _key(font) in _TABLES
 
 
 def signs_of(font: str, codes: Iterable[int]) -> str:
-    """The signs at these codes of a font; U+FFFD for unknown ones.
+    """Return the signs for these codes of a font; U+FFFD stands for unknown signs.
 
-    A code may be given as stored, from 0xF000 on. A character outside the tables and outside
-    Unicode's private use areas is returned unchanged, whatever its font.
+    Codes may also be given with Office's offset, from 0xF000 on. A character outside the tables and
+    outside Unicode's private use areas is returned unchanged.
     """
     table = _TABLES.get(_key(font), "")
     return "".join(_sign(table, code) for code in codes).translate(_USUAL)
 
 
 def with_signs(text: str, font: str, not_in_words: Counter[str]) -> str:
-    """The text with the signs that its font draws; counts the unknown ones in ``not_in_words``."""
+    """Return the text with its font's signs; unknown signs are counted in ``not_in_words``."""
     if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
         text = signs_of(font, map(ord, text))
         not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
@@ -96,7 +96,7 @@ def _sign(table: str, code: int) -> str:
 
 
 def is_private(code: int) -> bool:
-    """Whether a character has a meaning only in its font."""
+    """Whether a character has a meaning only in its font (private use)."""
     return 0xE000 <= code <= 0xF8FF or 0xF0000 <= code <= 0x10FFFD
 
 

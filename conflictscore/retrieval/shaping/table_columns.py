@@ -1,17 +1,19 @@
-"""Writes tables as text, one line for each row, with aligned columns even if cells span several."""
+"""Writes tables as text with one line for each row; cells stay aligned if some span several."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _LONGEST_REPEATED = 80
-"""Longest cell, in characters, that is repeated in each place it spans.
+"""Maximum characters of a cell that is repeated in each place it spans.
 
-A longer one appears once.
+A longer cell appears once.
 """
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
-"""Maximum columns, and maximum rows that a cell may span, since a file may claim any number."""
+"""Maximum columns of a table, and maximum rows that a cell may span. A file may claim any number.
+"""
 _HEADER_EVERY = 1_200
-"""Characters after which a header is repeated, so that each window of a long table contains it."""
+"""Number of characters after which the header is repeated, so that each window of a long table
+contains it."""
 _LONGEST_HEADER = 400
 
 
@@ -24,10 +26,10 @@ class Cell(NamedTuple):
 
 
 def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
-    """The texts of a table's cells, by row and column.
+    """Return the texts of a table's cells by row and column.
 
-    A short cell is repeated in every place that it spans. A long one is put in the first place,
-    and the others are empty. A cell that spans a whole row appears once in it.
+    A short cell is repeated in every place that it spans. The text of a long cell is put in the
+    first place, and the other places are empty. A cell that spans a whole row appears only once.
     """
     lines: list[list[str]] = []
     spanning: dict[int, tuple[str, int]] = {}
@@ -61,24 +63,24 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """A cell's text in its first column, and its texts in the others; empty if there is no room."""
+    """Return a cell's text for each column that it spans; empty if there is no room."""
     width = min(max(1, cell.columns), room)
     return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
 
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
-    """The text that a cell puts into the rows below, and the number of rows, by column."""
+    """Return the text and the number of rows that a cell continues below, by column."""
     rows = min(cell.rows, _MOST_SPANNED) - 1
     return dict.fromkeys(range(column, column + width), (_again(cell), rows))
 
 
 def _again(cell: Cell) -> str:
-    """The text in the second and later places that a spanning cell covers."""
+    """Return a spanning cell's text for the places after the first."""
     return cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
 
 
 def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
-    """A line for each row that contains text; a long table repeats its first ``headers`` rows."""
+    """Yield a line for each row with text; a long table repeats its first ``headers`` rows."""
     width = max(map(len, lines), default=0)
     header = [" | ".join(line) for line in lines[:headers] if any(map(str.strip, line))]
     repeats = bool(header) and sum(map(len, header)) <= _LONGEST_HEADER
