@@ -38,7 +38,7 @@ _NOT_OF_THE_ARTICLE = (
 
 
 def published(page: "LexborHTMLParser") -> str | None:
-    """The day that the page's own data gives, as ``YYYY-MM-DD``; None if it gives none."""
+    """Return the publication date in the page's metadata (``YYYY-MM-DD``), or None."""
     texts = chain(_dates_of_scripts(page), _dates_of_metas(page), _dates_of_elements(page))
     return next(filter(None, map(_day, texts)), None)
 

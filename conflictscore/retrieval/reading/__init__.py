@@ -1,1 +1,1 @@
-"""Reads files and pages from others, in processes with limited time and memory."""
+"""Reads untrusted files and pages in processes with limited time and memory."""

@@ -1,13 +1,13 @@
-"""Reads pages and files in processes that can be stopped, outside the event loop.
+"""Reads pages and files in child processes, which can be stopped if a library hangs.
 
-Some pages keep the libraries busy inside a call that cannot be interrupted, and that stops all
-other threads too: 200 kB of one repeated phrase take 5 seconds, 2 MB a hundred times as long.
-Processes are started as a program, not through ``multiprocessing``, which would run the user's
-script again.
+Some pages keep a library busy inside a call that cannot be interrupted and that blocks all other
+threads: 200 kB of one repeated phrase take 5 seconds, and 2 MB take a hundred times as long. The
+child processes are started as a program, not through ``multiprocessing``, which would run the
+user's script again.
 
-For each request a process reads one JSON line and then the bytes, and answers with one JSON line.
-It ends itself if a request takes too long, and when its standard input closes, so it does not
-outlive its parent for longer than a request. Its memory is limited, too.
+For each request, a child process reads one JSON line followed by the file's bytes, and answers with
+one JSON line. It exits if a request takes too long or if its standard input closes, so it outlives
+its parent by at most one request. Its memory is limited as well.
 """
 
 import atexit
@@ -35,28 +35,29 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
-"""A page that is read before all others, so that loading the libraries takes no page's time."""
+"""A page that is read before all others, so that the time for loading the libraries counts for no
+other page."""
 
 
 _CLOCK = 6
-"""A process is ended after this multiple of its processor seconds on the clock."""
+"""The limit on wall-clock time, as a multiple of the limit on processor time."""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 _SECONDS_TO_END = 5
 
 
 class ReaderBox:
-    """Finds the text of pages and files, for any number of threads and event loops at once.
+    """Extracts the text of pages and files, for any number of threads and event loops at once.
 
-    Processes are started when needed, at most one for each core, and serve requests until `close`.
-    A page or file that takes too much time or memory, or crashes its process, affects only that
-    process.
+    Child processes are started when needed (at most one per core, and four in total) and serve
+    requests until `close`. A page or file that takes too much time or memory, or that crashes its
+    process, affects no other process.
     """
 
     def __init__(
         self,
-        page_seconds: float = 10.0,  # processor seconds; an article of 2 MB takes one
-        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4
-        megabytes: int = 1000,  # a Word file of 20 MB of text takes a fifth
+        page_seconds: float = 10.0,  # limit on processor time; an article of 2 MB takes 1 s
+        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4 s
+        megabytes: int = 1000,  # a Word file with 20 MB of text needs 200 MB
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes = megabytes
@@ -64,9 +65,10 @@ class ReaderBox:
         self._idle: list[subprocess.Popen[bytes]] = []
 
     async def extract(self, page: FetchedPage) -> PageText:
-        """The text of a page; raises UnreadableError if it has none or takes too long.
+        """Return the text of a page.
 
-        A cancelled caller returns immediately, and its queued pages are skipped.
+        Raises UnreadableError if the page has no text or takes too long. A cancelled caller returns
+        immediately, and the caller's queued pages are skipped.
         """
         page_fields = asdict(page)
         request, body = (
@@ -85,9 +87,9 @@ class ReaderBox:
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
     def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
-        """Read a file like ``read_file``.
+        """Read a file as ``read_file`` does, but in a child process.
 
-        Raises UnreadableError also if it takes too much time or memory.
+        UnreadableError is also raised if the file takes too much time or memory.
         """
         request = {"ending": ending, "url": url, "seconds": self._file_seconds}
         answer = self._answer(request, data, Event())
@@ -95,16 +97,17 @@ class ReaderBox:
         return [FileDocument(*fields) for fields in answer["documents"]], notes
 
     def close(self) -> None:
-        """End the idle processes."""
+        """Stop the idle child processes."""
         while self._idle:
             _end(self._idle.pop())
 
     def _answer(self, request: dict[str, Any], body: bytes, caller_gone: Event) -> dict[str, Any]:
-        """A process's answer to a request, which is a JSON line and these bytes.
+        """Return a child process's answer to a request.
 
         Raises:
             InputError: The file cannot be used, for example because it has too many rows.
-            UnreadableError: The process refused it, or ended without an answer.
+            UnreadableError: The page or file cannot be read, or the process ended without an
+                answer.
         """
         head = {**request, "megabytes": self._megabytes, "size": len(body)}
         with self._turn:
@@ -127,7 +130,7 @@ class ReaderBox:
         return answer
 
     def _why_ended(self, process: "subprocess.Popen[bytes]", seconds: float, start: float) -> str:
-        """Why a process ended instead of answering a request, given its seconds."""
+        """Return the reason why a process ended without an answer, given the limit in seconds."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_END)
         code = process.returncode
@@ -137,11 +140,11 @@ class ReaderBox:
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
-        with suppress(IndexError):  # because the list is empty
+        with suppress(IndexError):  # raised if the list is empty
             while (process := self._idle.pop()).poll() is not None:
                 _end(process)
             return process
-        # the child finds this package and its libraries where this process found them
+        # lets the child find this package and its libraries in the same places as this process
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
             return subprocess.Popen(
@@ -157,7 +160,7 @@ class ReaderBox:
 
 
 def _broken(code: int | None, megabytes: int) -> str:
-    """Why a process gave no answer, by its exit code."""
+    """Return the reason why a process gave no answer, derived from its exit code."""
     if code is not None and code < 0:
         with suppress(ValueError):
             name = signal.Signals(-code).name
@@ -169,10 +172,10 @@ def _broken(code: int | None, megabytes: int) -> str:
 
 
 def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
-    """The process's answer; empty if the process ended instead."""
+    """Return the process's answer; empty if the process ended without one."""
     assert process.stdin is not None  # noqa: S101 - a pipe: see above
     assert process.stdout is not None  # noqa: S101 - as above
-    with suppress(OSError):  # it ended; so there is no answer either
+    with suppress(OSError):  # the process has ended, so reading finds no answer either
         process.stdin.write(request)
         process.stdin.flush()
     return process.stdout.readline()
@@ -180,7 +183,7 @@ def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
-    with suppress(OSError), process:  # unwritten data is dropped
+    with suppress(OSError), process:  # data that was not written is dropped
         pass
 
 
@@ -189,9 +192,10 @@ _sharing = Lock()
 
 
 def shared_box() -> ReaderBox:
-    """The box that this process shares; it ends with the interpreter.
+    """Return the box that all threads of this process share.
 
-    A forked child gets its own box, since the parent's processes answer the parent.
+    It is closed when the interpreter exits. A forked child gets its own box, since the parent's
+    child processes answer only the parent.
     """
     with _sharing:
         return _shared.setdefault(os.getpid(), ReaderBox())
@@ -204,9 +208,9 @@ def _close_shared() -> None:
 
 
 def _serve() -> None:
-    """Answer requests from standard input, each with one JSON line, until it closes."""
+    """Answer the requests on standard input with one JSON line each, until the input closes."""
     logging.disable()
-    # keep whatever a library prints away from the answers
+    # keep anything that a library prints out of the answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     libraries_loaded = memory_limited = False
@@ -235,7 +239,10 @@ def _serve() -> None:
 
 
 def _missing(error: ImportError) -> str:
-    """The package that a failed import needs; lxml's message names a part that was split off."""
+    """Return the package that a failed import needs.
+
+    lxml's error message names a part that has become a separate package.
+    """
     return "lxml_html_clean" if "lxml_html_clean" in str(error) else error.name or str(error)
 
 
@@ -252,9 +259,10 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _limit_time(seconds: float) -> None:
-    """Limit the next request to these processor seconds, however busy the machine is.
+    """Limit the processor time of the next request, however busy the machine is.
 
-    If the system cannot do that, only the clock ends the process; it is a backstop everywhere.
+    If the system does not support this, only wall-clock time is limited; that limit applies
+    everywhere as a backstop.
     """
     faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):
@@ -265,7 +273,7 @@ def _limit_time(seconds: float) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Limit how much more memory this process may take, if the system can do that."""
+    """Limit how much more memory this process may use, if the system supports this."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Reads the documents in a file's bytes, by the ending of its name."""
+"""Reads the documents in a file, choosing the reader by the ending of the file's name."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,13 +25,13 @@ _NO_TITLE = re.compile(
     r"|.*\.(?:docx?|xlsx?|pptx?|odt|rtf|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
-"""Titles that programs write into a file's properties if its author gives none."""
+"""Matches titles that programs write into a file's properties if the author sets none."""
 
 
 def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
-    """Read the documents of a file, with notes on how it was read.
+    """Read the documents in a file, with notes on how they were read.
 
-    Errors, notes and documents name it by its ``url``.
+    Notes and documents name the file by its ``url``.
 
     Raises:
         UnreadableError: The file is empty or damaged, or its content does not match its ending.
@@ -59,7 +59,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = clean_text(_decoded(data, url, notes))
-    heading = _HEADING.match(text)  # further down, this may be a comment in code
+    heading = _HEADING.match(text)  # further down, such a line may be a comment in code
     if text:
         title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
         yield FileDocument(text, title, url)
@@ -72,7 +72,7 @@ def _read_rows(
 
 
 def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Reader":
-    """A reader for text files with a layout, such as Markdown."""
+    """Return a reader for text files with a layout, such as Markdown."""
 
     def read_decoded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         text = _decoded(data, url, notes, html=kind == "HTML")
@@ -82,9 +82,9 @@ def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Re
 
 
 def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
-    """A reader for a binary format.
+    """Return a reader for a binary format.
 
-    Its library may raise any exception on a damaged file.
+    The format's library may raise any exception if the file is damaged.
     """
 
     def read_guarded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
@@ -211,4 +211,5 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in this process, since no content can make the reader slow."""
+"""Endings of files that are read in the main process, since no content can make their reader slow.
+"""

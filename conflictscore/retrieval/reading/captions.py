@@ -1,4 +1,4 @@
-"""Reads the words of captions (.srt, .vtt), without numbers, times and styles."""
+"""Reads the text of captions (.srt, .vtt), without numbers, times and styles."""
 
 import re
 from html import unescape
@@ -11,9 +11,10 @@ _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
 
 
 def read_captions(source: str) -> RichText:
-    """The lines that are shown, in order; a line that is repeated in the next cue appears once.
+    """Return the displayed lines in order; a line that the next cue repeats appears once.
 
-    Comments and styles of .vtt are left out, and each speaker's name is put before their words.
+    Comments and styles in .vtt files are left out. The name of each speaker is put before their
+    words.
     """
     shown: list[str] = []
     is_cue = False

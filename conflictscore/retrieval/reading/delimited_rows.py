@@ -15,18 +15,18 @@ _SEPARATORS = ",;\t|"
 
 
 MOST_ROWS = 200_000
-"""Maximum rows of a file; this many documents fit into the memory of a laptop."""
+"""Maximum rows of a file; this many documents fit into a laptop's memory."""
 _HEADER_WITHIN = 10
-"""The header must be among this many rows, since a title may come first."""
+"""The header must be among this many first rows, since a title may precede it."""
 
 
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 class DelimitedRow(NamedTuple):
-    """The cells of a row, with its place for notes.
+    """The cells of a row, and the row's location for notes.
 
-    ``fault`` says how the row was mended; otherwise it is empty.
+    ``fault`` says what was wrong with the row if it was repaired; otherwise it is empty.
     """
 
     where: str
@@ -35,7 +35,7 @@ class DelimitedRow(NamedTuple):
 
 
 class DelimitedTable(NamedTuple):
-    """The rows of a table below its header; ``columns`` are the names in the header."""
+    """The rows of a table below its header; ``columns`` are the column names in the header."""
 
     columns: list[str]
     rows: Iterator[DelimitedRow]
@@ -43,7 +43,7 @@ class DelimitedTable(NamedTuple):
 
 
 def read_table(text: str, url: str) -> DelimitedTable:
-    """The table in a text, read with the separator that yields a header with a text column."""
+    """Read the table in a text, with the separator that yields a header with a text column."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
     if declaration := _EXCEL_SEPARATOR.match(text):
@@ -74,7 +74,7 @@ def _columns(header: Sequence[str]) -> list[str]:
 
 
 def _escape_of(text: str, separator: str) -> str | None:
-    r"""A backslash if the cells contain ``\"``, which is how MySQL and pandas escape quotes.
+    r"""Return a backslash if the cells contain ``\"``, as MySQL and pandas escape quotation marks.
 
     Otherwise None.
     """
@@ -87,14 +87,14 @@ def _escape_of(text: str, separator: str) -> str | None:
 def rows_of(
     text: str, url: str, separator: str, escape: str | None = None
 ) -> Iterator[DelimitedRow]:
-    """The rows that are not blank, read as spreadsheets read them.
+    """Yield the rows that are not blank, read as spreadsheets read them.
 
-    A cell that begins with a quoted word and continues is read up to its separator. An unclosed
-    quotation mark would swallow the rest of the file, so from there on each line is a row, with a
-    note.
+    If text follows a closing quotation mark in a cell, it belongs to the cell up to the next
+    separator. An unclosed quotation mark would swallow the rest of the file. From such a mark on,
+    each line is therefore a row, and a note says so.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
-    usual_limit = csv.field_size_limit(len(text) + 1)  # this limit is global to the process
+    usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
     start, last_start = 1, 1
     pending: DelimitedRow | None = None
     try:

@@ -1,8 +1,8 @@
-"""Reads the text of a Word file as Word shows it.
+"""Reads the text of a Word file (.docx) as Word shows it.
 
-The body is read element by element, since the available libraries lose parts of it: of this
-project's 16 small files with one kind of markup each, python-docx read 2 correctly, mammoth 10,
-markitdown 11 and docx2python 13.
+This module reads the body element by element, since the available libraries lose parts of it. Of
+this project's 16 small test files with one kind of markup each, python-docx read 2 correctly,
+mammoth 10, markitdown 11 and docx2python 13.
 """
 
 from collections import Counter
@@ -66,15 +66,15 @@ _MARKED = {
     "altChunk": "embedded document",
     "pic": "picture",
 }
-"""Visible elements without text; a mark is put in their place."""
+"""Visible elements without text, which are replaced with a mark."""
 
 
 def read_docx(data: bytes) -> RichText:
-    """The text of a .docx file.
+    """Return the text of a .docx file.
 
-    Insertions and moved text are read; deletions, struck and hidden text are left out. Lists and
-    clauses get their numbers, superscripts and subscripts are marked (10^6, H_2O), and a spanning
-    cell is repeated in each place that it covers. Notes follow the body.
+    Inserted and moved text is read; deleted, struck and hidden text is left out. Lists and clauses
+    get their numbers, and superscripts and subscripts are marked (10^6, H_2O). A cell that spans
+    several places is repeated in each place. Footnotes and endnotes follow the body.
 
     Raises:
         ValueError: It is not a .docx file, unpacks to more than 100 MB, or declares entities.
@@ -85,16 +85,16 @@ def read_docx(data: bytes) -> RichText:
 
 
 class _Ground(NamedTuple):
-    """The context of a run: its paragraph's properties, and whether its background may be dark."""
+    """The context of a run (a piece of text with one format): its paragraph and its background."""
 
     paragraph: Element | None = None
     shaded: bool = False
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
-    described: str = ""  # by the words that its author gave to a picture
+    described: str = ""  # the author's alternative text for a picture
 
 
 class _Walk:
-    """One reading of a document, which collects the notes on it."""
+    """Reads one document and collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._main = package, main
@@ -106,7 +106,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
-        """The document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on contents without words."""
         root = self._package.needed(self._main, "document")
         dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
         lines = list(self._lines(root, dark_page))
@@ -119,15 +119,15 @@ class _Walk:
         return self._package.part(self._package.target(self._main, kind))
 
     def _margins(self, root: Element, kind: str) -> list[str]:
-        """The lines of headers or footers, without repetitions and bare page numbers."""
+        """Return the lines of headers or footers, without repetitions and bare page numbers."""
         ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
-        # their background is often a shape
+        # their background is often a drawn shape
         lines = (line for part in parts if part is not None for line in self._lines(part, True))
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
     def _lines(self, parent: Element, dark_ground: bool) -> Iterator[str]:
-        """The lines below an element, one for each paragraph or table row."""
+        """Yield the lines in an element, one for each paragraph or table row."""
         initial = ""
         for each in parent:
             name = name_of(each)
@@ -156,7 +156,7 @@ class _Walk:
         place = self._styles.list_of(properties)
         if place is None or is_on(child(properties, "rPr"), "vanish"):
             return text
-        mark = self._numbering.mark(*place)  # empty paragraphs count too
+        mark = self._numbering.mark(*place)  # empty paragraphs are numbered too
         return f"{mark} {text}" if mark and text.strip() else text
 
     def _table(self, table: Element, dark_ground: bool) -> Iterator[str]:
@@ -179,10 +179,10 @@ class _Walk:
         above: dict[int, tuple[int, int]],
         dark_ground: bool,
     ) -> list[Cell]:
-        """The cells of a row.
+        """Return the cells of a row.
 
-        A cell that continues the cell above it is not a cell of its own. Instead, the upper cell
-        gets one more row; ``above`` gives its place for each column.
+        A cell that continues the cell above it is not returned. Instead, the upper cell is extended
+        by one row; ``above`` holds the row and index of the upper cell for each column.
         """
         properties = child(row, "trPr")
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
@@ -209,7 +209,7 @@ class _Walk:
         return cells
 
     def _inline(self, parent: Element, ground: _Ground) -> Iterator[str]:
-        """The text in a paragraph; the text of its boxes is added to ``ground.boxes``."""
+        """Yield the text in a paragraph; the text of text boxes is added to ``ground.boxes``."""
         for each in parent:
             name = name_of(each)
             if name in _LEFT_OUT or is_on(child(each, "sdtPr"), "showingPlcHdr"):
@@ -250,7 +250,7 @@ class _Walk:
         return raised(text, position)
 
     def _sign(self, element: Element) -> str:
-        """A character of a symbol font as Unicode."""
+        """Return a character of a symbol font as Unicode."""
         code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
         text = signs_of(font or "", [code if font else code & 0xFFF])
         if text == UNKNOWN_SIGN:
@@ -258,19 +258,19 @@ class _Walk:
         return text
 
     def _mark(self, name: str, alternative: str) -> str:
-        """The mark for a picture or the like, with the author's words for it."""
+        """Return the mark for a picture or other object, with the author's alternative text."""
         kind = _MARKED[name]
         self._not_in_words[kind] += 1
         return mark(kind, alternative)
 
     def _diagram(self, element: Element) -> str:
-        """The text in a diagram (SmartArt), which is in a different part of the file."""
+        """Return the text in a diagram (SmartArt), which is in a different part of the file."""
         part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
         self._not_in_words["diagram"] += 1
         return f"[diagram: {'; '.join(diagram_texts(part))}]"
 
     def _note(self, kind: str, reference: Element) -> str:
-        """The number of a footnote or endnote; its text is read with the body."""
+        """Return the number of a footnote or endnote, whose text follows the body."""
         if not any(each == kind for each, _ in self._note_texts):
             for note in children(self._part(f"{kind}s")):
                 if not attribute(note, "type"):
@@ -292,7 +292,7 @@ class _Walk:
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next one: it is a drop cap, or its end was deleted."""
+    """Whether a paragraph continues in the next: it is a drop cap, or its end was deleted."""
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")
@@ -308,18 +308,18 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def _chosen(alternatives: Element) -> Element:
-    """The form that Word 2010 and later show, if content has two forms."""
+    """Return the alternative that Word 2010 and later show, if content has two forms."""
     return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
 
 
 def _described(element: Element, ground: _Ground) -> _Ground:
-    """The context within an element; a drawing adds its author's words for its contents."""
+    """Return the context within an element, which includes a drawing's alternative text."""
     words = child(element, "docPr")
     return ground if words is None else ground._replace(described=words.get("descr") or "")
 
 
 def _alternative(parent: Element) -> str:
-    """The author's alternative text for a picture."""
+    """Return the author's alternative text for a picture."""
     for each in parent.iter():
         if name_of(each) in ("docPr", "cNvPr", "shape"):
             words = each.get("descr") or each.get("alt")
@@ -335,7 +335,7 @@ def _selected_entry(element: Element) -> str:
 
 
 def _check_box(element: Element) -> str:
-    """A form's check box, by its state, or else by its initial state."""
+    """Return a form's check box in its current state, or else in its initial state."""
     state = child(element, "checked")
     state = child(element, "default") if state is None else state
     on = state is not None and attribute(state, "val") not in ("0", "false", "off")

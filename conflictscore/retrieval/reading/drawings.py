@@ -28,14 +28,14 @@ _NUMBERS = {"alphaLc": letters, "romanLc": roman, "alphaUc": letters, "romanUc":
 
 
 class Drawing:
-    """The shapes of a part of a file; counts those without words in ``not_in_words``."""
+    """Reads the shapes in a part of a file, and counts those without words in ``not_in_words``."""
 
     def __init__(self, package: Package, part: str, not_in_words: Counter[str]) -> None:
         self._package, self._related = package, package.related(part)
         self._not_in_words = not_in_words
 
     def lines(self, shape: Element, depth: int = 0) -> list[str]:
-        """The lines of a shape, or of all shapes in a group; empty if it is hidden."""
+        """Return the lines of a shape, or of all shapes in a group; empty if it is hidden."""
         kind, about = name_of(shape), properties_of(shape)
         if depth > _DEEPEST:
             raise ValueError(f"it has more than {_DEEPEST} groups within each other")
@@ -59,7 +59,7 @@ class Drawing:
         return [*picture, *self.text(child(shape, "txBody"))]
 
     def text(self, body: Element | None) -> list[str]:
-        """The lines of a text, with the numbers of its numbered paragraphs."""
+        """Return the lines of a text, with the numbers of numbered paragraphs."""
         lines: list[str] = []
         numbers: dict[int, tuple[str, int]] = {}
         for paragraph in children(body):
@@ -75,7 +75,7 @@ class Drawing:
         return [line for shape in group for line in self.lines(shape, depth + 1)]
 
     def _framed(self, frame: Element, about: Element | None) -> list[str]:
-        """A table, or the mark of a chart or other object."""
+        """Return the lines of a table, or the mark for a chart or other object."""
         for content in children(child(frame, "graphic", "graphicData")):
             kind = name_of(content)
             if kind == "tbl":
@@ -118,14 +118,14 @@ class Drawing:
         return self._package.part(self._related.get(relation or "", ("", ""))[1])
 
     def _mark(self, kind: str, about: Element | None, title: str = "") -> list[str]:
-        """The mark of something without words, by its title or its author's words for it."""
+        """Return the mark for an object without words, with its title or alternative text."""
         if _is_decoration(about):
             return []
         self._not_in_words[kind] += 1
         return [mark(kind, title.strip() or attribute(about, "descr") or "")]
 
     def _inline(self, parent: Element) -> Iterator[str]:
-        """The text in a paragraph."""
+        """Yield the pieces of text in a paragraph."""
         for each in parent:
             name = name_of(each)
             if name in ("r", "fld"):
@@ -150,7 +150,7 @@ class Drawing:
         return raised(text, "_" if height.startswith("-") else "^") if is_raised else text
 
     def _signs(self, text: str, looks: Element | None) -> str:
-        """A text with the signs that its font draws."""
+        """Return a text with the signs that its font draws."""
         has_private = any(is_private(ord(character)) for character in text)
         names = ("latin", "sym") if has_private else ("latin",)
         fonts = (attribute(child(looks, name), "typeface") or "" for name in names)
@@ -159,7 +159,7 @@ class Drawing:
 
 
 def properties_of(shape: Element) -> Element | None:
-    """The properties that every kind of shape has: its name and its author's words for it."""
+    """Return the properties that every kind of shape has, such as its name and alternative text."""
     parts = (child(each, "cNvPr") for each in shape if name_of(each).startswith("nv"))
     return next((part for part in parts if part is not None), None)
 
@@ -170,7 +170,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _is_covered(cell: Element) -> bool:
-    """Whether a cell is covered by one beside or above it that spans it."""
+    """Whether a neighbouring cell spans this cell's place."""
     return is_true(cell, "hMerge") or is_true(cell, "vMerge")
 
 
@@ -180,7 +180,7 @@ def is_true(element: Element | None, name: str) -> bool:
 
 
 def _is_decoration(about: Element | None) -> bool:
-    """Whether the author marked a picture as decoration, which says nothing."""
+    """Whether the author marked a picture as decorative."""
     extensions = about.iter() if about is not None else ()
     return any(name_of(each) == "decorative" and is_true(each, "val") for each in extensions)
 
@@ -192,9 +192,9 @@ def _plays(picture: Element) -> bool:
 def _number(
     body: Element | None, paragraph: Element | None, numbers: dict[int, tuple[str, int]]
 ) -> str:
-    """The number before a paragraph; empty outside numbered lists.
+    """Return the number before a paragraph; empty outside numbered lists.
 
-    ``numbers`` has the kind and last number of each level, and is updated.
+    ``numbers`` holds the kind and last number of each level, and is updated here.
     """
     level = _level(paragraph)
     for deeper in [each for each in numbers if each > level]:
@@ -224,7 +224,7 @@ def _level(paragraph: Element | None) -> int:
 
 
 def _written(number: int, kind: str) -> str:
-    """A number in the form of a kind such as ``romanLcParenBoth``."""
+    """Write a number in a form such as ``romanLcParenBoth``."""
     style = kind[:7]
     text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
     text = text.upper() if style.endswith("Uc") else text

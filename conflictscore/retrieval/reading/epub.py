@@ -1,4 +1,4 @@
-"""Reads the chapters of an electronic book (.epub) in order, each as a web page."""
+"""Reads the chapters of an e-book (.epub) in order, each like a web page."""
 
 import re
 from io import BytesIO
@@ -13,25 +13,25 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 from conflictscore.retrieval.shaping.decoding import decode
 
 _FONT_LOCKS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""Ways to scramble fonts, which leave the text readable."""
+"""Algorithms that scramble only fonts, so that the text remains readable."""
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
 _STYLE_LINK = re.compile(r"<link\b[^<>]{0,1000}>", re.IGNORECASE)
 _ADDRESS = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]{1,500})["']""", re.IGNORECASE)
 _DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)
 _AS_IMAGE = "</svg><img src='image'/><svg>"
-"""A picture inside a drawing, as covers have it, moved out of it."""
+"""Replaces a picture inside an SVG drawing, as on book covers, with an HTML image outside it."""
 _SCRAP = re.compile(r"<(?:\?xml\b[^<>]{0,500}\?|!DOCTYPE\b[^<>]{0,1000})>", re.IGNORECASE)
 _EMPTY_TAG = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([a-zA-Z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>"
 )
-"""An element of XHTML without content; read as HTML, it would not end."""
+"""An empty XHTML element, which would not end if it were read as HTML."""
 
 
 def read_epub(data: bytes) -> RichText:
-    """The text of a book's chapters in the order of its spine, each read like a web page.
+    """Return the text of a book's chapters in reading order, each read like a web page.
 
-    The title is that of the book.
+    The title is the book's title.
 
     Raises:
         UnreadableError: The book is locked by copy protection.
@@ -43,7 +43,7 @@ def read_epub(data: bytes) -> RichText:
 
 
 class _Book:
-    """The parts of a book, and its table of them."""
+    """The parts of a book, and the book's table of contents."""
 
     def __init__(self, file: ZipFile) -> None:
         self._package, self._file = Package(file), file
@@ -58,7 +58,7 @@ class _Book:
         self._root, self._folder = root, dirname(main)
 
     def read(self) -> RichText:
-        """The text of the book, its title and notes."""
+        """Return the text of the book, its title and notes."""
         places = {each.get("id"): each for each in children(child(self._root, "manifest"))}
         pieces: list[str] = []
         pictures = missing = 0
@@ -83,7 +83,7 @@ class _Book:
         return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
 
     def _is_locked(self) -> bool:
-        """Whether anything is encrypted by a method that is not only for fonts."""
+        """Whether anything other than fonts is encrypted."""
         tree = self._package.part("META-INF/encryption.xml")
         methods = (
             each.get("Algorithm") or ""
@@ -101,7 +101,7 @@ class _Book:
         return next(titles, "")
 
     def _page(self, name: str) -> str:
-        """The source of a chapter, with its style sheets in it and its drawn pictures marked."""
+        """Return a chapter's source with embedded style sheets and marks for drawn pictures."""
         page = _SCRAP.sub("", decode(self._file.read(name), html=True).text)
         page = _DRAWN_IMAGE.sub(_AS_IMAGE, page)
         page = _EMPTY_TAG.sub(r"<\1\2></\1>", page)

@@ -1,7 +1,7 @@
-"""Reads the text of a Markdown file, without the parts that are not shown when it is rendered.
+"""Reads the text of a Markdown file, without the parts that a rendered page does not show.
 
-Headings, lists, tables and code keep their marks, which models read as well as people do. Comments,
-struck text and definitions of links are left out, and HTML is read as on a web page.
+Headings, lists, tables and code keep their Markdown marks, which models can read. Comments, struck
+text and link definitions are left out, and HTML is read as on a web page.
 """
 
 import re
@@ -30,7 +30,8 @@ _UNSEEN_TAG = re.compile(
     r".{0,20000}?</(?:\1|\2)\s{0,9}>",
     re.IGNORECASE | re.DOTALL,
 )
-"""Elements that are struck or hidden; Markdown inside splits them into several blocks."""
+"""Matches elements that are struck or hidden. The Markdown parser may split such an element into
+several blocks, so the source is searched."""
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
@@ -55,7 +56,7 @@ _SHORT_CODES = {
     "+1": "👍", "-1": "👎", "thumbsup": "👍", "thumbsdown": "👎", "question": "❓",
     "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
 }  # fmt: skip
-"""Names of emoji that mean yes, no or an amount."""
+"""Maps the names of emoji that express a judgement or a warning to the emoji."""
 _SHORT_CODE = re.compile(rf":({'|'.join(map(re.escape, _SHORT_CODES))}):")
 _BLOCKS_OF_TEXT = ("inline", "html_block", "fence", "code_block", "hr")
 
@@ -68,11 +69,11 @@ def _parser() -> "MarkdownIt":
 
 
 def read_markdown(source: str) -> RichText:
-    """The text of a Markdown file as its rendered page shows it.
+    """Return the text of a Markdown file as its rendered page shows it.
 
     The title is the first heading.
 
-    A ``#`` in code is not a heading. A title in YAML above the text takes precedence.
+    A ``#`` in code is not a heading. A title in front matter (YAML or TOML) takes precedence.
     """
     front = _FRONT_MATTER.match(source) or _TOML_FRONT_MATTER.match(source)
     front_title = _FRONT_TITLE.search(front[1]) if front else None
@@ -98,7 +99,7 @@ def read_markdown(source: str) -> RichText:
 
 
 def _number_items(tokens: list["Token"], lines: list[str]) -> None:
-    """Give list items the numbers with which they are shown, whatever numbers the source has."""
+    """Give list items the numbers that a page shows, whatever numbers the source has."""
     numbers: list[int] = []
     for token in tokens:
         if token.type in ("ordered_list_open", "bullet_list_open"):
@@ -126,9 +127,9 @@ def _first_heading(tokens: list["Token"]) -> str:
 
 
 def _seen_prose(text: str) -> str:
-    """Blocks other than code, without comments, struck text and definitions.
+    """Return prose as a rendered page shows it: no comments, struck text or definitions.
 
-    HTML is read as on a page.
+    HTML is read as on a web page.
     """
     text = _without_comments(text)
     text = _UNSEEN_TAG.sub("", text) if "</" in text else text
@@ -163,7 +164,7 @@ def _without_comments(text: str) -> str:
     pieces: list[str] = []
     place = 0
     while match := _CODE_SPAN_OR_COMMENT.search(text, place):
-        if match[0] != _COMMENT_OPENS:  # code, which shows it literally
+        if match[0] != _COMMENT_OPENS:  # in code, comment marks are shown literally
             pieces.append(text[place : match.end()])
             place = match.end()
             continue
@@ -176,12 +177,12 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """A text without the pattern's group ``gone``; its other matches are code, which is kept."""
+    """Remove the matches of the pattern's group ``gone``; other matches are code, which is kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
 
 
 def _seen_inline(line: str) -> str:
-    """A line of a paragraph; code in it is kept unchanged."""
+    """Return a line of a paragraph as it is shown; code in it is kept unchanged."""
     pieces: list[str] = []
     place = 0
     for code in _CODE_SPAN.finditer(line):
@@ -208,6 +209,9 @@ def _image_mark(words: str) -> str:
 
 
 def _image_of_tag(tag: re.Match[str]) -> str:
-    """The mark of a picture in HTML; empty for decoration, which has an empty alternative text."""
+    """Return the mark for a picture in HTML.
+
+    It is empty if the picture is decoration, which has an empty alternative text.
+    """
     words = _ALTERNATIVE.search(tag[0])
     return "" if words and not words[2].strip() else _image_mark(words[2] if words else "")

@@ -1,7 +1,7 @@
-"""Reads a mail (.eml) as a mail program shows it: head, body, and attachments' names.
+"""Reads an email (.eml) as an email program shows it: head, body, and names of attachments.
 
-The head is decoded here by the older of the standard library's two policies: the newer one raises
-on damage that mail programs show as it is.
+The head is decoded with the older of the standard library's two policies. The newer policy raises
+exceptions on damage that email programs display anyway.
 """
 
 import re
@@ -27,13 +27,13 @@ _SEALED = frozenset(
 _CONTENT_ID = re.compile(r"""\bcid:([^\s"'<>()]{1,200})""", re.IGNORECASE)
 _QUOTES = re.compile(r">*")
 _DEEPEST = 20
-"""Maximum depth of nested messages and groups of parts; the mails of a long thread nest less
+"""Maximum depth of nested messages and groups of parts. Emails of long threads are nested less
 deeply.
 """
 _NAMES_NOTED = 10
 _LONGEST_NAME = 120
 _LONGEST_HEADER = 10_000
-"""Maximum characters of a list of recipients; the library's time grows with the square of its
+"""Maximum characters of a header. The standard library's time for decoding is quadratic in the
 length.
 """
 
@@ -41,14 +41,14 @@ _Part: TypeAlias = "Message[str, Any]"
 
 
 def read_message(data: bytes) -> RichText:
-    """The head and body of a mail, with its subject as title.
+    """Return the head and body of an email, with its subject as title.
 
-    If the body has two forms, the one with a layout is read. A forwarded message appears in its
-    place with its own head, and a picture leaves a mark. Attachments are named at the end, but not
-    read.
+    If the body has a plain form and one with a layout, the one with the layout is read. A forwarded
+    message appears in its place with its own head, and a picture is replaced with a mark.
+    Attachments are named at the end but not read.
 
     Raises:
-        UnreadableError: It is not a mail, or it is encrypted.
+        UnreadableError: The file is not an email, or the email is encrypted.
     """
     message = message_from_bytes(data)
     if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
@@ -59,7 +59,7 @@ def read_message(data: bytes) -> RichText:
 
 
 class _Walk:
-    """The pieces of one mail, and the notes on it."""
+    """Reads one email and collects its pieces and the notes on it."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -68,12 +68,12 @@ class _Walk:
         self._pictures = self._damaged = 0
 
     def pieces(self) -> list[str]:
-        """The texts in their order, and a line for each attachment."""
+        """Return the texts in order, and a line for each attachment."""
         marks = [f"[attachment: {name}]" for name in self._attachments()]
         return [*filter(str.strip, self._pieces), *(["\n".join(marks)] if marks else [])]
 
     def notes(self) -> tuple[Note, ...]:
-        """Notes on pictures, attachments and damage."""
+        """Return notes on pictures, attachments and damage."""
         notes = [pictures_note(self._pictures)] if self._pictures else []
         if names := self._attachments():
             more = f" and {len(names) - _NAMES_NOTED} more" * (len(names) > _NAMES_NOTED)
@@ -91,11 +91,11 @@ class _Walk:
         self._part(message, depth)
 
     def _attachments(self) -> list[str]:
-        """Names of attachments; a picture that the text shows is not one."""
+        """Return the names of attachments; pictures that the text shows do not count."""
         return [name for name, content_id in self._attached if content_id not in self._shown_ids]
 
     def _part(self, part: _Part, depth: int) -> None:
-        """Add a part of a message, with all the parts in it."""
+        """Add a part of a message, including all nested parts."""
         kind = part.get_content_type()
         if kind in _SEALED:
             raise UnreadableError("is encrypted, or enclosed in a signature")
@@ -113,11 +113,11 @@ class _Walk:
             self._attached.append((_name(part), _header(part, "Content-ID").strip("<>")))
 
     def _shown(self, part: _Part) -> bool:
-        """Add a part that is shown among the text, and say whether this is one."""
+        """Add a part if it is displayed in the message, and return whether it is."""
         kind, subtype = part.get_content_maintype(), part.get_content_subtype()
         if kind == "image" and part.get_content_disposition() == "inline":
             if part.get("Content-ID") is not None:
-                return False  # shown at the place where the text names it
+                return False  # displayed where the text refers to it
             self._pieces.append(f"[image: {_name(part)}]")
             self._pictures += 1
             return True
@@ -146,7 +146,7 @@ def _parts(part: _Part) -> list[_Part]:
 
 
 def _shown_parts(group: _Part) -> list[_Part]:
-    """The parts of a group that are shown; if the same text has several forms, the best form."""
+    """Return the displayed parts of a group; of several forms of the same text, the best one."""
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts
@@ -160,13 +160,13 @@ def _shown_parts(group: _Part) -> list[_Part]:
 
 
 def _header(message: _Part, name: str) -> str:
-    """A line of the head as it is shown, on one line; empty if it is missing."""
+    """Return a header as it is displayed, on one line; empty if it is missing."""
     lines = [value for key, value in message.raw_items() if key.lower() == name.lower()]
     return _decoded(str(lines[0])) if lines else ""
 
 
 def _decoded(value: str) -> str:
-    """The text of a header or name, whose parts may be in different encodings."""
+    """Return the text of a header or name, whose parts may be in different encodings."""
     if len(value) > _LONGEST_HEADER:
         value = f"{value[:_LONGEST_HEADER]} …"
     try:
@@ -181,13 +181,13 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # where it is not UTF-8
+        return decode(part, charset or "windows-1252").text  # used if it is not UTF-8
     except UnreadableError:
         return part.decode("utf-8", "replace")
 
 
 def _name(part: _Part) -> str:
-    """An attachment's name or, if it has none, the name of its type."""
+    """Return an attachment's name, or its type if it has no name."""
     name = _decoded(part.get_filename() or "")[:_LONGEST_NAME]
     if not name and part.get_content_type() == "message/rfc822" and part.is_multipart():
         name = _header(_parts(part)[0], "Subject")[:_LONGEST_NAME]
@@ -195,7 +195,7 @@ def _name(part: _Part) -> str:
 
 
 def _plain(part: _Part, text: str) -> str:
-    """Plain text; lines that the sender's program broke are joined again (RFC 3676)."""
+    """Return plain text, rejoining the lines that the sender's program broke (RFC 3676)."""
     lines = text.replace("\r\n", "\n").split("\n")
     if str(part.get_param("format") or "").lower() != "flowed":
         return "\n".join(lines)

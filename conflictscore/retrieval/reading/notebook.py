@@ -1,4 +1,4 @@
-"""Reads the text of a Jupyter notebook (.ipynb) as it is shown: notes, code and outputs."""
+"""Reads the text of a Jupyter notebook (.ipynb) as displayed: Markdown cells, code and outputs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ from conflictscore.retrieval.reading.texts import RichText, pictures_note
 
 
 def read_notebook(source: str) -> RichText:
-    """The cells of a notebook in order, each output after its code.
+    """Return the cells of a notebook in order, with each output after its code.
 
-    Hidden code and outputs are left out. A picture that code draws becomes a mark, with a note. The
+    Hidden code and outputs are left out. A picture in an output becomes a mark, with a note. The
     title is the first heading.
 
     Raises:
@@ -51,7 +51,7 @@ def _code_and_outputs(cell: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _output(output: Mapping[str, Any]) -> str:
-    """The text of an output in the form that a notebook shows: HTML, Markdown or plain text."""
+    """Return an output's text in the form that a notebook shows: HTML, Markdown or plain text."""
     if output.get("output_type") == "error":
         return f"{output.get('ename')}: {output.get('evalue')}"
     data = _mapping(output.get("data"))
@@ -69,7 +69,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _joined(source: object) -> str:
-    """A notebook's text, which is stored as a whole or line by line."""
+    """Return a text of a notebook, which is stored as a whole or line by line."""
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""

@@ -1,6 +1,7 @@
-"""Reads the text of an OpenDocument file (.odt) as a reader sees it.
+"""Reads the text of an OpenDocument file (.odt) as it is shown.
 
-Its content is written as a web page, whose reader knows tables, formulas and hidden text.
+The content is converted to HTML, because the reader of web pages handles tables, formulas and
+hidden text.
 """
 
 from collections import Counter
@@ -37,13 +38,14 @@ _DEEPEST = 100
 
 
 def read_odt(data: bytes) -> RichText:
-    """The text of an .odt file.
+    """Return the text of an .odt file.
 
     Deleted, struck and hidden text is left out. Lists and headings get their numbers, superscripts
-    and subscripts are marked, and notes follow the body. Headers and footers appear once.
+    and subscripts are marked, and footnotes and endnotes follow the body. Headers and footers
+    appear once.
 
     Raises:
-        UnreadableError: It is locked by a password.
+        UnreadableError: The file is locked by a password.
         ValueError: It is not an .odt file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
@@ -56,7 +58,7 @@ def read_odt(data: bytes) -> RichText:
 
 
 class _Walk:
-    """One reading of a document, which collects the notes on it."""
+    """Reads one document and collects the notes on it."""
 
     def __init__(self, package: Package) -> None:
         content, styles = package.needed("content.xml", "document"), package.part("styles.xml")
@@ -69,7 +71,7 @@ class _Walk:
         self._boxes: list[str] = []
 
     def read(self) -> RichText:
-        """The document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on contents without words."""
         body = child(self._content, "body", "text")
         if body is None:
             raise ValueError("it is not a document of text")
@@ -87,7 +89,7 @@ class _Walk:
         return next((part.text or "" for part in parts if name_of(part) == "title"), "")
 
     def _margins(self, kind: str) -> str:
-        """The lines of headers or footers, without repetitions and bare page numbers."""
+        """Return the lines of headers or footers, without repetitions and bare page numbers."""
         pages = children(child(self._style_part, "master-styles"))
         parts = [part for page in pages for part in page if name_of(part) == kind]
         html = "".join(block for part in parts for block in self._blocks(part, 0))
@@ -95,7 +97,7 @@ class _Walk:
         return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
 
     def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
-        """The blocks in parts of the document; a list's number precedes the first paragraph."""
+        """Yield the blocks in parts of the document; a list number precedes the first paragraph."""
         if depth > _DEEPEST:
             raise ValueError(f"it has more than {_DEEPEST} parts within each other")
         for each in parts:
@@ -129,7 +131,7 @@ class _Walk:
         return f"<p{_css(look)}>{escape(number) if text.strip() else ''}{text}</p>"
 
     def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
-        """The blocks of a list; a list within another continues its style."""
+        """Yield the blocks of a list; a nested list continues the outer list's style."""
         if level == 1:
             style = attribute(element, "style-name") or ""
             goes_on = attribute(element, "continue-numbering") == "true"
@@ -172,7 +174,7 @@ class _Walk:
             yield f"<{cell_name}{spans}{_css(look)}>{blocks}</{cell_name}>" * again
 
     def _inline(self, parent: Element, font: str) -> Iterator[str]:
-        """The text in a paragraph as HTML; the text of its boxes is put after it."""
+        """Yield the text in a paragraph as HTML; the text of its text boxes follows later."""
         yield self._words(parent.text, font)
         yield from self._inline_parts(parent, font)
 
@@ -210,7 +212,7 @@ class _Walk:
         return escape(with_signs(text, font, self._not_in_words))
 
     def _note(self, note: Element) -> str:
-        """The mark of a footnote or endnote, whose text follows the body."""
+        """Return the number of a footnote or endnote, whose text follows the body."""
         citation, body = child(note, "note-citation"), child(note, "note-body")
         number = "".join(citation.itertext()) if citation is not None else ""
         blocks = "".join(self._blocks(body, 1)) if body is not None else ""
@@ -219,7 +221,7 @@ class _Walk:
         return f"[{escape(number)}]"
 
     def _frame(self, frame: Element) -> str:
-        """A frame's picture as an image, its formula, or the mark for any other object."""
+        """Return a frame's picture as an image, its formula, or the mark for another object."""
         content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
         if content is None:
             return ""
@@ -231,7 +233,7 @@ class _Walk:
         return "".join(self._inline_parts([content], ""))
 
     def _object(self, element: Element, words: str) -> str:
-        """A formula as MathML, or the mark for a chart or any other object."""
+        """Return a formula as MathML, or the mark for a chart or another object."""
         place = (attribute(element, "href") or "").removeprefix("./").strip("/")
         root = self._package.part(f"{place}/content.xml")
         root = next(children(element), None) if root is None else root
@@ -245,7 +247,7 @@ class _Walk:
 
 
 def _described(frame: Element) -> str:
-    """The author's words for a frame's content, as HTML."""
+    """Return the alternative text for a frame's content, as HTML."""
     parts = (child(frame, name) for name in ("desc", "title"))
     words = next((part.text for part in parts if part is not None and part.text), "")
     return escape(described(words), quote=True)

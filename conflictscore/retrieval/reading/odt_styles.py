@@ -8,7 +8,7 @@ from conflictscore.retrieval.reading.ooxml import attribute, child, children, na
 from conflictscore.retrieval.shaping.counting import letters, roman
 
 _DEEPEST = 12
-"""Maximum styles in a chain of styles based on each other."""
+"""Maximum length of a chain of styles, each based on the next."""
 _GROUNDS = ("text", "paragraph", "table-cell", "graphic")
 _NUMBERS: dict[str, Callable[[int], str]] = {
     "1": str,
@@ -20,7 +20,7 @@ _NUMBERS: dict[str, Callable[[int], str]] = {
 
 
 class Look(NamedTuple):
-    """How a style shows text; ``position`` is the mark of a superscript or subscript."""
+    """How a style shows text; ``position`` is the mark for a superscript or subscript."""
 
     is_hidden: bool = False
     is_struck: bool = False
@@ -30,7 +30,7 @@ class Look(NamedTuple):
 
 
 class OdtStyles:
-    """The styles of a file by their family and name, and its lists by name."""
+    """The styles of a file by family and name, and its list styles by name."""
 
     def __init__(self, *trees: Element | None) -> None:
         self._styles: dict[tuple[str, str], Element] = {}
@@ -47,18 +47,18 @@ class OdtStyles:
         self._looks: dict[tuple[str, str], Look] = {}
 
     def look(self, family: str, name: str | None) -> Look:
-        """How a style of a family such as ``text`` shows its text."""
+        """Return how a style shows its text; ``family`` is a kind of style such as ``text``."""
         key = family, name or ""
         if key not in self._looks:
             self._looks[key] = _look(list(self._layers(*key)))
         return self._looks[key]
 
     def list_style(self, name: str | None) -> Element | None:
-        """The style of a list; None if it has none."""
+        """Return a list style by its name; None if there is no such style."""
         return self._lists.get(name or "")
 
     def _layers(self, family: str, name: str) -> Iterator[Element]:
-        """A style and the styles that it is based on, nearest first."""
+        """Yield a style and the styles that it is based on, nearest first."""
         for _ in range(_DEEPEST):
             style = self._styles.get((family, name))
             if style is None:
@@ -96,7 +96,7 @@ def _look(layers: list[Element]) -> Look:
 
 
 class ListNumbers:
-    """The numbers of a list's items, or of headings, at each level."""
+    """Counts the items of a list, or headings, at each level."""
 
     def __init__(self, style: Element | None) -> None:
         self._levels = {
@@ -107,7 +107,7 @@ class ListNumbers:
         self._counts: dict[int, int] = {}
 
     def mark(self, level: int, start: str | None = None) -> str:
-        """The mark of the next item at a level, from 1; empty for bullets."""
+        """Return the mark of the next item at a level (from 1); empty for bullets."""
         for deeper in [each for each in self._counts if each > level]:
             del self._counts[deeper]
         style = self._levels.get(str(level))

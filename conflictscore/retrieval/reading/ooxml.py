@@ -1,21 +1,22 @@
-"""Reads the parts of a Word, Excel or PowerPoint file, and their relations."""
+"""Reads the parts of a Word, Excel or PowerPoint file, and the references between them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from posixpath import dirname, join, normpath
-from xml.etree import ElementTree  # safe, since entities are refused below
+from xml.etree import ElementTree  # safe, since entities are rejected below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
-"""Maximum bytes of all parts together; the tree of that much XML fills the memory of a reader."""
+"""Maximum bytes of all unpacked parts. The tree of this much XML fills the memory of a child
+process."""
 _FALSE = ("0", "false", "off", "none")
 
 
 class Package:
-    """A file of parts that refer to each other.
+    """A file that consists of parts, which refer to each other.
 
     Raises:
         ValueError: The file unpacks to more than 100 MB.
@@ -28,7 +29,7 @@ class Package:
         self._names = set(file.namelist())
 
     def part(self, name: str | None) -> Element | None:
-        """The root of a part; None if there is no such part.
+        """Return the root element of a part; None if there is no such part.
 
         Raises:
             ValueError: The part declares entities.
@@ -36,13 +37,13 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        letters = data.replace(b"\0", b"")  # a part in UTF-16 has a zero beside each
+        letters = data.replace(b"\0", b"")  # in UTF-16, each letter has a zero byte
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above
 
     def needed(self, name: str, content: str) -> Element:
-        """The root of a part that no file of its kind lacks.
+        """Return the root element of a part that every valid file has.
 
         Raises:
             ValueError: There is no such part, or it declares entities.
@@ -53,7 +54,7 @@ class Package:
         return root
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """The parts that a part refers to: kind and name by id."""
+        """Return the kind and name of each part that a part refers to, by the reference's id."""
         tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
         parts_by_id: dict[str, tuple[str, str]] = {}
         for relation in tree if tree is not None else ():
@@ -64,12 +65,12 @@ class Package:
         return parts_by_id
 
     def target(self, name: str, kind: str) -> str | None:
-        """The first part of a kind that a part refers to."""
+        """Return the name of the first part of a kind that a part refers to."""
         places = (place for each, place in self.related(name).values() if each == kind)
         return next(places, None)
 
     def title(self) -> str:
-        """The title in the file's properties; empty if there is none."""
+        """Return the title in the file's properties; empty if there is none."""
         core = self.part(self.target("", "core-properties"))
         titles = (child.text for child in children(core) if name_of(child) == "title")
         return next(titles, None) or ""
@@ -77,16 +78,16 @@ class Package:
 
 @contextmanager
 def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
-    """Open a file of a kind such as ``docx``: its parts, and the name of the main one.
+    """Open a file of a kind such as ``docx``; yields its parts and the name of the main part.
 
     Args:
-        data: The file.
-        kind: Its ending, without the point.
-        usual: The name of the main part if the file names none.
+        data: The bytes of the file.
+        kind: The file's ending, without the dot.
+        usual: The main part's usual name, which is used if the file does not name one.
 
     Raises:
-        ValueError: It unpacks to more than 100 MB, or has the format before 2007, which files with
-            a password have too.
+        ValueError: The file unpacks to more than 100 MB, or has the format used before 2007. Files
+            with a password have the same format.
     """
     if data.startswith(_OLE):
         raise ValueError(
@@ -98,35 +99,35 @@ def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
 
 
 def name_of(element: Element) -> str:
-    """An element's name without its namespace, which differs in strict files."""
+    """Return an element's name without its namespace, which differs in strict files."""
     return element.tag.rpartition("}")[2]
 
 
 def attribute(element: Element | None, name: str) -> str | None:
-    """An attribute in any namespace; None if it or the element is missing."""
+    """Return an attribute in any namespace; None if the attribute or the element is missing."""
     attributes = element.attrib.items() if element is not None else ()
     return next((value for key, value in attributes if key.rpartition("}")[2] == name), None)
 
 
 def children(element: Element | None) -> Iterator[Element]:
-    """The child elements of an element; empty if the element is None."""
+    """Return the children of an element; empty if the element is None."""
     return iter(element) if element is not None else iter(())
 
 
 def child(element: Element | None, *path: str) -> Element | None:
-    """The first element at a path of names below an element; None if there is none."""
+    """Return the first element at a path of names below an element; None if there is none."""
     for name in path:
         element = next((each for each in children(element) if name_of(each) == name), None)
     return element
 
 
 def value_of(element: Element | None, *path: str) -> str | None:
-    """The attribute ``val`` of the element at a path."""
+    """Return the attribute ``val`` of the element at a path."""
     return attribute(child(element, *path), "val")
 
 
 def number_of(element: Element | None, *path: str, default: int) -> int:
-    """The attribute ``val`` of the element at a path as a number."""
+    """Return the attribute ``val`` of the element at a path as a number."""
     try:
         return int(value_of(element, *path) or default)
     except ValueError:
@@ -134,7 +135,7 @@ def number_of(element: Element | None, *path: str, default: int) -> int:
 
 
 def is_on(properties: Element | None, *names: str) -> bool:
-    """Whether any of these properties is set and not turned off."""
+    """Whether any of these properties is present and not turned off."""
     return any(
         name_of(each) in names and attribute(each, "val") not in _FALSE
         for each in children(properties)
@@ -142,7 +143,7 @@ def is_on(properties: Element | None, *names: str) -> bool:
 
 
 def diagram_texts(part: Element | None) -> list[str]:
-    """The texts of the points in the data of a diagram (SmartArt)."""
+    """Return the texts of the points in the data of a diagram (SmartArt)."""
     points = (each for each in (part.iter() if part is not None else ()) if name_of(each) == "pt")
     texts = (
         "".join(each.text or "" for each in pt.iter() if name_of(each) == "t") for pt in points

@@ -1,7 +1,8 @@
-"""Reads the text of a PDF with pdfium, which gets spaces and hyphens right where pypdf does not.
+"""Reads the text of a PDF with pdfium, which handles spaces and hyphens better than pypdf.
 
-The text is fetched page by page. For superscripts, columns and tables, positions are fetched for a
-few words at a time, so reading takes little longer than pdfium's own extraction.
+The text is read page by page. Superscripts, columns and tables are found by the positions of words.
+The positions are read for a few words at a time, so reading takes little longer than pdfium's own
+extraction.
 """
 
 import ctypes
@@ -28,23 +29,25 @@ _COMPOUND = re.compile(r"\b\w++-\w++")
 _LONGEST_VALUE = 100_000
 """Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
-"""The end and beginning of texts that some programs write without a space, and the replacement.
+"""The operators between two texts, which some programs write without a space.
 
-Ghostscript also accepts this. Both have the same length, since a PDF counts its bytes.
+The second form replaces the first. Ghostscript accepts the operators without a space, too. The
+replacement has the same length, since a PDF refers to positions by byte offset.
 """
 
 
 def read_pdf(data: bytes) -> RichText:
-    """The text of a PDF, with the values of its form fields.
+    """Return the text of a PDF, with the values of its form fields.
 
     Superscript and subscript digits are marked (10^6, H_2O), hyphenated words are joined, and
-    columns are read one after another. Tables become rows with their cells in columns. Text that
-    the pages do not show is left out; running heads and watermarks appear once.
+    columns are read one after another. Each row of a table becomes a line, with separators between
+    the cells. Text that is not visible on the pages is left out; running heads and watermarks
+    appear once.
 
     Raises:
         ImportError: pypdfium2 is not installed.
         UnreadableError: The file needs a password, or has no text.
-        Exception: It is damaged.
+        Exception: The file is damaged.
     """
     import pypdfium2
     import pypdfium2.raw as pdfium
@@ -75,7 +78,7 @@ def read_pdf(data: bytes) -> RichText:
 
 
 def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
-    """The text of all pages, the number of pages without text, and notes."""
+    """Return the text of all pages, the number of pages without text, and notes."""
     sight = Sight(data)
     pages: list[list[PageLine]] = []
     values: list[str] = []
@@ -120,10 +123,10 @@ def _is_dynamic_form(file: Any) -> bool:
 
 
 def _undivided(text: str) -> str:
-    """A text in which words hyphenated at the end of a line are joined.
+    """Join the words of a text that are hyphenated at the end of a line.
 
-    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19), and if the same word
-    has it within a line elsewhere (proto-oncogene).
+    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19). It is also kept if the
+    same word has a hyphen elsewhere within a line (proto-oncogene).
     """
     compounds: set[str] | None = None
     parts: list[str] = []
@@ -145,7 +148,7 @@ def _undivided(text: str) -> str:
 
 
 def _first_word(text: str, start: int = 0) -> str:
-    """The word that begins at a position; empty if none does."""
+    """Return the word that begins at a position; empty if no word begins there."""
     word = _WORD.match(text, start)
     return word[0] if word else ""
 
@@ -155,7 +158,7 @@ def _last_word(text: str) -> str:
 
 
 def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], list[Area]]:
-    """The visible lines of a page, its watermarks, and the places of its pictures."""
+    """Return the visible lines of a page, its watermarks, and the areas of its pictures."""
     objects = PageObjects(page)
     sight.covered = objects.covered
     seen = sight.seen(page, [*PageRuns(page, sight.may_be_unseen)])
@@ -184,7 +187,7 @@ def _form_values(page: Any) -> Iterator[str]:
 
 
 def _string(getter: Callable[..., int], *where: Any) -> str:
-    """A text that pdfium writes into a buffer as null-terminated UTF-16."""
+    """Return a text that pdfium writes into a buffer as null-terminated UTF-16."""
     size = getter(*where, None, 0)
     if not 2 < size <= _LONGEST_VALUE:
         return ""

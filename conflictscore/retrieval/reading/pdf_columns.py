@@ -1,4 +1,4 @@
-"""Finds columns of text, tables and line numbers on a PDF page, by the gaps in its lines."""
+"""Finds columns of text, tables and line numbers on a PDF page by the gaps in its lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -8,24 +8,25 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
-"""Minimum lines of text columns with a gap at the same place, and minimum words on each side.
+"""Minimum number of lines in columns of text, and minimum average words on each side.
 
-With fewer words they are a table.
+The lines must have a gap at the same place. With fewer words, the lines are a table.
 """
 _WIDE = 2.5
-"""White space, in font sizes, that separates columns even if they have only two lines."""
+"""Width of white space, in font sizes, that separates columns even if there are only two lines."""
 _GUTTER = 0.6
-"""White space, in font sizes, that remains between columns when all rows are overlaid."""
+"""Width of white space, in font sizes, that must remain between columns when all rows are overlaid.
+"""
 _LEAST_ROWS = 3
-"""Minimum rows of a table with narrower gaps."""
+"""Minimum number of rows in a table with narrower gaps."""
 _MOST_COLUMNS = 60
 _LEAST_NUMBERS = 4
-"""Minimum numbered lines on a page with line numbers."""
+"""Minimum number of numbered lines on a page that has line numbers."""
 _NUMBERED_WORDS = 4
-"""Minimum words of an average numbered line; rows of a table have fewer."""
+"""Minimum average number of words in a numbered line; rows of a table have fewer words."""
 _STEPS = (1, 2, 5, 10)
 _PITCH = 3.5
-"""Largest distance between rows of a table, as a multiple of the font size."""
+"""Maximum distance between the rows of a table, as a multiple of the font size."""
 
 SegmentLine = Sequence[Segment]
 
@@ -43,7 +44,7 @@ class PageLine(NamedTuple):
 
 
 def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
-    """The lines of a page in reading order; rows of tables have ``|`` between their cells."""
+    """Return the lines of a page in reading order, with ``|`` between the cells of table rows."""
     page_lines: list[PageLine] = []
     for block in _blocks(_unnumbered(list(lines))):
         columns = _columns(block)
@@ -55,7 +56,7 @@ def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
 
 
 def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """Groups of lines with gaps, including lines between them that may be rows of one cell."""
+    """Group lines that have gaps, including lines between them that may be single-cell rows."""
     block: list[SegmentLine] = []
     for line in lines:
         if block and not _follows(block[-1], line):
@@ -75,7 +76,7 @@ def _follows(above: SegmentLine, line: SegmentLine) -> bool:
 
 
 def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """A block without trailing lines of one cell."""
+    """Yield a block without its trailing single-cell lines, and then each of those lines."""
     after: list[SegmentLine] = []
     while block and len(block[-1]) == 1:
         after.insert(0, block.pop())
@@ -86,7 +87,7 @@ def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
 
 
 def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Left and right ends of a table's columns; empty if the lines are not a table."""
+    """Return the left and right ends of a table's columns; empty if the lines are not a table."""
     rows = [line for line in block if len(line) > 1]
     if len(rows) < 2 or _is_text_in_columns(block):
         return []
@@ -102,7 +103,7 @@ def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Left and right ends of the areas that the cells cover when all rows are overlaid.
+    """Return the left and right ends of the areas that cells cover if all rows are overlaid.
 
     Rows with few cells are ignored, since their cells often span several columns.
     """
@@ -131,7 +132,7 @@ def _is_text_in_columns(block: list[SegmentLine]) -> bool:
 
 
 def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | None:
-    """The column of a segment; None if it spans several."""
+    """Return the index of a segment's column; None if the segment spans several."""
     within = [
         number
         for number, (start, end) in enumerate(columns)
@@ -166,7 +167,7 @@ def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
 
 
 def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
-    """The lines of a page without line numbers in its margin."""
+    """Remove the line numbers in a page's margin."""
     numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
     if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):
         return lines
@@ -177,20 +178,20 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
 
 
 def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
-    """Whether numbers are line numbers: they are beside lines of prose."""
+    """Whether numbers are line numbers, which stand beside lines of prose."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return False
     return _are_beside(numbers, text)
 
 
 def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
-    """Whether all numbers are to the left of a text, or all to its right."""
+    """Whether all numbers are to the left of a text or all to its right."""
     all_left = min(segment.x for segment in text) >= max(number.end for number in numbers)
     return all_left or max(segment.end for segment in text) <= min(number.x for number in numbers)
 
 
 def _counts(numbers: Sequence[Segment]) -> bool:
-    """Whether numbers below each other increase by the same step, as line numbers do."""
+    """Whether numbers below each other increase in equal steps, as line numbers do."""
     counts = [int(number.text) for number in numbers if len(number.text) < 5]
     steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]

@@ -1,4 +1,4 @@
-"""Builds the lines of a PDF page from its runs, with marks before superscripts and subscripts."""
+"""Builds the lines of a PDF page from its runs, and marks superscripts and subscripts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,18 +8,18 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
 
 _SMALLER = 0.85
-"""Largest size of superscripts and subscripts, relative to their neighbours."""
+"""Maximum size of superscripts and subscripts, relative to the text beside them."""
 _SHIFTED = 0.08
-"""Minimum distance of superscripts and subscripts from their line, in font sizes."""
+"""Minimum distance of superscripts and subscripts from their line's height, in font sizes."""
 _LEVEL = 0.02
-"""Largest difference in height between cells of a row, in font sizes."""
+"""Maximum difference in height between the cells of a row, in font sizes."""
 _NUMBER = re.compile(r"[\d+\u2212-]")
 _APART = 2.0
-"""Minimum distance, in font sizes, between runs that are not adjacent, whatever pdfium says."""
+"""Maximum overlap, in font sizes, of runs that belong to the same segment."""
 
 
 class Segment(NamedTuple):
-    """A part of a line without a wide gap.
+    """A part of a line that contains no wide gap.
 
     Lengths are in points.
     """
@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 @dataclass
 class _Part:
-    """A run of a line, the mark before it, and whether a space or a gap precedes them."""
+    """A run in a line, the mark before it, and whether a space or a gap comes before both."""
 
     run: TextRun
     mark: str = ""
@@ -42,15 +42,15 @@ class _Part:
 
 
 def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
-    """The lines of a page, each as a list of segments from left to right.
+    """Yield the lines of a page, each as a list of segments from left to right.
 
-    Superscript and subscript numbers and signs are marked, as in 10^6, and so are single letters,
-    as in x^n or in a note. Several letters, as in 1st, are not.
+    Superscripts and subscripts are marked if they are numbers or signs, as in 10^6, or single
+    letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not marked.
     """
     line = _OpenLine()
     for run in runs:
         goes_on, is_raised = _beside(line.base, run, after_raised=line.ends_raised)
-        # pdfium also breaks a line around superscripts, but not after a hyphenated word
+        # pdfium breaks a line around superscripts, too, but not after a hyphenated word
         if (run.breaks or _is_below(line.base, run)) and not goes_on:
             if line.parts:
                 yield line.close()
@@ -63,8 +63,8 @@ def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
 class _OpenLine:
     """A line to which runs are added.
 
-    ``base`` is the last run at the line's own height, and ``ends_raised`` says whether superscripts
-    or subscripts follow it.
+    ``base`` is the last run at the line's own height. ``ends_raised`` says whether superscripts or
+    subscripts follow it.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _OpenLine:
         self.base = base if is_raised else run
 
     def close(self) -> list[Segment]:
-        """The line's segments, after its last run."""
+        """Complete the line and return its segments."""
         self._mark_letter()
         return _segments(self.parts)
 
@@ -118,7 +118,7 @@ def _segments(parts: list[_Part]) -> list[Segment]:
 
 
 def _is_note(first: TextRun, run: TextRun) -> bool:
-    """Whether the first run of a line is the superscript number of a note."""
+    """Whether the first run of a line is the superscript number of a footnote."""
     rise = first.size and (first.y - run.y) / first.size > _SHIFTED
     return bool(rise and first.text.isalnum() and first.size < _SMALLER * run.size)
 
@@ -132,9 +132,9 @@ def _is_below(base: TextRun | None, run: TextRun) -> bool:
 
 
 def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
-    """Whether a run is on another's line in spite of a break, and whether it is raised.
+    """Return whether a run is on the base's line in spite of a break, and whether it is raised.
 
-    Subscripts count as raised. ``after_raised`` says whether raised runs are between the two.
+    Subscripts count as raised. ``after_raised`` says whether there are raised runs between the two.
     """
     if base is None or run.x <= base.x:
         return False, False

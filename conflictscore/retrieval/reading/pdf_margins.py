@@ -1,4 +1,4 @@
-"""Removes running heads and feet, page numbers and watermarks, which would interrupt sentences."""
+"""Removes running heads, running feet, page numbers and watermarks, which interrupt sentences."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,13 +9,13 @@ from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_runs import TextRun
 
 _EDGE = 2
-"""Number of lines at each end of a page that may be a head or foot."""
+"""Number of lines at the top and bottom of a page that may be running heads or feet."""
 _LEAST_LINES = 3
-"""Minimum lines of a page that may have a running head."""
+"""Minimum number of lines on a page that may have a running head."""
 _MOST_PLACES = 8
-"""Maximum places of a head that are remembered."""
+"""Maximum number of positions that are remembered for each head."""
 _SAME_PLACE = 3.0
-"""Largest difference between places of a running head, in points."""
+"""Maximum distance between the positions of the same head, in points."""
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
     r"(?:\s*+(?:of|/|von|de|di|van|из|z)\s*+\d{1,4})?(?:\s*+页)?",
@@ -26,29 +26,29 @@ _NAMED_NUMBER = re.compile(
     r"|[-–]\s*+\d{1,4}\s*+[-–])",
     re.IGNORECASE,
 )
-"""Page numbers with a word or sign that says so; a bare number may be a value."""
+"""Matches page numbers that a word or sign identifies; a bare number may be part of the text."""
 _ROMAN = re.compile(r"[ivxl]{1,7}")
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
-"""A number at the beginning of a line or, in a reversed line, at its end."""
+"""Matches a number at the beginning of a line, or at the end if the line is reversed."""
 _LARGE = 1.8
-"""Minimum size of a watermark, relative to the text that it lies over."""
+"""Minimum size of a watermark, relative to the usual text size."""
 _MOST_MARKS = 30
-"""Maximum large texts of a page that are examined."""
+"""Maximum number of large texts on a page that are examined."""
 _TURNED = 0.15
-"""Minimum rise of a rotated text, relative to its size."""
+"""Minimum rise of a rotated text, relative to its font size."""
 
 
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
-    """The pages without page numbers, with each head and foot kept only where it first occurs.
+    """Remove page numbers, and all running heads and feet except the first occurrence of each.
 
-    Otherwise they would interrupt sentences that continue on the next page.
+    They would interrupt sentences that continue on the next page.
     """
     left_out = _heads_and_numbers([_edges(page) for page in pages])
     return [[line for line in page if id(line) not in left_out] for page in pages]
 
 
 def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
-    """The page numbers among the lines at the edges of pages, and the repeated heads."""
+    """Return the ids of lines at the edges of pages that are page numbers or repeated heads."""
     offsets = _offsets(edges)
     drop: set[int] = set()
     earlier: dict[str, list[PageLine]] = defaultdict(list)
@@ -67,14 +67,14 @@ def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
 
 
 def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageLine]]) -> bool:
-    """Whether an earlier page has the same head at the same place."""
+    """Whether an earlier page has the same head at the same position."""
     return bool(head) and any(_is_at(line, before) for before in earlier.get(head, ()))
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
-    """Count the differences between bare numbers at the pages' edges and the pages' indices.
+    """Count the differences between bare numbers at the edges of pages and the page indices.
 
-    For page numbers the difference is the same on each page, for other numbers it is not.
+    The difference is the same on each page for page numbers, but not for other numbers.
     """
     return Counter(
         int(line.text) - number
@@ -85,7 +85,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
 
 
 def _edges(page: Sequence[PageLine]) -> list[PageLine]:
-    """The lines at a page's upper and lower end, wherever they are in the file."""
+    """Return the lines at the top and bottom of a page, whatever their order in the file."""
     if len(page) < _LEAST_LINES:
         return [line for line in page if _NAMED_NUMBER.match(line.text)]
     by_height = sorted(page, key=lambda line: -line.y)
@@ -93,7 +93,7 @@ def _edges(page: Sequence[PageLine]) -> list[PageLine]:
 
 
 def _head(text: str) -> str:
-    """A line without a page number at either end."""
+    """Return a line without a page number at its beginning or end."""
     if number := _NUMBER_AT_END.match(text):
         text = text[number.end() :]
     elif number := _NUMBER_AT_END.match(text[::-1]):
@@ -117,28 +117,28 @@ def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> 
 
 
 def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]:
-    """Separate the runs of a page's text from texts over or under it, such as DRAFT."""
+    """Separate the runs of a page's text from the texts of watermarks, such as DRAFT."""
     if not runs:
         return [], []
     marks = _marks(runs)
     if not marks:
         return list(runs), []
     mark_ids = {id(run) for run in marks}
-    if any(map(_is_turned, marks)):  # the rest of it may be beside the text
+    if any(map(_is_turned, marks)):  # other parts of the watermark may lie beside the text
         mark_ids |= {id(run) for run in runs if _is_turned(run)}
     words = " ".join(run.text for run in runs if id(run) in mark_ids)
     return [run for run in runs if id(run) not in mark_ids], [words]
 
 
 def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
-    """The large and rotated texts that lie over others."""
+    """Return the large and rotated texts that overlap other text."""
     usual = _usual_size(runs)
     large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
     return [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
 
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
-    """The font size of most characters."""
+    """Return the font size that most characters have."""
     characters: Counter[float] = Counter()
     for run in runs:
         characters[run.size] += len(run.text)

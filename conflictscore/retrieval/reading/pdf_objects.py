@@ -1,4 +1,4 @@
-"""Examines the objects of a PDF page other than text: pictures, and objects painted over text."""
+"""Examines the pictures on a PDF page, and the objects that are painted over text."""
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,24 +8,25 @@ from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
-"""Kinds of objects, by pdfium's numbers."""
+"""pdfium's numbers for kinds of objects."""
 _MOST_OBJECTS = 20_000
-"""Maximum objects of a page that are examined."""
+"""Maximum number of objects on a page that are examined."""
 _MOST_COVERS = 50
-"""Maximum areas of a page that may cover text."""
+"""Maximum number of areas on a page that are examined because they may cover text."""
 _OPAQUE = 250
-"""Minimum opacity (of 255) of an object that covers text."""
+"""Minimum opacity (of 255) of an object that hides the text under it."""
 _SMALLEST = 24.0
-"""Minimum size of a picture in points; smaller images are signs and lines."""
+"""Minimum width and height of a picture, in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
-"""Minimum share of a page for an image with text over it to be a scan or a background."""
+"""Minimum share of a page that an image with text over it covers if it is a scan or a background.
+"""
 _TOUCHING = 2.0
-"""Largest distance, in points, between parts of one image."""
+"""Maximum distance, in points, between the parts of one image."""
 _MARK = "[picture]"
 
 
 class Area(NamedTuple):
-    """A rectangle on a page, in points from its lower left corner."""
+    """A rectangle on a page, in points from the lower left corner."""
 
     left: float
     bottom: float
@@ -38,7 +39,7 @@ class Area(NamedTuple):
 
 
 class PageObjects:
-    """The objects of a page: its ``images``, and the texts that later objects may cover."""
+    """The ``images`` of a page, and the texts that later objects may cover (``covered``)."""
 
     def __init__(self, page: Any) -> None:
         self._calls = calls()
@@ -52,13 +53,13 @@ class PageObjects:
         self.covered: set[int] = set()
         self.images: list[Area] = []
         covers: list[Area] = []
-        for each in reversed(objects):  # an object covers earlier ones
+        for each in reversed(objects):  # later objects are painted over earlier ones
             self._look_at(each, covers)
 
     def _look_at(self, each: int, covers: list[Area]) -> None:
-        """Record whether an object is an image or is covered, and whether it may cover others.
+        """Record whether an object is an image, may be covered, or may cover other objects.
 
-        A form with an image counts as an image and covers nothing.
+        A form (a group of objects) that contains an image counts as an image and covers nothing.
         """
         kind = self._calls.kind(each)
         if kind == _TEXT:
@@ -101,7 +102,7 @@ def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
 def pictures(
     images: Iterable[Area], page_size: tuple[float, float], points: Sequence[tuple[float, float]]
 ) -> list[Area]:
-    """The images that are pictures: large, and not a background of the text at these points."""
+    """Return the images that are pictures: large, and not a background of text at ``points``."""
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None
@@ -122,7 +123,7 @@ def pictures(
 
 
 def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLine]:
-    """The lines of a page with a mark for each picture, at the gap where the picture is."""
+    """Insert a mark for each picture between a page's lines, at the gap where the picture is."""
     marked = list(lines)
     for area in sorted(areas, key=lambda area: -area.top):
         place = next(_places(marked, area), len(marked))
@@ -131,7 +132,7 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 
 
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
-    """The indices of lines below a picture that follow a line above it."""
+    """Yield the indices of lines below a picture whose preceding line is above it."""
     middle = (area.top + area.bottom) / 2
     for place, line in enumerate(lines):
         is_below = line.y < middle

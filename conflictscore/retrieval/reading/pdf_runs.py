@@ -1,7 +1,7 @@
 """Reads the runs of a PDF page: pieces of text on one line, with their positions.
 
-pdfium gives the text of a page at once, and positions for a few words at a time. Asking for each
-character's position would take ten times as long as pdfium's own extraction.
+pdfium returns the whole text of a page at once. Positions are requested for a few words at a time.
+Requesting the position of each character would take ten times as long as pdfium's own extraction.
 """
 
 import ctypes
@@ -16,27 +16,29 @@ _LINE = re.compile(r"[^\r\n]+")
 _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
-"""White space within a line, in font sizes, that may separate columns."""
+"""Minimum width of white space in a line, in font sizes, that may separate columns."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
-The initial width of an average character in font sizes; how much wider than average words must be
-to be examined for a gap; and how quickly the page's own average is learnt.
+They are the assumed width of an average character, in font sizes; how much wider than average words
+must be to be searched for a gap; and how quickly the page's own average is learnt.
 """
 _SAME_LINE = 0.04
-"""Largest difference in height within a run, in font sizes."""
+"""Maximum difference in height within a run, in font sizes."""
 
 _Piece = tuple[int, int, int]
-"""Start and end of a few words in a page's text, and the address of the object that draws them."""
+"""The start and end of a few words in a page's text, and the address of the object that draws them.
+"""
 
 
 class TextRun(NamedTuple):
-    """A piece of text on one line; lengths in points, ``y`` from the page's bottom.
+    """A piece of text on one line.
 
-    ``x`` is the origin of the first character, and ``end`` about where the last character ends.
-    ``breaks`` and ``spaced`` say whether a line break or a space precedes it, and ``slope`` how
-    much it rises. ``owner`` is the address of the object that draws it if that may be invisible,
-    otherwise 0.
+    Lengths are in points, and ``y`` counts from the bottom of the page. ``x`` is the origin of the
+    first character, and ``end`` is approximately where the last character ends. ``breaks`` and
+    ``spaced`` say whether a line break or a space precedes the run, and ``slope`` says how much it
+    rises. ``owner`` is the address of the object that draws the run if that object may be
+    invisible, and otherwise 0.
     """
 
     text: str
@@ -53,7 +55,7 @@ class TextRun(NamedTuple):
 class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
-    ``may_be_unseen`` is called for each object that draws text; if it returns true, the object's
+    ``may_be_unseen`` is called for each object that draws text. If it returns true, the object's
     text becomes a separate run.
     """
 
@@ -72,14 +74,14 @@ class PageRuns:
 
     @cached_property
     def text(self) -> str:
-        """The page's text, with one character for each that pdfium counts."""
+        """Return the page's text, with exactly one character for each one that pdfium counts."""
         count = self._text_page.count_chars()
         buffer = ctypes.create_string_buffer(2 * count + 2)
         bytes_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
         text = buffer.raw[: 2 * max(0, bytes_written - 1)].decode("utf-16-le", "replace")
         if len(text) == count and "\ufffd" not in text:
             return text
-        # with characters beyond Unicode's first plane, or ones that pdfium leaves out
+        # the text has characters beyond Unicode's first plane, or characters that pdfium leaves out
         return "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
 
     def __iter__(self) -> Iterator[TextRun]:
@@ -109,14 +111,14 @@ class PageRuns:
         return pieces
 
     def _parts(self, start: int, end: int) -> Iterator[_Piece]:
-        """The parts of a word that different objects draw, such as 10 and 6 of 10^6."""
+        """Yield the parts of a word that different objects draw, such as 10 and 6 in 10^6."""
         owner_of, handle = self._calls.owner, self._handle
         while True:
             owner = owner_of(handle, start) or 0
             if end - start == 1 or (owner_of(handle, end - 1) or 0) == owner:
                 yield start, end, owner
                 return
-            low, high = start, end - 1  # drawn by the owner at low, by another object at high
+            low, high = start, end - 1  # ``owner`` draws ``low``; another object draws ``high``
             while high - low > 1:
                 middle = (low + high) // 2
                 if (owner_of(handle, middle) or 0) == owner:
@@ -127,7 +129,7 @@ class PageRuns:
             start = high
 
     def _runs(self, pieces: list[_Piece], spaced: bool) -> Iterator[TextRun]:
-        """The runs of a line: adjacent pieces at the same height."""
+        """Yield the runs of a line, which are adjacent pieces at the same height."""
         origin, place, may_be_unseen = self._calls.origin, self._place, self._may_be_unseen
         handle, x_address, y_address = self._handle, self._x_address, self._y_address
         left, bottom, right, top = self._crop
@@ -178,7 +180,7 @@ class PageRuns:
         owner: int,
         spaced: bool,
     ) -> Iterator[TextRun]:
-        """A run, or several if it contains wide white space."""
+        """Yield one run, or several if the pieces contain wide white space."""
         start, (last_start, end, _) = pieces[0][0], pieces[-1]
         self._calls.origin(self._handle, end - 1, self._x_address, self._y_address)
         last_x, last_y = self._place
@@ -198,7 +200,7 @@ class PageRuns:
         yield TextRun(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
-        """Whether words are so wide, or so far back, that they may contain a gap."""
+        """Whether words are so wide, or so far to the left, that they may contain a gap."""
         ratio = step / (characters * size) if characters else 0.0
         if 0 <= ratio <= _WIDER * self._usual:
             self._usual += _LEARNT * (ratio - self._usual) if ratio > _USUAL / 2 else 0.0
@@ -206,7 +208,7 @@ class PageRuns:
         return characters > 0
 
     def _gaps(self, start: int, end: int, size: float) -> list[int]:
-        """The positions of words after wide white space."""
+        """Return the positions of words that follow wide white space."""
         cuts: list[int] = []
         before, before_x = None, 0.0
         for word in _WORD.finditer(self.text, start, end):
@@ -226,13 +228,13 @@ class PageRuns:
         return cuts
 
     def _right(self, end: int) -> float:
-        """The right end of the character before a position."""
+        """Return the right end of the character before a position."""
         self._calls.box(self._handle, end - 1, self._box_address)
         right: float = self._box[2]
         return right
 
     def _size(self, place: int) -> float:
-        """The height of a character's line."""
+        """Return the height of a character's line."""
         self._calls.box(self._handle, place, self._box_address)
         _, top, _, bottom = self._box
         return abs(top - bottom) or 1.0

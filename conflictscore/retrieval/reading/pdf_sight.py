@@ -1,9 +1,10 @@
-"""Determines which text of a PDF page a person sees.
+"""Determines which text on a PDF page is visible to a person.
 
-Text may be drawn in white, outside the crop box, behind a clip, in a hidden layer, or not painted
-at all, like the recognised text over a scan. Its properties do not decide this: white text is easy
-to read on a dark box. So text with doubtful properties is removed from an image of the page, and
-counts as seen if the page then looks different. Images take time, so all other text counts as seen.
+Invisible text may be white, outside the crop box, behind a clip, in a hidden layer, or not painted
+at all, like the recognised text over a scan. The properties of a text do not decide whether it is
+visible: white text is easy to read on a dark box. The page is therefore drawn with and without the
+text that has doubtful properties. This text counts as visible if the two images differ. Drawing
+takes time, so all other text counts as visible.
 """
 
 import ctypes
@@ -21,43 +22,45 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNPAINTED = (3, 7)
-"""Text rendering modes that paint nothing: invisible, and clip path only."""
+"""Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
-"""Limits, of 255, beyond which text is doubtful.
+"""Limits (of 255) beyond which text is doubtful.
 
-Text whose red, green and blue all reach the first may be invisible on white; text with at most the
-second opacity may be invisible anywhere.
+Text may be invisible on white if its red, green and blue all reach the first limit. Text may be
+invisible anywhere if its opacity is at most the second limit.
 """
 _SMALLEST = 1.0
-"""Minimum font size, in points, that a person sees."""
+"""Minimum font size, in points, that a person can see."""
 _DIFFERENT = 24
-"""Minimum difference in grey (of 255) that a person sees."""
+"""Minimum difference in grey (of 255) that a person can see."""
 _PIXELS = 1_800
-"""Maximum pixels of a page's image along its longer side."""
+"""Maximum number of pixels along the longer side of a page's image."""
 _SECONDS = 10.0
-"""Processor seconds for all images of a file's pages.
+"""Maximum processor seconds for all images of a file's pages.
 
-After that, doubtful text counts as seen, with a note on the file. So a hostile file cannot cost
-more, and an honest one loses nothing.
+After this time, doubtful text counts as visible, with a note on the file. A hostile file therefore
+costs no more time, and an honest file loses no text.
 """
 _MOST_OVERLAPPING = 20
-"""Maximum overlapping objects on a page that are removed one by one; each takes an image."""
+"""Maximum number of overlapping objects on a page that are removed one by one, with an image for
+each."""
 _MOST_COMPARED = 400
-"""Maximum doubtful runs on a page that are compared pairwise for overlaps."""
+"""Maximum number of doubtful runs on a page that are compared in pairs to find overlaps."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
-"""Maximum clips of a text that are examined, and maximum points of a clip that may be a box.
+"""Maximum number of clips that are examined for a text, and of points in a box-shaped clip.
 
-Text in any other clip is doubtful, wherever it is.
+Text in a clip with more points is always doubtful.
 """
 _MOST_LAYERED = 8_000_000
-"""Maximum bytes of unpacked objects that are searched for a file's layers."""
+"""Maximum bytes of decompressed objects that are searched to find out whether a file has layers."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
-"""Maximum bytes of a packed object list that are unpacked, and maximum bytes of the result."""
+"""Maximum bytes that are read from a compressed object list, and maximum bytes after decompression.
+"""
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
 class _Area(NamedTuple):
-    """The box around an object of a page, in points from the page's left and bottom."""
+    """The box around an object on a page, in points from the page's left and bottom edges."""
 
     left: float
     bottom: float
@@ -66,12 +69,12 @@ class _Area(NamedTuple):
 
 
 class Sight:
-    """The visible text of the pages of one file, whose bytes are ``data``.
+    """Finds the visible text on the pages of one file, whose bytes are ``data``.
 
     Attributes:
-        unsure: The number of runs that there was no time to examine; they count as seen.
-        covered: Addresses of the current page's texts that other objects may cover. The caller sets
-            it for each page.
+        unsure: The number of runs that were not examined for lack of time. They count as visible.
+        covered: The addresses of texts on the current page that other objects may cover. The caller
+            sets them for each page.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -86,10 +89,11 @@ class Sight:
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
 
     def may_be_unseen(self, owner: int) -> bool:
-        """Whether a text object has properties that invisible text may have.
+        """Whether a text object has properties that make it possibly invisible.
 
-        ``owner`` is its address, or 0 for text that no object draws, such as pdfium's own spaces.
-        pdfium does not reveal the layer of a text, so in a file with layers all text is doubtful.
+        ``owner`` is the object's address, or 0 for text that no object draws, such as spaces that
+        pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers all
+        text is doubtful.
         """
         if not owner:
             return False
@@ -104,10 +108,10 @@ class Sight:
         return count > 0 and self._is_clipped(owner, clips, count)
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
-        """The visible runs of a page.
+        """Return the visible runs of a page.
 
-        Unpainted text is never in the image. Over a picture, it is the recognised text of a scan,
-        whose words a person sees; elsewhere it is hidden.
+        Unpainted text never appears in the page's image. If it lies over a picture, it is the
+        recognised text of a scan, and a person sees its words in the scan. Elsewhere it is hidden.
         """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]
@@ -121,7 +125,7 @@ class Sight:
         return [run for run in runs if run.owner not in unseen]
 
     def _is_clipped(self, owner: int, clips: int, count: int) -> bool:
-        """Whether the middle of a text lies outside the box around one of its clips."""
+        """Whether the centre of a text lies outside the box around one of its clips."""
         if not self._calls.bounds(owner, *self._places):
             return False
         left, bottom, right, top = self._floats
@@ -141,10 +145,11 @@ class Sight:
         return False
 
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
-        """The objects of these runs whose removal leaves the page looking the same.
+        """Return the objects of these runs that can be removed without changing how the page looks.
 
-        All of them are removed together first. If the page then looks different there, text over
-        other doubtful text may still be invisible, so it is removed separately.
+        At first, all objects are removed together. Where the page then looks different, a text that
+        overlaps other doubtful text may still be invisible. Each such text is therefore removed by
+        itself.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)
@@ -172,7 +177,7 @@ class Sight:
         with_them: "NDArray[np.int16]",
         scale: float,
     ) -> set[int]:
-        """The objects at whose places the page looks different after all of them are removed."""
+        """Remove all ``owners`` together, and return those at whose places the page changes."""
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)
@@ -189,7 +194,7 @@ class Sight:
 
 
 def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:
-    """The unpainted objects that do not lie over an image."""
+    """Return the unpainted text objects that do not lie over an image."""
     images = _images(page) if unpainted_owners else []
     return unpainted_owners - {
         run.owner for run in runs if any(_is_within(run, image) for image in images)
@@ -218,7 +223,7 @@ def _images(page: Any) -> list[_Area]:
 
 
 def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
-    """An image of a page in shades of grey, from its top, and its pixels per point."""
+    """Return a grey-scale image of a page, from the top down, and its pixels per point."""
     import numpy as np
 
     scale = min(1.5, _PIXELS / max(1.0, *page.get_size()))
@@ -227,9 +232,9 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
 
 
 def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
-    """The part of a page's image that shows a run, from below its line to its letters' top."""
+    """Return the part of a page's image that shows a run, from its descenders to its ascenders."""
     left, _, _, top = page.get_cropbox()
-    if page.get_rotation():  # a run's position is given before rotation of the page
+    if page.get_rotation():  # run positions ignore the page's rotation
         return differs
     columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
     rows = (
@@ -242,7 +247,7 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
 def _has_layers(data: bytes) -> bool:
     """Whether a file has layers, visible or not.
 
-    In newer files the object that says so is packed.
+    In newer files, the object with this information is compressed.
     """
     if b"/OCProperties" in data:
         return True

@@ -1,7 +1,7 @@
-"""The functions of pdfium that are called for each piece of a page's text.
+"""Calls the pdfium functions that are needed for each piece of a page's text.
 
-pypdfium2 declares them with typed pointers, and calls then take several times as long as with plain
-addresses.
+pypdfium2 declares these functions with typed pointers, which makes calls several times slower than
+with plain addresses.
 """
 
 import ctypes
@@ -12,10 +12,10 @@ _ADDRESS, _INT, _UNSIGNED = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
 
 
 class Calls:
-    """The functions, with addresses as integers."""
+    """The pdfium functions, with addresses declared as integers."""
 
     def __init__(self) -> None:
-        """Look the functions up; raises ImportError without pypdfium2."""
+        """Look up the functions; raises ImportError without pypdfium2."""
         import pypdfium2.raw as pdfium
 
         def plain(name: str, result: Any, *arguments: Any) -> Any:
@@ -46,10 +46,10 @@ class Calls:
 
 @cache
 def calls() -> Calls:
-    """The functions, looked up once."""
+    """Return the pdfium functions, which are looked up once."""
     return Calls()
 
 
 def address(handle: Any) -> int:
-    """The address of one of pypdfium2's pointers."""
+    """Return the address in a pointer of pypdfium2."""
     return ctypes.cast(handle, _ADDRESS).value or 0

@@ -1,7 +1,8 @@
-"""Reads the slides of a PowerPoint file as they are shown, each with its speaker's notes.
+"""Reads the slides of a PowerPoint file as they are shown, each followed by its speaker notes.
 
-The parts of the file are read here, since the available libraries lose parts of them: of ten small
-presentations, one for each part of this project's rule, markitdown read two as shown.
+This module reads the parts of the file itself, since the available libraries lose some of the
+content. Of ten small presentations, one for each rule of this project, markitdown read two as
+PowerPoint shows them.
 """
 
 from collections import Counter
@@ -23,18 +24,21 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 
 _TITLES = ("title", "ctrTitle")
 _MARGINS = ("dt", "ftr", "hdr")
-"""Placeholders that repeat the same text on each slide; ``sldNum`` has the number of the slide."""
+"""Placeholders that repeat the same text on each slide. ``sldNum`` is treated separately, since it
+holds the number of the slide."""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
-"""Size of a slide if the file gives none, in English Metric Units."""
+"""Size of a slide, in English Metric Units, if the file does not state it."""
 _BAND = 10
-"""Shapes whose tops differ by less than this share of a slide's height are read left to right."""
+"""Shapes are read from left to right if their tops differ by less than this fraction (1 / 10) of a
+slide's height."""
 
 
 def read_pptx(data: bytes) -> RichText:
-    """The text of the slides in order: title, shapes from top to bottom, notes.
+    """Return the text of the slides in order: title, shapes from top to bottom, notes.
 
-    Hidden slides and shapes, and shapes outside the slide, are left out. Texts that all slides
-    repeat appear once. The title is that of the file's properties, or of the first slide.
+    Hidden slides and shapes, and shapes outside the slide, are left out. Texts that are repeated on
+    all slides appear once. The title is taken from the file's properties, or else from the first
+    slide.
 
     Raises:
         ValueError: It is not a .pptx file, unpacks to more than 100 MB, or declares entities.
@@ -45,7 +49,7 @@ def read_pptx(data: bytes) -> RichText:
 
 
 class _Box(NamedTuple):
-    """The place of a shape on its slide."""
+    """The position and size of a shape on its slide."""
 
     left: int
     top: int
@@ -54,7 +58,7 @@ class _Box(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A shape of a slide, with its place and the kind of its placeholder, if it has one."""
+    """A shape on a slide, with its position and the kind of its placeholder; empty if none."""
 
     element: Element
     box: _Box
@@ -62,7 +66,7 @@ class _Shape(NamedTuple):
 
 
 class _Slides:
-    """One reading of a presentation, which collects the notes on it."""
+    """Reads one presentation and collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._related = package, package.related(main)
@@ -74,7 +78,7 @@ class _Slides:
         self._title = ""
 
     def read(self) -> RichText:
-        """The text of the presentation, its title, and notes on what was left out."""
+        """Return the text of the presentation, its title, and notes on what was left out."""
         pieces: list[str] = []
         hidden = 0
         for part in self._parts():
@@ -93,7 +97,7 @@ class _Slides:
         return RichText(text, self._package.title() or self._title, notes)
 
     def _parts(self) -> list[str]:
-        """The names of the slides in order, each once."""
+        """Return the names of the slides in order, without repetitions."""
         parts: dict[str, None] = {}
         for each in children(child(self._root, "sldIdLst")):
             ids = (text for name, text in each.items() if name.endswith("}id"))
@@ -115,7 +119,7 @@ class _Slides:
         yield from self._notes_and_comments(part)
 
     def _backgrounds(self, part: str) -> list[tuple[str, Element]]:
-        """The layout of a slide and its master, with their names."""
+        """Return the layout of a slide and the layout's master, with their names."""
         backgrounds: list[tuple[str, Element]] = []
         name: str | None = part
         for kind in ("slideLayout", "slideMaster"):
@@ -126,7 +130,7 @@ class _Slides:
         return backgrounds
 
     def _background_lines(self, backgrounds: Iterable[tuple[str, Element]]) -> Iterator[str]:
-        """The texts that lie on the layout and its master; pictures there are decoration."""
+        """Yield the texts on the layout and its master; pictures there are decoration."""
         for name, root in backgrounds:
             drawing = Drawing(self._package, name, Counter())
             for shape in _shapes(root, {}):
@@ -134,7 +138,7 @@ class _Slides:
                     yield from self._new(drawing.lines(shape.element))
 
     def _new(self, lines: Iterable[str]) -> list[str]:
-        """The lines that no slide before has had among its repeated texts."""
+        """Return the lines that have not yet appeared among the repeated texts."""
         new_lines = [line for line in lines if line not in self._repeated]
         self._repeated.update(new_lines)
         return new_lines
@@ -161,7 +165,10 @@ class _Slides:
         )
 
     def _in_order(self, shapes: Sequence[_Shape]) -> list[_Shape]:
-        """Titles, then the shapes from top to bottom, and from left to right in each band."""
+        """Return titles, then shapes from top to bottom, and margins last.
+
+        Within a band, shapes go from left to right.
+        """
         titles = [shape for shape in shapes if shape.kind in _TITLES]
         margins = [shape for shape in shapes if shape.kind in _MARGINS]
         body = [s for s in shapes if s.kind not in (*_TITLES, *_MARGINS, "sldNum")]
@@ -177,9 +184,9 @@ class _Slides:
 
 
 def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Shape]:
-    """The shapes of a slide; one without a place of its own is where its placeholder is.
+    """Yield the shapes of a slide; a shape without a position has its placeholder's position.
 
-    A shape without any place stays behind the shape before it.
+    A shape without any position keeps its place after the preceding shape.
     """
     box = _Box(0, 0, 0, 0)
     for element in children(child(slide, "cSld", "spTree")):
@@ -189,7 +196,7 @@ def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Sh
 
 
 def _placeholder(element: Element) -> tuple[str, str]:
-    """The kind and number of the placeholder that a shape fills; empty if it fills none."""
+    """Return the kind and number of the placeholder that a shape fills; empty if it fills none."""
     properties = next((each for each in element if name_of(each).startswith("nv")), None)
     placeholder = child(properties, "nvPr", "ph")
     if placeholder is None:
@@ -198,7 +205,7 @@ def _placeholder(element: Element) -> tuple[str, str]:
 
 
 def _placeholder_boxes(backgrounds: Iterable[Element]) -> dict[tuple[str, str], _Box]:
-    """The places of placeholders by kind and number, in the layout before the master."""
+    """Map placeholders (kind and number) to their position; the layout overrides the master."""
     boxes: dict[tuple[str, str], _Box] = {}
     for root in backgrounds:
         for element in children(child(root, "cSld", "spTree")):
@@ -211,7 +218,7 @@ def _placeholder_boxes(backgrounds: Iterable[Element]) -> dict[tuple[str, str], 
 
 
 def _box(element: Element) -> _Box | None:
-    """The place that a shape names itself."""
+    """Return the position that a shape itself states."""
     if name_of(element) == "AlternateContent":
         boxes = (_box(shape) for form in element for shape in form)
         return next(filter(None, boxes), None)

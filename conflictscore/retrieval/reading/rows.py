@@ -1,8 +1,8 @@
 """Reads tables (.csv) and JSON lines (.jsonl), in which each row is a document.
 
-It understands what these tools write: spreadsheets, pandas, LangChain, LlamaIndex, Haystack,
-Pyserini and Elasticsearch. An unusable row is left out with a note, without affecting other rows. A
-file without a usable row is refused, with the fault of its first row.
+It understands the forms that these tools write: spreadsheets, pandas, LangChain, LlamaIndex,
+Haystack, Pyserini and Elasticsearch. An unusable row is left out with a note, without affecting
+other rows. A file without a usable row is rejected, and the error describes its first unusable row.
 """
 
 import csv
@@ -27,18 +27,19 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 _DEEPEST_TEXT = 3
-"""Maximum nested objects around the text; LangChain, LlamaIndex and Elasticsearch have two."""
+"""Maximum number of nested objects around the text; LangChain, LlamaIndex and Elasticsearch have
+two."""
 _NOTES_PER_FILE = 20
-"""Maximum rows that are named one by one; further rows are only counted."""
+"""Maximum number of rows with a note of their own; further rows are only counted."""
 _MOST_EXTENDED = 20
-"""Maximum objects over several lines that may turn out to be damaged.
+"""Maximum number of attempts to read a damaged line as an object that continues on further lines.
 
-Each costs a scan of the rest.
+Each failed attempt scans the rest of the file.
 """
 
 
 class _Faults:
-    """Notes on the rows that were left out of a file."""
+    """Collects notes on the rows of a file that were left out or repaired."""
 
     def __init__(self, file: str, notes: Notes) -> None:
         self._file, self._notes = file, notes
@@ -46,7 +47,7 @@ class _Faults:
         self.first = ""
 
     def add(self, reason: str, kind: NoteKind = NoteKind.ROW_LEFT_OUT) -> None:
-        """Note a row that was left out or mended, with a sentence that names its place."""
+        """Add a note on a row that was left out or repaired; ``reason`` states the location."""
         if kind is NoteKind.ROW_LEFT_OUT:
             self.first = self.first or reason
             reason = f"{reason}, left out"
@@ -55,17 +56,17 @@ class _Faults:
             self._notes.append(Note(kind, reason))
 
     def close(self) -> None:
-        """Add a note with the number of rows that were not named."""
+        """Add a note with the number of rows that have no note of their own."""
         if (more := self._count - _NOTES_PER_FILE) > 0:
             sentence = f"{self._file}: {more} more rows could not be read as they are"
             self._notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
 
 
 def read_jsonl(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
-    """Read the documents of JSON lines; :func:`_text_object` lists the accepted forms.
+    """Read the documents in JSON lines; :func:`_text_object` describes the accepted forms.
 
     Raises:
-        UnreadableError: No line contains a document; names the first fault.
+        UnreadableError: No line contains a document. The message describes the first fault.
     """
     faults = _Faults(url, notes)
     unkept_fields: dict[str, None] = {}
@@ -94,8 +95,8 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
 
     The header is the first row with a column called text, content, page_content or the like.
     Missing cells at the end of a row count as empty, and empty cells beyond the header are ignored.
-    If a row has too many cells because the text in its last column contains the separator, they are
-    joined again.
+    If a row has too many cells because the text in its last column contains the separator, the
+    surplus cells are joined to that text.
 
     Raises:
         UnreadableError: There is no such column, or no row contains a document.
@@ -129,9 +130,9 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) -> list[str] | None:
-    """The cells of a row, at most as many as the header has; None if the row cannot be used.
+    """Return the cells of a row, at most as many as in the header; None if the row is unusable.
 
-    Only a text in the last column can be split by separators that it contains.
+    Surplus cells are accepted only if the last column is the text, which may contain separators.
     """
     last = len(table.columns) - 1
     cells = [clean_text(cell) for cell in row.cells]
@@ -155,12 +156,12 @@ def _check_any(count: int, url: str, faults: _Faults) -> None:
 def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
-    """The document of a row; adds the names of fields that it cannot keep."""
+    """Return the document in a row, and add the names of fields that it cannot keep."""
     clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
-    # in a row, "number" and the like are columns; only an object's "metadata" has further fields
+    # in a row, names such as "number" are columns; only an object's "metadata" has further fields
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
@@ -183,11 +184,12 @@ def _is_null(value: object) -> bool:
 
 
 def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """The object with the text, wherever a tool put it, with the metadata beside it.
+    """Return the object that contains the text, wherever a tool put it, with its metadata.
 
-    This is the row itself, or the first object in it with text (LangChain's ``kwargs``,
-    LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or its metadata,
-    as in Pinecone's exports. A text in pieces becomes one of several lines.
+    This object is the row itself, the first object in the row that has text (LangChain's
+    ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or
+    the row's metadata, as in Pinecone's exports. A text stored in pieces becomes a text with
+    several lines.
     """
     inner = fields
     metadata: dict[str, Any] = {}
@@ -206,7 +208,7 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """The first object with text inside an object; the object itself if there is none."""
+    """Return the first object with text inside an object, or the object itself if there is none."""
     objects = (
         value
         for key, value in fields.items()
@@ -216,7 +218,7 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The text of an object that has it in pieces (joined by lines) or in a nested ``value``."""
+    """Return texts that an object has in pieces (joined by line feeds) or in a nested ``value``."""
     values = {
         key: value
         for key in TEXT_KEYS
@@ -245,9 +247,9 @@ def _holds_text(fields: Mapping[str, Any], depth: int = 0) -> bool:
 
 
 def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file with their places.
+    """Yield the objects in a file with their locations.
 
-    A line may have several, and an object several lines.
+    A line may contain several objects, and an object may extend over several lines.
     """
     decoder = json.JSONDecoder()
     place = number = long_damaged = 0
@@ -282,7 +284,7 @@ _BETWEEN_VALUES = re.compile("[\\s,\x1e]*+")
 
 
 def _next_value(text: str, place: int) -> int:
-    """The offset of the next value; in RFC 7464 a record separator comes before each."""
+    """Return the offset of the next value; in RFC 7464, a record separator precedes each value."""
     blank = _BETWEEN_VALUES.match(text, place)
     return blank.end() if blank else place
 
@@ -295,10 +297,11 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
 
 
 def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects in a set of questions in JSON lines, each with its location for errors.
+    """Yield the objects in a file of questions (JSON lines), each with its location for errors.
 
     Raises:
-        InputError: A line is not an object, or there are too many lines; names the line.
+        InputError: A line is not an object, or there are too many lines. The message names the
+            line.
     """
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -320,9 +323,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
-    """The rows of a set of questions, without blank ones; see ``json_rows``."""
+    """Yield the rows in a file of questions that are not blank; see ``json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
     start = 1
     try:
         for number, row in enumerate(rows):

@@ -1,7 +1,7 @@
 """Reads the text of a Rich Text file (.rtf) as it is shown.
 
-The control words are read here, since the library striprtf reads hidden and struck text, drops
-footnotes, and reads "5 μg" as "5 mg".
+This module interprets the control words itself, since the library striprtf keeps hidden and struck
+text, drops footnotes, and reads "5 μg" as "5 mg".
 """
 
 import codecs
@@ -39,7 +39,8 @@ _SKIPPED = frozenset(
     )
 )  # fmt: skip
 _STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
-"""Destinations marked as optional that are not skipped: they have text, or are to be counted."""
+"""Destinations that are read although they are marked as optional; they contain text or are
+counted."""
 _MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
@@ -49,13 +50,13 @@ _CHARSETS = {
 
 
 def read_rtf(data: bytes) -> RichText:
-    """The text of an .rtf file.
+    """Return the text of an .rtf file.
 
     Hidden, struck and deleted text is left out; superscripts and subscripts are marked, and
     footnotes follow the body. Headers and footers appear once.
 
     Raises:
-        ValueError: It is not an .rtf file, or its groups are nested too deeply.
+        ValueError: The file is not an .rtf file, or its groups are nested too deeply.
     """
     if not data.lstrip()[:6].startswith(b"{\\rtf"):
         raise ValueError("it does not begin as one")
@@ -64,7 +65,7 @@ def read_rtf(data: bytes) -> RichText:
 
 @dataclass(slots=True)
 class _State:
-    """How the text of a group is shown, and the part of the document that it belongs to."""
+    """How the text of a group is shown, and the part of the document to which it belongs."""
 
     part: str = "body"
     is_hidden: bool = False
@@ -79,7 +80,7 @@ class _State:
 
 @dataclass(slots=True)
 class _Part:
-    """The finished lines of a part of a document, its open line, and its open table."""
+    """A part of a document: its finished lines, its unfinished line, and its unfinished table."""
 
     lines: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
@@ -88,25 +89,25 @@ class _Part:
     headers: int = 0
 
     def line(self) -> str:
-        """The open line, which is begun anew."""
+        """Return the unfinished line and start a new one."""
         text = "".join(self.pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         self.pieces = []
         return text
 
     def close_table(self) -> None:
-        """Add the lines of the open table."""
+        """Finish the current table and add its lines."""
         self.lines += table_lines(grid(self.rows), self.headers)
         self.rows, self.headers = [], 0
 
     def close_line(self) -> None:
-        """Add the open line if it has text, after adding the open table, which precedes it."""
+        """Finish the current line; if it has text, first add the table that precedes it."""
         if text := self.line().strip():
             self.close_table()
             self.lines.append(text)
 
 
 class _Walk:
-    """One reading of a document, which collects the notes on it."""
+    """Reads one document and collects the notes on it."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -124,7 +125,7 @@ class _Walk:
         self._in_table = False
 
     def read(self) -> RichText:
-        """The document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on contents without words."""
         place = 0
         while match := _TOKEN.match(self._data, place):
             place = match.end()
@@ -153,7 +154,7 @@ class _Walk:
         return RichText(text, title, left_out_notes(self._not_in_words))
 
     def _margin_lines(self) -> list[str]:
-        """The lines of headers and footers, without repetitions and bare page numbers."""
+        """Return the lines of headers and footers, without repetitions and bare page numbers."""
         lines = dict.fromkeys(self._parts["margins"].lines)
         return [line for line in lines if any(map(str.isalpha, line))]
 
@@ -190,7 +191,7 @@ class _Walk:
             _COMMANDS[word](self, number)
 
     def _destination(self, word: str) -> None:
-        """Begin the part of the document that a group's first word names."""
+        """Begin the part of the document that the first word of a group names."""
         state = self._state
         if state.part == "skipped":
             return
@@ -236,7 +237,7 @@ class _Walk:
             self._bytes.append(code)
 
     def _flush(self) -> None:
-        """Add the text of the bytes before this place, in the encoding of their font."""
+        """Decode the collected bytes in the encoding of their font, and add the text."""
         if self._bytes:
             codec = self._fonts.get(self._state.font, ("", ""))[1] or self._codec
             text = self._bytes.decode(codec, "replace")
@@ -244,7 +245,7 @@ class _Walk:
             self._add(text)
 
     def _add(self, text: str) -> None:
-        """Add text to the part of the document where it belongs."""
+        """Add text to the part of the document to which it belongs."""
         state = self._state
         state.is_new = False
         if state.part == "font":
@@ -257,7 +258,7 @@ class _Walk:
         part.pieces.append(raised(text, state.position))
 
     def unicode(self, number: int | None) -> None:
-        """Add a character by its number; its replacement, which follows, is skipped."""
+        """Add a character by its number, and skip the replacement that follows it."""
         self._add(chr((number or 0) & 0xFFFF))
         self._to_skip = self._state.skips
 
@@ -277,7 +278,7 @@ class _Walk:
         body.cells.append(" ".join(body.line().split()))
 
     def end_row(self, _: int | None) -> None:
-        """End a row; a merged cell has the text of the one before or above it."""
+        """End a row; a merged cell has the text of the cell before or above it."""
         body = self._parts["body"]
         above = body.rows[-1] if body.rows else []
         row: list[Cell] = []
@@ -310,7 +311,7 @@ class _Walk:
         self._merges = ""
 
     def head(self, _: int | None) -> None:
-        """Make the row a header, if only headers are above it."""
+        """Make the row a header if all rows above it are headers."""
         body = self._parts["body"]
         body.headers += body.headers == len(body.rows)
 
@@ -323,7 +324,7 @@ class _Walk:
         self._in_table = True
 
     def reset_text(self, _: int | None) -> None:
-        """End the settings of characters."""
+        """Reset the settings of characters."""
         state = self._state
         state.is_hidden = state.is_struck = state.is_deleted = False
         state.position, state.font = "", -1
@@ -351,7 +352,7 @@ class _Walk:
             self._codec = codecs.lookup(f"cp{number}").name
 
     def set_skips(self, number: int | None) -> None:
-        """Set the length of the replacement that follows a character by number."""
+        """Set the number of replacement characters that follow a character given by number."""
         self._state.skips = number if number is not None else 1
 
     def number_note(self, _: int | None) -> None:

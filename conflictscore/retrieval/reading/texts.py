@@ -1,4 +1,4 @@
-"""The results of a reader: documents, and typed notes on what it did not read."""
+"""The results of a reader: documents, and typed notes on what the reader did not read."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from conflictscore.retrieval.cleaning import Scalar
 
 
 class NoteKind(StrEnum):
-    """Reasons for a note on a file; code checks these instead of the sentence."""
+    """Kinds of notes on a file; code compares these instead of sentences."""
 
     FILE_LEFT_OUT = "file left out"
     FILES_PASSED_OVER = "files passed over"
@@ -19,15 +19,15 @@ class NoteKind(StrEnum):
     ENCODING = "encoding"
     PAGES_WITHOUT_TEXT = "pages without text"
     NOT_IN_WORDS = "not in words"
-    """A picture, chart or sign that a person sees and that has no words."""
+    """A picture, chart or sign that is visible but has no words."""
     UNSEEN = "unseen"
-    """Text in the file that its page does not show."""
+    """Text in the file that is not visible on its page."""
 
 
 class Note(str):
-    """A sentence for the user about something that a reader did, with its kind.
+    """A sentence for the user about something that a reader did, with a kind.
 
-    It is a ``str``, so it can be shown, joined and stored like other notes.
+    Since it is a ``str``, it can be shown, joined and stored like other notes.
     """
 
     __slots__ = ("kind",)
@@ -41,7 +41,7 @@ class Note(str):
         return note
 
     def about(self, file: str) -> Self:
-        """The same note with the file's name before it."""
+        """Return the note with the file's name before it."""
         return type(self)(self.kind, f"{file}: {self}")
 
 
@@ -51,24 +51,24 @@ _LONGEST_DESCRIPTION = 300
 
 
 def mark(kind: str, words: str = "") -> str:
-    """The mark of something that is seen and has no words, with its author's words for it."""
+    """Return the mark for visible content without words, with the author's description of it."""
     shown = described(words)
     return f"[{kind}: {shown}]" if shown else f"[{kind}]"
 
 
 def described(words: str) -> str:
-    """An author's words for a picture or the like, on one line and of limited length."""
+    """Return an author's description of a picture or the like, on one line and shortened."""
     return " ".join(words.split())[:_LONGEST_DESCRIPTION]
 
 
 def pictures_note(pictures: int) -> Note:
-    """The note on the number of pictures marked in a text."""
+    """Return the note on the number of pictures that are marked in a text."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
     return Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
-    """The note on visible things without words, by their names; empty if there are none."""
+    """Return a note that counts visible contents without words by name; empty if there are none."""
     counts = (
         f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
         for name, count in names.items()
@@ -79,7 +79,7 @@ def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
 
 
 class RichText(NamedTuple):
-    """The text of a file with a layout, and notes on unread parts that do not name the file."""
+    """The text of a file with a layout, and notes on unread parts, without the file's name."""
 
     text: str
     title: str
@@ -87,7 +87,7 @@ class RichText(NamedTuple):
 
 
 class FileDocument(NamedTuple):
-    """A document of a file, with fields of :class:`~conflictscore.records.Document`."""
+    """A document in a file, with the fields of :class:`~conflictscore.records.Document`."""
 
     text: str
     title: str

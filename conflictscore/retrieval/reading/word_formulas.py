@@ -1,4 +1,4 @@
-"""Writes formulas of Word (OMML) on one line, with the brackets implied by their layout."""
+"""Writes formulas of Word (OMML) on one line, with the brackets that their layout implies."""
 
 from collections.abc import Callable
 from xml.etree.ElementTree import Element
@@ -10,7 +10,7 @@ _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot
 
 
 def formula(element: Element) -> str:
-    """A formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x, (n over k), [a, b; c, d]."""
+    """Return a formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x, (n over k), [a, b; c, d]."""
     name = name_of(element)
     if name == "t":
         return element.text or ""
@@ -21,7 +21,7 @@ def formula(element: Element) -> str:
 
 
 def _part(element: Element, name: str) -> str:
-    """The content of a part of a formula, such as its numerator; empty if the part is missing."""
+    """Return a part of a formula, such as its numerator; empty if the part is missing."""
     part = child(element, name)
     return formula(part) if part is not None else ""
 
@@ -61,7 +61,7 @@ def _brackets(element: Element) -> str:
 
 
 def _sum(element: Element) -> str:
-    """A sum, integral or product with its limits; an integral if no sign is given."""
+    """Write a sum, integral or product with its limits; the default sign is an integral."""
     sign = value_of(element, "naryPr", "chr")
     lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
     limits = (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
@@ -99,7 +99,7 @@ def _lines(element: Element) -> str:
 
 
 def _invisible(element: Element) -> str:
-    """A phantom, which takes up room; it is drawn only if it does not say otherwise."""
+    """Write the content of a phantom, unless the phantom only reserves room for it."""
     shows = value_of(element, "phantPr", "show")
     return "" if shows in ("0", "off", "false") else _part(element, "e")
 
@@ -122,4 +122,4 @@ _DRAWN: dict[str, Callable[[Element], str]] = {
     "eqArr": _lines,
     "phant": _invisible,
 }
-"""Structures that draw signs around their parts."""
+"""Functions that write structures such as fractions, sums and matrices, by element name."""

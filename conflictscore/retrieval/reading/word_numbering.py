@@ -1,4 +1,4 @@
-"""Counts the numbers that Word draws before paragraphs of lists, clauses and headings."""
+"""Computes the numbers that Word draws before paragraphs of lists, clauses and headings."""
 
 import re
 from collections.abc import Callable
@@ -24,19 +24,19 @@ _NONE = "0"
 
 
 class _Level(NamedTuple):
-    """A level of a list: its first number, the form of its numbers, and the text around them."""
+    """A level of a list: its first number, the form of its numbers, and the surrounding text."""
 
     start: int
     form: str
     text: str
     restarts_after: int
-    """Levels above this one restart it; 0 means no level, and -1 any level."""
+    """The level whose items restart this level; 0 means no level, and -1 means any higher level."""
     plain_digits: bool
     font: str
 
 
 class Numbering:
-    """Counts the paragraphs of a document's lists, in the order of the calls."""
+    """Counts the paragraphs of a document's lists in the order in which they are passed."""
 
     def __init__(self, tree: Element | None) -> None:
         definitions = {
@@ -51,7 +51,7 @@ class Numbering:
         }
         self._levels: dict[str, list[_Level]] = {}
         self._shared: dict[str, str] = {}
-        """For each list number, the definition with which it shares its count."""
+        """Maps each list number to the definition with which the list shares its count."""
         for each in children(tree):
             if name_of(each) == "num":
                 self._add_list(each, definitions, by_style)
@@ -60,10 +60,10 @@ class Numbering:
     def _add_list(
         self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
     ) -> None:
-        """Record a list's levels, and the definition with which it shares its count.
+        """Record a list's levels, and the definition with which the list shares its count.
 
-        A definition may refer to a style's definition instead of having levels. A list that
-        restarts has its own count; other lists continue the count of their definition.
+        A definition may refer to the definition of a style instead of having levels itself. A list
+        that restarts has a count of its own. Other lists continue the count of their definition.
         """
         number = attribute(element, "numId") or ""
         name = value_of(element, "abstractNumId") or ""
@@ -78,7 +78,7 @@ class Numbering:
         self._shared[number] = f"{number}!" if begins_anew else name
 
     def mark(self, number: str, level: int) -> str:
-        """Count the next paragraph of a list, and return its mark, such as ``1.2`` or ``(a)``."""
+        """Count the next paragraph of a list and return its mark, such as ``1.2`` or ``(a)``."""
         levels = self._levels.get(number, [])
         if number == _NONE or not 0 <= level < len(levels):
             return ""

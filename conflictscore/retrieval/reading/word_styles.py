@@ -1,4 +1,4 @@
-"""Reads the styles of a Word file, which decide what text is hidden, its font and its list."""
+"""Reads the styles of a Word file, which determine hidden text, fonts and list numbers."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
@@ -15,7 +15,7 @@ from conflictscore.retrieval.reading.ooxml import (
 
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
-"""Maximum styles in a chain of styles based on each other."""
+"""Maximum length of a chain of styles, each based on the next."""
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6
@@ -25,7 +25,7 @@ _SMALLEST = 4
 
 
 class Styles:
-    """The styles of a document, as they apply to its runs and paragraphs."""
+    """The styles of a document, which apply to its runs and paragraphs."""
 
     def __init__(self, tree: Element | None) -> None:
         self._styles = {
@@ -43,7 +43,7 @@ class Styles:
         )
 
     def layers(self, style: str | None) -> Iterator[Element]:
-        """A style and the styles that it is based on, nearest first."""
+        """Yield a style and the styles that it is based on, nearest first."""
         name = style or ""
         for _ in range(_DEEPEST):
             definition = self._styles.get(name)
@@ -55,7 +55,7 @@ class Styles:
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
         """Whether a run's text is invisible: hidden, struck, too small, or white on white.
 
-        ``dark_ground`` says whether its background may be dark.
+        ``dark_ground`` says whether the run's background may be dark.
         """
         looks = list(self._looks(paragraph, run))
         if _is_struck_or_tiny(looks):
@@ -65,7 +65,7 @@ class Styles:
         return not any(has_fill(each) for each in (*looks, *self._paragraph_looks(paragraph)))
 
     def font(self, paragraph: Element | None, run: Element | None) -> str:
-        """The font of a run's Latin letters; empty if it is the document's default."""
+        """Return the font of a run's Latin letters; empty if it is the document's default font."""
         for looks in self._looks(paragraph, run):
             fonts = child(looks, "rFonts")
             if name := attribute(fonts, "ascii") or attribute(fonts, "hAnsi"):
@@ -73,7 +73,7 @@ class Styles:
         return ""
 
     def raised(self, paragraph: Element | None, run: Element | None) -> str:
-        """The position of a run: ``superscript``, ``subscript`` or empty."""
+        """Return the position of a run: ``superscript``, ``subscript`` or empty."""
         for looks in self._looks(paragraph, run):
             if place := value_of(looks, "vertAlign"):
                 return place
@@ -83,7 +83,7 @@ class Styles:
         return ""
 
     def list_of(self, paragraph: Element | None) -> tuple[str, int] | None:
-        """The number of a paragraph's list, and its level in it; None outside lists."""
+        """Return the number of a paragraph's list and its level in the list; None outside lists."""
         layers = [paragraph, *(child(each, "pPr") for each in self._paragraph_styles(paragraph))]
         number = level = None
         for layer in layers:
@@ -110,7 +110,7 @@ class Styles:
                 yield looks
 
     def _looks(self, paragraph: Element | None, run: Element | None) -> Iterator[Element]:
-        """The properties that apply to a run, nearest first."""
+        """Yield the properties that apply to a run, nearest first."""
         if run is not None:
             yield run
         for layer in (*self.layers(value_of(run, "rStyle")), *self._paragraph_styles(paragraph)):
@@ -119,12 +119,12 @@ class Styles:
 
 
 def _nearest(looks: list[Element], name: str) -> Element | None:
-    """The setting that applies for a name: the first, since the nearest properties come first."""
+    """Return the setting that applies to a name, which is the nearest one."""
     return next((part for each in looks if (part := child(each, name)) is not None), None)
 
 
 def _is_struck_or_tiny(looks: list[Element]) -> bool:
-    """Whether a setting hides or strikes a run, or makes it too small to read."""
+    """Whether the properties hide a run, strike it through, or make it too small to read."""
     for name in _HIDING:
         setting = next((each for each in looks if child(each, name) is not None), None)
         if setting is not None and is_on(setting, name):

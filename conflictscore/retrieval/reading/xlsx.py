@@ -1,8 +1,8 @@
 """Reads the sheets of an Excel file as Excel shows them, one line for each row.
 
-The parts of the file are read here, since the available libraries give stored values instead of
-the shown ones: of ten small workbooks, one for each part of this project's rule, markitdown read
-none as shown. A number format and a hidden row are two of them.
+This module reads the parts of the file itself, since the available libraries return the stored
+values instead of the displayed ones. Of ten small workbooks, one for each rule of this project,
+markitdown read none as Excel shows it. Two of these rules concern number formats and hidden rows.
 """
 
 import re
@@ -27,20 +27,21 @@ from conflictscore.retrieval.shaping.table_columns import table_lines
 
 _HEADER_WITHIN = 10
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
-"""Limits for repeating a merged cell: its characters, and the rows and columns covered."""
+"""Limits for repeating a merged cell: its maximum characters, and the maximum rows and columns
+covered."""
 _MOST_CELLS = 5_000_000
-"""Maximum cells of a sheet, including the empty ones between its rows and columns."""
+"""Maximum cells of a sheet, including empty cells between its filled rows and columns."""
 _MOST_COLUMNS = 16_384
 _NAMES_NOTED = 5
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 
 def read_xlsx(data: bytes) -> RichText:
-    """The text of the visible sheets, each under its name, in rows and columns.
+    """Return the text of the visible sheets in rows and columns, each sheet under its name.
 
-    Numbers and dates are written as their format shows them, and formulas by their stored results.
-    Hidden sheets, rows and columns are left out with a note. A merged cell is repeated in each
-    place that it covers.
+    Numbers and dates are written as their format shows them. Formulas are replaced with their
+    stored results. Hidden sheets, rows and columns are left out with a note. A merged cell is
+    repeated in each place that it covers.
 
     Raises:
         ValueError: It is not an .xlsx file, unpacks to more than 100 MB, declares entities, or has
@@ -52,7 +53,7 @@ def read_xlsx(data: bytes) -> RichText:
 
 
 class _Workbook:
-    """One reading of a workbook, which collects the notes on it."""
+    """Reads one workbook and collects the notes on it."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._related = package, package.related(main)
@@ -67,7 +68,7 @@ class _Workbook:
         self._cells = Cells(styles, strings, self._not_in_words, from_1904=from_1904)
 
     def read(self) -> RichText:
-        """The text of the workbook, its title, and notes on what was left out."""
+        """Return the text of the workbook, its title, and notes on what was left out."""
         pieces: list[str] = []
         for sheet in children(child(self._root, "sheets")):
             name = " ".join((sheet.get("name") or "").split())
@@ -108,7 +109,7 @@ class _Workbook:
             self._not_in_words["set of icons"] += 1
 
     def _drawn(self, part: str) -> Iterator[str]:
-        """The lines of the shapes that lie on a sheet, and a count of its comments."""
+        """Yield the lines of the shapes on a sheet, and count its comments."""
         for kind, place in self._package.related(part).values():
             if kind == "drawing":
                 drawing = Drawing(self._package, place, self._not_in_words)
@@ -123,7 +124,7 @@ class _Workbook:
 
 
 def _anchored_at(anchor: Element) -> tuple[int, int]:
-    """The row and column where a shape begins."""
+    """Return the row and column where a shape begins."""
     texts = ((child(anchor, "from", name)) for name in ("row", "col"))
     row, column = (int(each.text or 0) if each is not None else 0 for each in texts)
     return row, column
@@ -139,9 +140,9 @@ class _Merged(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A visible row with its number and texts by column; ``header`` is its last row if it is one.
+    """A visible row: its number, its cells by column, and the last row of the header it begins.
 
-    A header with a merged cell continues in the rows below.
+    A header that contains a merged cell may extend over several rows.
     """
 
     number: int
@@ -151,7 +152,7 @@ class _Row(NamedTuple):
 
 
 class _Table:
-    """The cells of a sheet, without hidden rows and columns."""
+    """The cells of a sheet, without those in hidden rows and columns."""
 
     def __init__(self, sheet: Element, cells: Cells) -> None:
         kinds = {name_of(each) for each in sheet}
@@ -178,7 +179,7 @@ class _Table:
         self.hidden_columns = len(filled & self._hidden_columns)
 
     def lines(self) -> Iterator[str]:
-        """A line for each row that contains text; a long table repeats its header."""
+        """Yield a line for each row with text; a long table repeats its header."""
         titles, header_ends = self._spread()
         gone = set(self._hidden_rows)
         rows = [
@@ -192,7 +193,7 @@ class _Table:
         yield from _block_lines(self._blocks(rows), columns, self._frozen)
 
     def _texts(self, number: int) -> dict[int, ShownCell]:
-        """The cells of a row that have text and whose column is visible."""
+        """Return the cells of a row that contain text in a visible column."""
         return {
             column: cell
             for column, cell in self._rows[number].items()
@@ -200,7 +201,7 @@ class _Table:
         }
 
     def _blocks(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-        """The rows, divided where a visible row is empty."""
+        """Divide the rows into blocks, which are separated by empty visible rows."""
         block: list[_Row] = []
         for row in rows:
             if block:
@@ -214,10 +215,10 @@ class _Table:
             yield block
 
     def _spread(self) -> tuple[set[int], dict[int, int]]:
-        """Repeat merged cells in the places that they cover.
+        """Copy the text of merged cells to all places that they cover.
 
-        Returns the rows whose only text is a merged cell, which is not repeated, and for rows with
-        merged cells the last row of a header that begins there.
+        Returns the rows whose only text is a merged cell, which is not copied. Also returns the
+        last row of the header that a row with merged cells may begin.
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}
@@ -246,13 +247,13 @@ class _Table:
 
 
 class _Header(NamedTuple):
-    """The header of a block, which also heads the blocks below it that have none."""
+    """The header of a block; it also applies to later blocks that have no header."""
 
     lines: list[list[str]]
     columns: set[int]
 
     def fits(self, block: Sequence[_Row]) -> bool:
-        """Whether the header has a name for each column of a block of several columns."""
+        """Whether a block has several columns and the header names all of them."""
         columns = {column for row in block for column in row.cells}
         return len(columns) > 1 and columns <= self.columns
 
@@ -260,7 +261,7 @@ class _Header(NamedTuple):
 def _block_lines(
     blocks: Iterable[Sequence[_Row]], columns: Sequence[int], frozen: int
 ) -> Iterator[str]:
-    """The lines of all blocks of a sheet, whose first rows may be frozen."""
+    """Yield the lines of all blocks of a sheet; ``frozen`` is the number of frozen rows."""
     header: _Header | None = None
     for block in blocks:
         start, end = _header_of(block, frozen if header is None else 0)
@@ -277,7 +278,7 @@ def _block_lines(
 
 
 def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
-    """The first row of a block's header and the row after it; the same number if there is none."""
+    """Return where a block's header starts and ends; the numbers are equal if it has none."""
     for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
         if len(row.cells) < 2 or row.is_title:
             continue
@@ -292,7 +293,7 @@ def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
 
 
 def _line(row: _Row, columns: Sequence[int], is_above_header: bool) -> list[str]:
-    """The text of each cell in a row, by column; a title's line has only its own text."""
+    """Return the text of each cell in a row by column; a title row has only one text."""
     if row.is_title or (is_above_header and len(row.cells) == 1):
         return [cell.text for cell in row.cells.values()]
     return [row.cells[column].text if column in row.cells else "" for column in columns]
@@ -308,7 +309,7 @@ def _cells_of(row: Element, cells: Cells, on_white: bool) -> Iterator[tuple[int,
 
 
 def _column(letters: str) -> int:
-    """The number of a column, from 0, by its letters."""
+    """Return the number of a column (from 0) for its letters."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - ord("A") + 1

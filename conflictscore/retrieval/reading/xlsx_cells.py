@@ -1,4 +1,4 @@
-"""Reads the cells of an Excel file as they are shown: by number format, font and fill."""
+"""Reads the cells of an Excel file as they are shown, with their number format, font and fill."""
 
 import math
 import re
@@ -14,20 +14,20 @@ from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_o
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
-"""Maximum characters of all cells; a file can repeat one text in a million cells."""
+"""Maximum characters of all cells together; a file can repeat one text in a million cells."""
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
 
 
 class ShownCell(NamedTuple):
-    """The text of a cell, and whether it can be the name of a column: a word or a year."""
+    """The text of a cell, and whether the text can be a column name (a word or a year)."""
 
     text: str
     is_name: bool
 
 
 class _Font(NamedTuple):
-    """A font as far as it decides what is seen."""
+    """The properties of a font that determine what is visible."""
 
     name: str = ""
     is_struck: bool = False
@@ -35,7 +35,7 @@ class _Font(NamedTuple):
 
 
 class _Style(NamedTuple):
-    """A cell's format code and font, and whether it has a background."""
+    """A cell's format code and font, and whether the cell has a background."""
 
     code: str = "General"
     font: _Font = _Font()
@@ -43,7 +43,7 @@ class _Style(NamedTuple):
 
 
 class Cells:
-    """The styles and texts that the cells of a workbook refer to."""
+    """The styles and shared texts that the cells of a workbook refer to."""
 
     def __init__(
         self,
@@ -59,7 +59,9 @@ class Cells:
         self._characters = 0
 
     def shown(self, cell: Element, *, on_white: bool) -> ShownCell:
-        """The cell as it is shown; ``on_white`` says that only its own style can fill it.
+        """Return the cell as it is shown.
+
+        ``on_white`` says that only the cell's own style can give it a background.
 
         Raises:
             ValueError: The cells have more than 20 million characters.
@@ -77,7 +79,7 @@ class Cells:
         return ShownCell(text, not is_number or bool(_YEAR.fullmatch(text)))
 
     def _text(self, cell: Element, style: _Style) -> tuple[str, bool]:
-        """The text of a cell, and whether it is a number or date."""
+        """Return the text of a cell, and whether it is a number or a date."""
         kind, part = cell.get("t") or "n", child(cell, "v")
         raw = (part.text or "") if part is not None else ""
         if child(cell, "f") is not None and not raw and (part is None or kind != "str"):
@@ -102,7 +104,7 @@ class Cells:
     def _number(self, raw: str, style: _Style) -> str:
         try:
             number = float(raw)
-        except ValueError:  # a date in words, such as 1932-03-09T00:00:00
+        except ValueError:  # an ISO date, such as 1932-03-09T00:00:00
             return raw.replace("T", " ").removesuffix(" 00:00:00")
         if not math.isfinite(number):
             return raw
@@ -118,7 +120,7 @@ def _unescaped(text: str) -> str:
 
 
 def _rich_text(element: Element | None) -> str:
-    """A text, without its struck parts and its phonetic guide, with marked superscripts."""
+    """Return a text without struck parts and phonetic guides, and with superscripts marked."""
     pieces: list[str] = []
     for part in children(element):
         looks = child(part, "rPr")
@@ -136,7 +138,7 @@ def _rich_text(element: Element | None) -> str:
 
 
 def _styles(tree: Element | None) -> list[_Style]:
-    """The styles of cells, in the order of their numbers."""
+    """Return the cell styles in the order of their numbers."""
     codes = BUILT_IN | {
         _whole(each.get("numFmtId")): each.get("formatCode") or "General"
         for each in children(child(tree, "numFmts"))
@@ -165,7 +167,7 @@ def _font(element: Element) -> _Font:
 
 
 def _is_fill(element: Element) -> bool:
-    """Whether a fill has a color other than white."""
+    """Whether a fill has a colour other than white."""
     pattern = child(element, "patternFill")
     if pattern is None:
         return child(element, "gradientFill") is not None

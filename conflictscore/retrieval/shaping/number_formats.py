@@ -60,7 +60,7 @@ class _Token(NamedTuple):
 
 
 def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
-    """A number as a cell with this format code shows it; empty if the code hides it."""
+    """Return a number as a cell with this format code shows it; empty if the code hides it."""
     section, has_own_sign = _section_for(number, _sections(_without_own_dates(code)))
     tokens = [token for token in section if token.kind != "condition"]
     kinds = {token.kind for token in tokens}
@@ -96,7 +96,7 @@ def shown_text(text: str, code: str) -> str:
 
 
 def general(number: float) -> str:
-    """A number as a cell without a format shows it, with all digits of a whole number."""
+    """Return a number as a cell without a format shows it; whole numbers keep all digits."""
     exact = Decimal(repr(float(number)))
     if exact == exact.to_integral_value() and exact.adjusted() < _MOST_WHOLE_DIGITS:
         return f"{int(exact)}"
