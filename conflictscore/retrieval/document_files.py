@@ -72,7 +72,7 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     if not documents:
         where = ", ".join(_shown(Path(path)) for path in paths)
         reasons = f" ({'; '.join(notes[:_NOTES_SHOWN])})" if notes else ""
-        raise NoDocumentsError(f"nothing to read in {where}: {_ENDINGS} files are read{reasons}")
+        raise NoDocumentsError(f"nothing to read in {where}: files must end in {_ENDINGS}{reasons}")
     return ReadResult(tuple(documents), tuple(notes))
 
 
@@ -100,7 +100,9 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
     if path.is_dir():
         yield from _walk(path, notes)
     elif path.suffix.lower() not in ENDINGS:
-        raise InputError(f"{_shown(path)}: its ending is not supported; supported are {_ENDINGS}")
+        raise InputError(
+            f"{_shown(path)}: its ending is not supported; files must end in {_ENDINGS}"
+        )
     else:
         yield path
 

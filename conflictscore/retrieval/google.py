@@ -24,8 +24,8 @@ from conflictscore.retrieval.web_search import (
 
 _ENGINE_VARIABLE = "GOOGLE_CSE_ID"
 _END = (
-    "Google's Custom Search API takes no new customers and ends on 2027-01-01: --search serper or"
-    " searxng search the whole web, --search vertex your sites"
+    "Google's Custom Search API takes no new customers and ends on 2027-01-01: use --search serper"
+    " or searxng for the whole web, or --search vertex for your own sites"
 )
 
 

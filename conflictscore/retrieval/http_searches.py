@@ -172,7 +172,7 @@ class VertexRetriever(WebSearchRetriever):
             raise ConfigurationError(
                 f"Vertex AI search needs {_CONFIG_VARIABLE} as PROJECT/ENGINE or projects/PROJECT/"
                 "locations/LOCATION/collections/COLLECTION/engines/ENGINE/servingConfigs/CONFIG;"
-                f" {'it is something else' if given else 'it is not set'}"
+                f" {'it has a different form' if given else 'it is not set'}"
             )
         self._config = given
         return self

@@ -84,7 +84,9 @@ def open_search(
     name, argument = _split(spec)
     provider = PROVIDERS[name]
     if (name == "corpus") != bool(docs):
-        raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
+        raise InputError(
+            'search="corpus" and docs="PATH" must be used together, without another search'
+        )
     # Imported here so that a search's libraries are loaded only if that search is used.
     if docs:
         from conflictscore.retrieval.corpus import CorpusRetriever
@@ -111,7 +113,7 @@ def _split(spec: str) -> tuple[str, str]:
     provider = PROVIDERS[name]
     lacks_argument = provider.argument and not argument and (colon or not provider.variables)
     if lacks_argument or (colon and not provider.argument):
-        raise InputError(f'search="{spec}" is incomplete or too long: give {provider.usage(name)}')
+        raise InputError(f'search="{spec}" is not a valid search: give {provider.usage(name)}')
     return name, argument
 
 

@@ -37,7 +37,7 @@ class Provider:
 
 PROVIDERS: Mapping[str, Provider] = {
     "serper": Provider(
-        "Google's results, by serper.dev", "http_searches:SerperRetriever", (("SERPER_API_KEY",),)
+        "Google results through serper.dev", "http_searches:SerperRetriever", (("SERPER_API_KEY",),)
     ),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
@@ -58,7 +58,7 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
     "corpus": Provider("your own files, given by --docs", "corpus:CorpusRetriever"),
     "recorded": Provider(
-        "what an earlier run found",
+        "the recorded results of an earlier run",
         "recording:RecordedRetriever",
         argument="FILE",
         option="path",

@@ -204,7 +204,7 @@ class RecordedRetriever(TopKRetriever):
         shown = self.path.as_posix()
         if recording is None:
             near = difflib.get_close_matches(question_key(query), self._recordings, n=1)
-            nearest = f"; the nearest one is {near[0]!r}" if near else ""
+            nearest = f"; the most similar question is {near[0]!r}" if near else ""
             raise NoDocumentsError(
                 f"{shown}: there is no recording for the question {query!r};"
                 f" questions recorded: {len(self._recordings)}{nearest}"
@@ -220,7 +220,7 @@ class RecordedRetriever(TopKRetriever):
     def _open(self) -> Self:
         self._recordings = _read(RecordLines(self.path, _is_half))
         if not self._recordings:
-            raise InputError(f"{self.path.as_posix()}: nothing is recorded in it")
+            raise InputError(f"{self.path.as_posix()}: the recording is empty")
         return self
 
 

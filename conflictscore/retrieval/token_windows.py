@@ -59,7 +59,7 @@ def cut_windows(
     Raises InputError if ``size`` is below 16, or ``stride`` is not between 1 and ``size``.
     """
     if size < LEAST_TOKENS or not 1 <= stride <= size:
-        raise InputError(f"passages of {size} tokens every {stride}: give 16 tokens or more")
+        raise InputError(f"passages of {size} tokens every {stride} tokens: give 16 tokens or more")
     tokens = vocabulary.starts(text)
     total = len(tokens)
     tokens.append(len(text))

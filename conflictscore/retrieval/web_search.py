@@ -188,8 +188,8 @@ class WebSearchRetriever(TopKRetriever):
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             return self.unreachable(error)
         except (ValueError, ImportError, OSError) as error:
-            names = "that the environment names, as in HTTPS_PROXY or SSL_CERT_FILE"
-            message = f"the proxy or the certificates {names}, cannot be used"
+            names = "HTTPS_PROXY, SSL_CERT_FILE or a similar variable"
+            message = f"the proxy or certificates set by {names} cannot be used"
             return Fault(ConfigurationError(f"{message}: {self.shown(str(error))}"))
         if reply.status_code != httpx2.codes.OK:
             reason = reason_of(body) or reply.reason_phrase
@@ -235,7 +235,7 @@ class WebSearchRetriever(TopKRetriever):
 
     def wrong_form(self, detail: str = "") -> Fault:
         """Return the fault for a reply without a list of results; ``detail`` says what is wrong."""
-        message = f"{self.title}'s reply does not have the form of search results"
+        message = f"{self.title}'s reply does not look like search results"
         return Fault(self.failed(": ".join(filter(None, [message, detail]))))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:

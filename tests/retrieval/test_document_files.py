@@ -118,7 +118,7 @@ def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
     assert (first.title, first.url) == ("", "u")
     assert first.metadata == {"year": 2024, "ok": True, "p": 0.5}
     assert (second.number, second.text, second.url) == (2, "v", "d.jsonl")
-    assert read.notes == ("d.jsonl: the field 'tags' is not a single value, left out",)
+    assert read.notes == ("d.jsonl: the field 'tags' is not a single value and was left out",)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_row_with_more_cells_than_columns_is_left_out_or_joined_with_a_note() 
     assert [document.text for document in read.documents] == ["two\nlines"]
     (note,) = read.notes
     assert note.kind is NoteKind.ROW_LEFT_OUT
-    assert note.startswith("docs/d.csv, line 4: a row of 3 under a header of 2")
+    assert note.startswith("docs/d.csv, line 4: the row has 3 cells, but the header has 2")
 
     (document,), notes = read_file(b"title,text\nLog,Lit, at last\n", ".csv", "d.csv")
     assert document.text == "Lit, at last"
@@ -290,7 +290,7 @@ def test_a_link_to_nowhere_and_a_pipe_are_left_out_of_a_folder() -> None:
         ("gone.txt", "gone.txt: there is no such file"),
         ("a\x00b.txt", "cannot be read"),
         ("x" * 300, "xxx: cannot be read"),
-        ("picture.png", "picture.png: its ending is not supported; supported are .txt, .md"),
+        ("picture.png", "picture.png: its ending is not supported; files must end in .txt, .md"),
         ("", "path .* is empty"),
     ],
 )
@@ -424,7 +424,7 @@ def test_a_file_that_takes_too_much_is_refused_with_the_reason() -> None:
         read_file(attributes, ".html", "a.html")
     with (
         closing(ReaderBox(file_seconds=1)) as box,
-        pytest.raises(UnreadableError, match="no text that could be extracted within 1 s"),
+        pytest.raises(UnreadableError, match="could not be read within 1 s of processor time"),
     ):
         box.read(made.getvalue(), ".docx", "bomb.docx")
 

@@ -98,7 +98,7 @@ def test_lines_that_the_sender_s_program_broke_are_joined() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"lit in 1932", "is not a mail"),
+        (b"lit in 1932", "is not an email"),
         (HEAD + group("encrypted", typed("x", "application/pgp-encrypted")), "is encrypted"),
         (HEAD + b"Content-Type: application/pkcs7-mime\r\n\r\nMII", "is encrypted"),
         (HEAD + b"".join(b"Content-Type: message/rfc822\n\nSubject: a\n" for _ in range(40)), "more than 20 deep"),

@@ -112,7 +112,7 @@ def test_without_docs_and_keys_every_way_is_named() -> None:
         ("serper:key", 'search="serper:key" .*give serper'),
         ("searxng:", r"give searxng\[:URL\]"),
         ("recorded", "give recorded:FILE"),
-        ("corpus", "and docs=.* go together"),
+        ("corpus", "and docs=.* must be used together"),
     ],
 )
 def test_an_invalid_choice_is_refused(name: str, words: str) -> None:
@@ -121,7 +121,7 @@ def test_an_invalid_choice_is_refused(name: str, words: str) -> None:
 
 
 def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="go together"):
+    with pytest.raises(InputError, match="must be used together"):
         open_search("serper", docs=[docs])
     with pytest.raises(InputError, match="k is 0"):
         open_search(docs=[docs], top_k=0)

@@ -52,9 +52,9 @@ def test_the_title_pictures_and_comments_are_read_or_noted() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"lit in 1932", "is not an RTF that can be read .*does not begin as one"),
+        (b"lit in 1932", "is not an RTF that can be read .*does not begin with"),
         (rtf(""), "has no text"),
-        (rtf("{" * 2_000), "more than 1,000 groups"),
+        (rtf("{" * 2_000), "nested more than 1,000 deep"),
         (rtf("}" * 2_000), "has no text"),
         (rtf(r"\bin999999999 a"), "has no text"),
     ],

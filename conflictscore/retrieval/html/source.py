@@ -86,7 +86,7 @@ def check_size(html: str) -> None:
             open_now[kind] -= 1
             total -= 1
         if total > _MOST_OPEN:
-            raise UnreadableError(f"has more than {_MOST_OPEN:,} elements nested in each other")
+            raise UnreadableError(f"has elements nested more than {_MOST_OPEN:,} deep")
 
 
 def with_shadow_trees(html: str) -> str:

@@ -189,7 +189,7 @@ def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
 def _content_type(header: str) -> str:
     found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
     if not _TYPE.fullmatch(found):
-        raise UnreadableError("does not say what type it is")
+        raise UnreadableError("does not state its content type")
     if found not in _TYPES:
         raise UnreadableError(f"is {found}")
     return found
@@ -234,7 +234,7 @@ class _Body:
     def __init__(self, encoding: str, limit: int) -> None:
         name = encoding.strip().lower()
         if name not in ("", "identity", "gzip", "x-gzip"):
-            raise UnreadableError("is compressed in a way that was not offered")
+            raise UnreadableError("uses a compression that was not requested")
         self._inflate: Any = zlib.decompressobj(_GZIP) if name.endswith("gzip") else None
         self._limit = limit
         self._wire = 0

@@ -112,7 +112,7 @@ class ReaderBox:
         head = {**request, "megabytes": self._megabytes, "size": len(body)}
         with self._turn:
             if caller_gone.is_set():
-                raise UnreadableError("is no longer waited for")
+                raise UnreadableError("was cancelled by its caller")
             process, start = self._process(), time.monotonic()
             try:
                 line = _ask(process, json.dumps(head).encode() + b"\n" + body)
@@ -136,7 +136,7 @@ class ReaderBox:
         code = process.returncode
         _end(process)
         if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * _CLOCK:
-            return f"has no text that could be extracted within {seconds:g} s of work"
+            return f"could not be read within {seconds:g} s of processor time"
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
@@ -155,7 +155,7 @@ class ReaderBox:
                 env={**os.environ, "PYTHONPATH": path},
             )
         except OSError as error:
-            reason = f"cannot be extracted: no process starts ({error.strerror})"
+            reason = f"cannot be read: no child process could be started ({error.strerror})"
             raise UnreadableError(reason) from None
 
 
@@ -165,10 +165,10 @@ def _broken(code: int | None, megabytes: int) -> str:
         with suppress(ValueError):
             name = signal.Signals(-code).name
             return (
-                f"breaks the extraction of its text ({name}), or needs more than {megabytes} MB"
+                f"makes the text extraction fail ({name}), or needs more than {megabytes} MB"
                 " of memory"
             )
-    return f"breaks the extraction of its text, or needs more than {megabytes} MB of memory"
+    return f"makes the text extraction fail, or needs more than {megabytes} MB of memory"
 
 
 def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
@@ -233,7 +233,7 @@ def _serve() -> None:
             answer = {"error": f"needs {_missing(error)} to be read: {extra}"}
         except Exception as error:  # noqa: BLE001 - a page makes a library raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            answer = {"error": f"breaks the extraction of its text ({reason})"}
+            answer = {"error": f"makes the text extraction fail ({reason})"}
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps(answer), file=answers, flush=True)
 

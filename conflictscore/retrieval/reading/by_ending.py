@@ -52,7 +52,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
         sentence = f"{url}: not UTF-8, read as {decoding.encoding}"
         notes.append(Note(NoteKind.ENCODING, sentence))
     elif (replaced_characters := decoding.text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
-        sentence = f"{url}: {replaced_characters} characters are damaged, and are read as \ufffd"
+        sentence = f"{url}: {replaced_characters} characters are damaged and were read as \ufffd"
         notes.append(Note(NoteKind.ENCODING, sentence))
     return decoding.text
 
@@ -97,7 +97,7 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
             raise
         except Exception as error:  # noqa: BLE001 - see above
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            article = "an" if kind.startswith(("E", "O", "R", "X")) else "a"
+            article = "an" if kind.startswith(("E", "O", "R", "X", "e")) else "a"
             raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None
         yield from _document(rich, url, notes)
 
@@ -199,7 +199,7 @@ _READERS: dict[str, _Reader] = {
     ".srt": _read_text_with_layout("captions", _captions),
     ".vtt": _read_text_with_layout("captions", _captions),
     ".ipynb": _read_text_with_layout("notebook", _notebook),
-    ".eml": _read_rich("mail", _message),
+    ".eml": _read_rich("email", _message),
     ".pdf": _read_rich("PDF", _pdf),
     ".docx": _read_rich("DOCX", _docx),
     ".xlsx": _read_rich("XLSX", _xlsx),

@@ -134,7 +134,7 @@ def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[D
     for number, cells in enumerate(reader, line):
         fault = ""
         if number == line:
-            fault = "a quotation mark is not closed; read line by line from here"
+            fault = "a quotation mark is not closed; from here on, each line was read as a row"
         if any(cell.strip() for cell in cells):
             yield DelimitedRow(
                 f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault

@@ -38,7 +38,7 @@ class Drawing:
         """Return the lines of a shape, or of all shapes in a group; empty if it is hidden."""
         kind, about = name_of(shape), properties_of(shape)
         if depth > _DEEPEST:
-            raise ValueError(f"it has more than {_DEEPEST} groups within each other")
+            raise ValueError(f"its groups are nested more than {_DEEPEST} deep")
         if is_true(about, "hidden"):
             return []
         if kind == "AlternateContent":

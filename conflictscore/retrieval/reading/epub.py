@@ -54,7 +54,7 @@ class _Book:
         main = next((each.get("full-path") for each in children(rootfiles)), None)
         root = self._package.part(main)
         if root is None or main is None:
-            raise ValueError("it has no table of its chapters")
+            raise ValueError("it has no table of contents")
         self._root, self._folder = root, dirname(main)
 
     def read(self) -> RichText:

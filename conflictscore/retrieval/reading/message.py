@@ -52,7 +52,9 @@ def read_message(data: bytes) -> RichText:
     """
     message = message_from_bytes(data)
     if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
-        raise UnreadableError("is not a mail: it has none of the lines From, To, Date and Subject")
+        raise UnreadableError(
+            "is not an email: it has none of the headers From, To, Date and Subject"
+        )
     walk = _Walk()
     walk.message(message, 0)
     return RichText("\n\n".join(walk.pieces()), _header(message, "Subject"), walk.notes())
@@ -80,7 +82,7 @@ class _Walk:
             sentence = f"attachments are not read: {', '.join(names[:_NAMES_NOTED])}{more}"
             notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
         if self._damaged:
-            sentence = f"{self._damaged} characters are damaged, and are read as \ufffd"
+            sentence = f"{self._damaged} characters are damaged and were read as \ufffd"
             notes.append(Note(NoteKind.ENCODING, sentence))
         return tuple(notes)
 

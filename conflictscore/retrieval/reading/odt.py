@@ -74,7 +74,7 @@ class _Walk:
         """Return the document's text, its title, and notes on contents without words."""
         body = child(self._content, "body", "text")
         if body is None:
-            raise ValueError("it is not a document of text")
+            raise ValueError("it is not a text document")
         page = "".join(self._blocks(body, 0))
         notes = "".join(self._notes)
         above, below = (self._margins(kind) for kind in ("header", "footer"))
@@ -99,7 +99,7 @@ class _Walk:
     def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
         """Yield the blocks in parts of the document; a list number precedes the first paragraph."""
         if depth > _DEEPEST:
-            raise ValueError(f"it has more than {_DEEPEST} parts within each other")
+            raise ValueError(f"its parts are nested more than {_DEEPEST} deep")
         for each in parts:
             name = name_of(each)
             if name in ("p", "h"):

@@ -91,7 +91,8 @@ def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
     """
     if data.startswith(_OLE):
         raise ValueError(
-            f"it is locked by a password, or a .{kind[:-1]}: save it as .{kind} without one"
+            f"it is locked by a password, or a .{kind[:-1]} file:"
+            f" save it as .{kind} without a password"
         )
     with ZipFile(BytesIO(data)) as file:
         package = Package(file)

@@ -69,7 +69,7 @@ def read_pdf(data: bytes) -> RichText:
         count = len(file)
     if not clean_text(text):
         raise UnreadableError(
-            "has no text; if its pages are pictures, have their text recognised (OCR) first"
+            "has no text; if its pages are pictures, run text recognition (OCR) on them first"
         )
     if empty:
         sentence = f"{empty} of its {count} pages have no text"
@@ -105,7 +105,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     text = _undivided("\n\n".join(filter(None, both)))
     notes = []
     if sight.unsure:
-        sentence = "some text is read that its pages may not show (in white, or behind a clip)"
+        sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
         notes.append(Note(NoteKind.UNSEEN, sentence))
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))

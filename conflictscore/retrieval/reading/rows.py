@@ -58,7 +58,7 @@ class _Faults:
     def close(self) -> None:
         """Add a note with the number of rows that have no note of their own."""
         if (more := self._count - _NOTES_PER_FILE) > 0:
-            sentence = f"{self._file}: {more} more rows could not be read as they are"
+            sentence = f"{self._file}: {more} more rows were left out or repaired"
             self._notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
 
 
@@ -83,7 +83,7 @@ def read_jsonl(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     notes.extend(
         Note(
             NoteKind.FIELD_LEFT_OUT,
-            f"{url}: the field {name!r} is not a single value, left out",
+            f"{url}: the field {name!r} is not a single value and was left out",
         )
         for name in unkept_fields
     )
@@ -140,11 +140,13 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
         cells.pop()
     if len(cells) <= last + 1:
         return cells
-    sentence = f"a row of {len(cells)} under a header of {last + 1}"
+    sentence = f"the row has {len(cells)} cells, but the header has {last + 1}"
     if table.columns[last] not in TEXT_KEYS:
         faults.add(f"{row.where}: {sentence}")
         return None
-    faults.add(f"{row.where}: {sentence}, read as one text", NoteKind.ROW_MENDED)
+    faults.add(
+        f"{row.where}: {sentence}; the last cells were read as one text", NoteKind.ROW_MENDED
+    )
     return [*cells[:last], f"{table.separator} ".join(cells[last:])]
 
 

@@ -59,7 +59,7 @@ def read_rtf(data: bytes) -> RichText:
         ValueError: The file is not an .rtf file, or its groups are nested too deeply.
     """
     if not data.lstrip()[:6].startswith(b"{\\rtf"):
-        raise ValueError("it does not begin as one")
+        raise ValueError("it does not begin with {\\rtf")
     return _Walk(data).read()
 
 
@@ -162,7 +162,7 @@ class _Walk:
         self._to_skip = 0
         if opens:
             if len(self._stack) >= _MOST_GROUPS:
-                raise ValueError(f"it has more than {_MOST_GROUPS:,} groups within each other")
+                raise ValueError(f"its groups are nested more than {_MOST_GROUPS:,} deep")
             self._stack.append(self._state)
             self._state = replace(self._state, is_new=True, is_optional=False)
         elif self._stack:

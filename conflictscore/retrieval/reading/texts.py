@@ -64,7 +64,7 @@ def described(words: str) -> str:
 def pictures_note(pictures: int) -> Note:
     """Return the note on the number of pictures that are marked in a text."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
-    return Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
+    return Note(NoteKind.NOT_IN_WORDS, f"{count} marked; the contents of pictures are not read")
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:

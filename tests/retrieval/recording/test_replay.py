@@ -123,7 +123,7 @@ def test_a_recording_that_was_stopped_can_be_used(out: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\n", b'{"format": 1'])
 def test_a_recording_without_a_question_is_refused(out: Path, content: bytes) -> None:
     out.write_bytes(content)
-    with pytest.raises(InputError, match=r"r\.jsonl: nothing is recorded in it"):
+    with pytest.raises(InputError, match=r"r\.jsonl: the recording is empty"):
         RecordedRetriever.from_file(out)
 
 
