@@ -95,7 +95,7 @@ class WrappingRetriever(TopKRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """See the base class."""
+        """Return the number of local documents of the wrapped retriever."""
         return getattr(self.retriever, "at_hand", None)
 
     @property

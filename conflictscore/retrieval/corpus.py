@@ -26,7 +26,7 @@ class CorpusRetriever(TopKRetriever):
     (from 1), ``score`` (0 or more) and ``provider``.
 
     Attributes:
-        k: See the base class.
+        k: The number of documents to return, at least 1.
         documents: The documents to search. An empty corpus raises NoDocumentsError.
         notes: Notes for the user about how the documents were read.
     """
@@ -61,11 +61,11 @@ class CorpusRetriever(TopKRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """See the base class."""
+        """Return the number of documents in the corpus."""
         return len(self.documents)
 
     def search(self, query: str, k: int) -> list[Retrieved]:
-        """See the class."""
+        """Return the documents that match the question best, with their rank and score."""
         scores = self._ranker.scores(query)
         order = np.argsort(-scores, kind="stable")[:k]
         if len(self.documents) > k:

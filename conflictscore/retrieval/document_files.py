@@ -34,8 +34,8 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     (.html, .htm), book (.epub), text document (.docx, .odt, .rtf), workbook (.xlsx), presentation
     (.pptx) or PDF (with the extra ``docs``) becomes one document. In a .jsonl file, each line is a
     document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values,
-    which become metadata. In a .csv file, each row is a document, and the columns have the same
-    names. If a line or row cannot be used, it is left out, and a note names it.
+    which become metadata. In a .csv file, each row is a document, and the columns are named like
+    these fields. If a line or row cannot be used, it is left out, and a note names it.
 
     All formats except plain text are read in a separate process with limited time and memory. In a
     folder, hidden files and files with unsupported endings are skipped, and unusable files are left

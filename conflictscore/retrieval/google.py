@@ -60,7 +60,7 @@ class GoogleRetriever(WebSearchRetriever):
         return (_END,)
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """See the base class."""
+        """Fetch one page of results, numbered from 0, with one request."""
         start = number * size + 1
         try:
             asked = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)

@@ -35,7 +35,7 @@ class SerperRetriever(WebSearchRetriever):
     service: ClassVar[str] = "https://google.serper.dev"
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base class."""
+        """Return the arguments of a request for one page of results."""
         return {
             "method": "POST",
             "url": self.address("/search"),
@@ -44,7 +44,7 @@ class SerperRetriever(WebSearchRetriever):
         }
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
-        """See the base class."""
+        """Read the results in a reply."""
         # If Google finds nothing, the reply has no "organic" field.
         results = reply["organic"] if "searchParameters" not in reply else reply.get("organic", [])
         # A page may have fewer results than requested without being the last page.
@@ -62,7 +62,7 @@ class SearxngRetriever(WebSearchRetriever):
     provider: ClassVar[str] = "searxng"
     title: ClassVar[str] = "SearXNG"
     hints: ClassVar[Mapping[int, str]] = {
-        401: "give user and password in the address, http://USER:PASSWORD@...",
+        401: "give the user name and password in the address, as http://USER:PASSWORD@...",
         403: "list json under search.formats in its settings.yml",
     }
 
@@ -80,12 +80,12 @@ class SearxngRetriever(WebSearchRetriever):
         return self
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base class."""
+        """Return the arguments of a request for one page of results."""
         asked = {"q": query, "format": "json", "pageno": number + 1}
         return {"method": "GET", "url": self.address("/search"), "params": asked}
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """See the base class.
+        """Read the results in a reply.
 
         An empty reply counts as a failure if some engines did not answer.
         """
@@ -116,7 +116,7 @@ class VertexRetriever(WebSearchRetriever):
     key_source: ClassVar[str] = "console.cloud.google.com"
     hints: ClassVar[Mapping[int, str]] = dict.fromkeys(
         (400, 404),
-        f"check the key and {_CONFIG_VARIABLE}, an engine of public websites",
+        f"check the key and {_CONFIG_VARIABLE}, which must be an engine for public websites",
     )
     page_size: ClassVar[int] = 25
     service: ClassVar[str] = "https://discoveryengine.googleapis.com"
@@ -126,7 +126,7 @@ class VertexRetriever(WebSearchRetriever):
     _config: str = PrivateAttr()
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base class.
+        """Return the arguments of a request for one page of results.
 
         Each location other than ``global`` has its own address.
         """
@@ -147,7 +147,7 @@ class VertexRetriever(WebSearchRetriever):
         }
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
-        """See the base class.
+        """Read the results in a reply.
 
         The reply has no ``results`` if nothing was found.
         """

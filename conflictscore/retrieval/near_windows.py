@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from conflictscore.retrieval.ranking import BM25Ranker
 
 _FEWEST_WINDOWS = 6
-"""A window uses at most this fraction (1 / 6) of the token budget, so that several places fit."""
+"""A window uses at most one sixth of the token budget, so that several places fit."""
 _MOST_TOKENS = 384  # maximum tokens in a window, however large the budget is
 _OVERLAP = 4
-"""A window repeats this fraction (1 / 4) of the previous window."""
+"""A window repeats one quarter of the previous window."""
 
 
 @lru_cache(maxsize=1)
@@ -45,8 +45,8 @@ class NearParts(NamedTuple):
     is_complete: bool
     """Whether each query shares at least one word with the text.
 
-    If a query shares none, for example because it is in another language, its relevant part of the
-    text is unknown.
+    If a query shares no word with the text, for example because it is in another language, nothing
+    shows which part is relevant to it.
     """
 
 

@@ -69,7 +69,7 @@ def open_search(
     Raises:
         ConfigurationError: There is nothing to search, or the key or address of a search is
             missing.
-        NoDocumentsError: There is nothing to read in the docs.
+        NoDocumentsError: The docs contain no readable document.
         InputError: The name is unknown; docs are missing, unreadable or not allowed; a recording
             cannot be read; or ``top_k`` is out of range.
     """

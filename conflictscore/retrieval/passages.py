@@ -21,14 +21,14 @@ class PassageRetriever(WrappingRetriever):
 
     Attributes:
         retriever: The retriever that finds the documents.
-        k: See the base class.
+        k: The number of documents to return, at least 1.
         tokens: Maximum tokens of a passage, at least 16.
     """
 
     tokens: Annotated[int, Field(ge=LEAST_TOKENS)] = 512
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base class."""
+        """Cut the documents to their best passages."""
         return cut_to_passages(query, found, self.tokens)
 
 

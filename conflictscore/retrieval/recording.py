@@ -199,7 +199,7 @@ class RecordedRetriever(TopKRetriever):
         return tuple(dict.fromkeys(lacking))
 
     def search(self, query: str, k: int) -> list[Document]:
-        """See the class."""
+        """Return the recorded results for a question, and repeat the notes recorded with them."""
         recording = self._recordings.get(question_key(query))
         shown = self.path.as_posix()
         if recording is None:
@@ -286,7 +286,7 @@ async def record_questions(
     Raises:
         InputError: A question is empty, ``concurrency`` is out of range, or the file cannot be
             written or has other settings.
-        ConfigurationError: The retriever is set up wrongly, for example with a wrong key.
+        ConfigurationError: The retriever's settings are wrong, for example its key.
     """
     if concurrency < 1:
         raise InputError(f"concurrency must be at least 1, and is {concurrency}")

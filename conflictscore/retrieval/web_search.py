@@ -200,7 +200,7 @@ class WebSearchRetriever(TopKRetriever):
             return self.wrong_form()
 
     def search(self, query: str, k: int) -> list[Document]:
-        """See the class."""
+        """Fetch pages of results until there are ``k`` documents or no further results."""
         query = clean_text(query)  # JSON can contain lone surrogates, but addresses cannot
         size = min(self.page_size, k)
         found: dict[str, Hit] = {}

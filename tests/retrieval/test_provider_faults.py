@@ -27,7 +27,7 @@ DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
 BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
 INVALID = "Request contains an invalid argument."
 BAD_KEY = r"refuses the request .*[kK][eE][yY]"
-SITES = "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites"
+SITES = "Only public.*VERTEX_SERVING_CONFIG, which must be an engine for public websites"
 VERTEX_SNIPPETS: list[Any] = ["text", [{}], [{"snippet": 5}]]
 VERTEX_RESULTS = [
     *({}, {"document": {}}, {"document": {"derivedStructData": []}}),
@@ -63,7 +63,7 @@ FAULTS: dict[str, list[tuple[Reply, type[ConflictScoreError], str]]] = {
             vertex_error(400, "FAILED_PRECONDITION", NO_SITES),
             *(
                 ConfigurationError,
-                "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites",
+                "Only public.*VERTEX_SERVING_CONFIG, which must be an engine for public websites",
             ),
         ),
         *(

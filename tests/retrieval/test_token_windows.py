@@ -110,5 +110,7 @@ def test_any_long_text_is_cut(unit: str) -> None:
 
 @pytest.mark.parametrize(("size", "stride"), [(15, 8), (16, 0), (16, 17)])
 def test_a_size_or_stride_out_of_range_is_refused(size: int, stride: int) -> None:
-    with pytest.raises(InputError, match=f"{size} tokens every {stride} tokens: give 16 tokens or more"):
+    with pytest.raises(
+        InputError, match=f"{size} tokens every {stride} tokens: give 16 tokens or more"
+    ):
         cut_windows("text", size, stride)

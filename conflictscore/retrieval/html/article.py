@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _LONGEST_TEXT = 200_000
-"""Maximum characters of a page's text. Prompts never need a longer text to cut a passage from."""
+"""Maximum characters of a page's text. No passage in a prompt is cut from a longer text."""
 _MOST_TAGS = 50_000
 """Maximum tags of a page for which the main text is extracted; a one-megabyte article has half as
 many."""

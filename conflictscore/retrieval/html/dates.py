@@ -21,7 +21,7 @@ _PUBLISHED = (
     "sailthru.date", "publishdate", "publish-date", "publication_date", "pubdate", "date.issued",
     "article.published", "published-date", "created", "originalpublicationdate",
 )  # fmt: skip
-"""Names of meta tags for the date of publication (not of the last change), most reliable first."""
+"""Names of meta tags for the publication date, in the order in which they are tried."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000

@@ -76,7 +76,7 @@ def check_size(html: str) -> None:
         kind = name.lower()
         options += kind == "option"
         if options > 2 * _MOST_OPTIONS:  # the count includes closing tags
-            raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options to select")
+            raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options in its selection lists")
         if kind in _SELF_CLOSING:
             continue
         if not closing:

@@ -48,7 +48,7 @@ class ShownPage(NamedTuple):
 
 
 def shown_page(html: str) -> ShownPage:
-    """Return the page's tree without invisible parts, with the text that an extractor would lose.
+    """Return a page's tree without invisible parts, changed so that extractors keep its text.
 
     ``10<sup>6</sup>`` becomes ``10^6``, and the number of a note becomes ``[2]``. Text directly in
     a ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.

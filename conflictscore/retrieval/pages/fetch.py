@@ -82,7 +82,7 @@ class PageFetcher:
         await self._transport.aclose()
 
     async def fetch(self, url: str) -> FetchedPage:
-        """Fetch the page at this address, as far as the settings allow.
+        """Fetch the page at this address within the limits of the settings.
 
         Raises:
             UnreadableError: The page cannot be fetched. The message is the reason.

@@ -52,7 +52,7 @@ _Outcome = PageText | UnreadableError
 
 
 class PageReadingRetriever(WrappingRetriever):
-    """Replaces the texts of another retriever's results with the pages at their addresses.
+    """Replaces the snippets in another retriever's results with the text of their pages.
 
     The snippet is kept if its page cannot be read, says less than the snippet or is about something
     else, such as cookies. A note counts these pages by reason. If some words or numbers of the
@@ -85,13 +85,13 @@ class PageReadingRetriever(WrappingRetriever):
         return self
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base class."""
+        """Replace snippets with the text of their pages, and block until all pages are read."""
         # Uses a new event loop in a temporary thread, since this thread may already run a loop.
         with start_blocking_portal() as portal:
             return portal.call(self.achange, query, found)
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base class."""
+        """Replace snippets with the text of their pages."""
         urls = [_url(document.metadata) for document in found]
         outcomes = await self._outcomes(list(dict.fromkeys(filter(None, urls))))
         read = [

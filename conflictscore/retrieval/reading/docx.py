@@ -77,7 +77,7 @@ def read_docx(data: bytes) -> RichText:
     several places is repeated in each place. Footnotes and endnotes follow the body.
 
     Raises:
-        ValueError: It is not a .docx file, unpacks to more than 100 MB, or declares entities.
+        ValueError: The file is not a .docx file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
     with opened(data, "docx", "word/document.xml") as (package, main):

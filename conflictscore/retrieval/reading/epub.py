@@ -35,7 +35,7 @@ def read_epub(data: bytes) -> RichText:
 
     Raises:
         UnreadableError: The book is locked by copy protection.
-        ValueError: It is not an .epub file, or unpacks to more than 100 MB.
+        ValueError: The file is not an .epub file, or unpacks to more than 100 MB.
         Exception: The file is damaged.
     """
     with ZipFile(BytesIO(data)) as file:

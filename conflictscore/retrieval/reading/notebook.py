@@ -25,7 +25,7 @@ def read_notebook(source: str) -> RichText:
         raise UnreadableError("is not a notebook (its JSON is damaged)") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise UnreadableError("is not a notebook with cells, of version 4 or later")
+        raise UnreadableError("has no cells, so it is not a notebook of version 4 or later")
     title = ""
     pieces: list[str] = []
     for cell in filter(lambda cell: isinstance(cell, dict), cells):

@@ -46,7 +46,7 @@ def read_odt(data: bytes) -> RichText:
 
     Raises:
         UnreadableError: The file is locked by a password.
-        ValueError: It is not an .odt file, unpacks to more than 100 MB, or declares entities.
+        ValueError: The file is not an .odt file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
     with ZipFile(BytesIO(data)) as file:

@@ -61,7 +61,7 @@ def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
 
 
 class _OpenLine:
-    """A line to which runs are added.
+    """An unfinished line, to which runs are added.
 
     ``base`` is the last run at the line's own height. ``ends_raised`` says whether superscripts or
     subscripts follow it.

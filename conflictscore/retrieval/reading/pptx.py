@@ -29,8 +29,8 @@ holds the number of the slide."""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units, if the file does not state it."""
 _BAND = 10
-"""Shapes are read from left to right if their tops differ by less than this fraction (1 / 10) of a
-slide's height."""
+"""Shapes are read from left to right if their tops differ by less than a tenth of a slide's height.
+"""
 
 
 def read_pptx(data: bytes) -> RichText:
@@ -41,7 +41,7 @@ def read_pptx(data: bytes) -> RichText:
     slide.
 
     Raises:
-        ValueError: It is not a .pptx file, unpacks to more than 100 MB, or declares entities.
+        ValueError: The file is not a .pptx file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
     with opened(data, "pptx", "ppt/presentation.xml") as (package, main):

@@ -20,7 +20,7 @@ from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_o
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _NONE = "0"
-"""The list number that takes a paragraph out of its style's list."""
+"""The list number that removes a paragraph from its style's list."""
 
 
 class _Level(NamedTuple):

@@ -44,8 +44,8 @@ def read_xlsx(data: bytes) -> RichText:
     repeated in each place that it covers.
 
     Raises:
-        ValueError: It is not an .xlsx file, unpacks to more than 100 MB, declares entities, or has
-            too many cells or characters.
+        ValueError: The file is not an .xlsx file, unpacks to more than 100 MB, declares entities,
+            or has too many cells or characters.
         Exception: The file is damaged.
     """
     with opened(data, "xlsx", "xl/workbook.xml") as (package, main):

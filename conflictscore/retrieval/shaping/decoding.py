@@ -88,10 +88,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
     """Decode the text of a page or file.
 
-    The first encoding that fits is used, in this order: the byte order mark's; UTF-8, if there are
-    non-ASCII bytes and all of them are valid UTF-8, whatever encoding is declared; the server's;
-    and the page's own. If none fits, slightly damaged text is accepted, or the encoding is guessed.
-    Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
+    A byte order mark decides the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes and
+    all of them are valid UTF-8, whatever encoding is declared. Next come the encoding that the
+    server declares and the one that the page declares, if they fit. If none fits, slightly damaged
+    text is accepted, or the encoding is guessed. Encoding names follow the WHATWG's table, in which
+    iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
     """

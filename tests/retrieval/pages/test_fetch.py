@@ -102,7 +102,9 @@ async def test_a_redirect_loop_ends() -> None:
 
 @pytest.mark.parametrize("status", [204, 304, 403, 404, 410, 429, 500, 503])
 async def test_only_success_is_read(status: int) -> None:
-    reason = "does not state its content type" if status == 204 else f"answered with status {status}"
+    reason = (
+        "does not state its content type" if status == 204 else f"answered with status {status}"
+    )
     assert await failure(raw(head(status, content_length="0"))) == reason
 
 
