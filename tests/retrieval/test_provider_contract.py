@@ -371,7 +371,7 @@ def test_a_reply_that_is_not_a_json_object_is_a_provider_error(case: Case) -> No
         search = case.searching(server)
         for _ in NO_OBJECTS:
             with pytest.raises(
-                ProviderError, match=f"{case.search.title}'s reply .*form of search"
+                ProviderError, match=f"{case.search.title}'s reply .*look like search"
             ):
                 search.invoke("sky")
     assert len(server.requests) == len(NO_OBJECTS)
@@ -383,7 +383,7 @@ def test_a_list_of_results_of_another_form_is_a_provider_error(case: Case) -> No
     with serving(case, faults=[json_reply(case.listed(form)) for form in forms]) as server:
         search = case.searching(server)
         for _ in forms:
-            with pytest.raises(ProviderError, match="form of search results"):
+            with pytest.raises(ProviderError, match="look like search results"):
                 search.invoke("sky")
     assert len(server.requests) == len(forms)
 

@@ -21,7 +21,7 @@ from tests.fakes.search_server import (
     vertex_error,
 )
 
-OTHER_FORM = "form of search results"
+OTHER_FORM = "look like search results"
 NO_SITES = "Only public website search is supported."
 DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
 BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
