@@ -10,7 +10,7 @@ Scalar = str | int | float | bool | None
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _TERMINAL = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, moves of the cursor
+    "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, cursor movements
     "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # titles, links
     "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"

@@ -1,9 +1,10 @@
 """Groups documents by registrable domain, so that all pages of a domain count as one source.
 
-Here a "voice" is a source that counts once however many documents it has. A registrable domain is a
-name that anyone can register, such as ``example.co.uk``. It is determined by the ICANN section of
-Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The list's private section is
-ignored: since a page at ``alice.github.io`` costs nothing, all of ``github.io`` is one voice.
+In this module, a "voice" is a source that counts only once, however many documents it has. A
+registrable domain is a name that anyone can register, such as ``example.co.uk``. It is determined
+by the ICANN section of Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The
+list's private section is ignored: since anyone can create a page such as ``alice.github.io`` for
+free, all of ``github.io`` is one voice.
 """
 
 from collections import defaultdict
@@ -53,10 +54,10 @@ def host_of(url: str) -> str | None:
 def voices(documents: Sequence[Document]) -> dict[int, int]:
     """Map each document that is not the first of its voice to the first document of that voice.
 
-    A voice is a registrable domain. Domains with exactly the same texts form one voice together;
-    near-copies count as the same text. A domain therefore never has two voices, and copying the
-    texts of several sources does not merge those sources into one voice. A document without a web
-    address counts as its own domain.
+    A voice is a registrable domain. Several domains with exactly the same texts form a single
+    voice; near-copies count as the same text. A domain therefore never has two voices, and copying
+    the texts of several sources does not merge those sources into one voice. A document without a
+    web address counts as its own domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)

@@ -1,14 +1,14 @@
 """Finds near-identical documents, since ten copies of a press release are only one witness.
 
-A witness is an independent source. Texts are compared by their shingles: sequences of three
-successive words, ignoring case, punctuation and white space. Two texts are near-identical if their
-Jaccard index (the number of shared shingles divided by the number of all shingles) is at least .8.
-This covers copies with a different heading or ending. They are also near-identical if the index is
-at least .2 and every quarter of each text has shared shingles. This covers texts that were edited
-throughout. If one word in six is changed, a copy keeps 44 % of the original's shingles, and two
-such copies share 24 %. Independently written reports share almost no shingles. Pages that repeat
-the same long notice share shingles in only one place. MinHash proposes candidate pairs, so that not
-all pairs need to be compared. The exact index then decides.
+In this project, a witness is an independent source. Texts are compared by their shingles: sequences
+of three successive words, ignoring case, punctuation and white space. Two texts are near-identical
+if their Jaccard index (the number of shared shingles divided by the number of all shingles) is at
+least .8. This covers copies with a different heading or ending. They are also near-identical if the
+index is at least .2 and every quarter of each text has shared shingles. This covers texts that were
+edited throughout. If one word in six is changed, a copy keeps 44 % of the original's shingles, and
+two such copies share 24 %. Independently written reports share almost no shingles. Pages that
+repeat the same long notice share shingles in only one place. MinHash proposes candidate pairs, so
+that not all pairs need to be compared. The exact index then decides.
 
 Each copy is still labelled separately, since the changed word may be the number that matters.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conflictscore.scripts import UNSPACED, WORD_CHARACTER, fold, spaced_out
 
-# in a notebook, bm25s warns that the widget for progress bars is missing, but none are shown
+# in a notebook, bm25s warns that a widget for progress bars is missing, although none are shown
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
@@ -82,7 +82,7 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
-        if _LOWER_CASE.search(line):  # in a line of capitals only, they mean nothing
+        if _LOWER_CASE.search(line):  # in a line of capitals only, capitals mean nothing
             yield from _named_stop_words(line, is_question=is_question)
 
 

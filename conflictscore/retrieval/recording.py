@@ -178,8 +178,8 @@ class RecordedRetriever(TopKRetriever):
 
     Raises:
         NoDocumentsError: The question was not recorded.
-        InputError: As in the base class; also if the file at ``path`` cannot be read, is damaged or
-            is empty.
+        InputError: ``k`` is out of range, the question is empty, or the file at ``path`` cannot be
+            read, is damaged or is empty.
     """
 
     provider: ClassVar[str] = "recorded"

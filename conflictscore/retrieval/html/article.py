@@ -40,7 +40,7 @@ _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
 """Maximum number of characters to put back, as a multiple of the length of the extracted text.
 
-If more are missing, the extractor chose the wrong part of the page.
+If even more is missing from the extracted text, the extractor chose the wrong part of the page.
 """
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 

@@ -2,7 +2,7 @@
 
 Libraries that extract a page's main text drop some elements (``time``, ``output``, text directly in
 a ``div``) and join separate texts ("10" and a superscript "6"). The tree is therefore changed
-first, so that this does not happen. Pages are read in the separate process of
+before extraction, so that no text is lost or joined. Pages are read in the separate process of
 :mod:`~conflictscore.retrieval.reading.box`.
 """
 

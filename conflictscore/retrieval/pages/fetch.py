@@ -1,4 +1,4 @@
-"""Fetches pages from the open web with limits, without state, and never from an internal network.
+"""Fetches pages from the open web, but never from an internal network, and keeps no state.
 
 The first address and the address of every redirect must be plain http or https. Each host name is
 looked up once, and all its IP addresses must be public. The connection goes to one of these

@@ -1,6 +1,6 @@
 """Reads the text of a Markdown file, without the parts that a rendered page does not show.
 
-Headings, lists, tables and code keep their Markdown marks, which models can read. Comments, struck
+Headings, lists, tables and code keep their Markdown syntax, which models can read. Comments, struck
 text and link definitions are left out, and HTML is read as on a web page.
 """
 
@@ -177,7 +177,7 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Remove the matches of the pattern's group ``gone``; other matches are code, which is kept."""
+    """Remove what the pattern's group ``gone`` matches; its other matches are code and are kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
 
 

@@ -37,7 +37,7 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        letters = data.replace(b"\0", b"")  # in UTF-16, each letter has a zero byte
+        letters = data.replace(b"\0", b"")  # UTF-16 adds a zero byte to each letter
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above

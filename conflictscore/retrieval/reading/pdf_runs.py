@@ -20,8 +20,9 @@ GAP = 1.0
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
-They are the assumed width of an average character, in font sizes; how much wider than average words
-must be to be searched for a gap; and how quickly the page's own average is learnt.
+The first is the assumed width of an average character, in font sizes. Words that exceed the average
+width by the second factor are searched for gaps. The third says how quickly the page's own average
+is learnt.
 """
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, in font sizes."""
@@ -81,7 +82,7 @@ class PageRuns:
         text = buffer.raw[: 2 * max(0, bytes_written - 1)].decode("utf-16-le", "replace")
         if len(text) == count and "\ufffd" not in text:
             return text
-        # the text has characters beyond Unicode's first plane, or characters that pdfium leaves out
+        # the text has characters beyond Unicode's first plane, or pdfium has left some out
         return "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
 
     def __iter__(self) -> Iterator[TextRun]:

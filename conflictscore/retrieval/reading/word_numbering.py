@@ -30,7 +30,8 @@ class _Level(NamedTuple):
     form: str
     text: str
     restarts_after: int
-    """The level whose items restart this level; 0 means no level, and -1 means any higher level."""
+    """The lowest level (from 1) that restarts this one; 0 if none does, -1 if any higher one does.
+    """
     plain_digits: bool
     font: str
 

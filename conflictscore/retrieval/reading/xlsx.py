@@ -2,7 +2,8 @@
 
 This module reads the parts of the file itself, since the available libraries return the stored
 values instead of the displayed ones. Of ten small workbooks, one for each rule of this project,
-markitdown read none as Excel shows it. Two of these rules concern number formats and hidden rows.
+markitdown read none as Excel shows it. Number formats and hidden rows are two examples of such
+rules.
 """
 
 import re

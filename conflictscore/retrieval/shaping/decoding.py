@@ -80,8 +80,8 @@ _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _BINARY, _LEAST_CONTROLS = 20, 5
-"""One character in ``_BINARY`` may be a control character. ``_LEAST_CONTROLS`` of them are allowed
-in any text."""
+"""In a text, at most one character in ``_BINARY`` may be a control character; ``_LEAST_CONTROLS``
+control characters are always allowed."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
