@@ -30,7 +30,7 @@ class _Level(NamedTuple):
     form: str
     text: str
     restarts_after: int
-    """The lowest level (from 1) that restarts this one; 0 if none does, -1 if any higher one does.
+    """Levels 1 to this number restart this level; 0 means none, and -1 means every higher level.
     """
     plain_digits: bool
     font: str
