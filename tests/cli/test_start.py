@@ -98,7 +98,10 @@ def test_an_output_that_is_not_utf8_still_gets_the_answer(
     ("args", "said"),
     [
         (["ask", "--docs", "notes", "When?"], "put QUESTION before --docs. (see"),
-        (["ask", "When?", "--search", "corpus"], "--search corpus and --docs PATH must be used together"),
+        (
+            ["ask", "When?", "--search", "corpus"],
+            "--search corpus and --docs PATH must be used together",
+        ),
         (["ask", "When?", "--docs", "README.md", "--model", "openai:m"], "or use the model local"),
         (["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x"], "needs --model"),
         (
