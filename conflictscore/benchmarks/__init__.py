@@ -1,6 +1,7 @@
 """Run a benchmark, read a finished run, or add your own questions and methods.
 
-``run_benchmark`` runs one of ``BENCHMARKS``, or your own ``Benchmark``, with any of its methods.
+``run_benchmark`` runs a built-in benchmark (see ``BENCHMARKS``) or your own ``Benchmark``, with any
+of its methods.
 """
 
 import lazy_loader

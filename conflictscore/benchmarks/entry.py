@@ -1,7 +1,7 @@
-"""The entry of a benchmark: everything that the command line and other tools need to know about it.
+"""The registry entry of a benchmark: everything that the command line and other tools need.
 
-The command line builds its commands and help from entries. They name code as
-``folder.module:name``, so nothing heavy is imported before a benchmark is opened.
+The command line builds its commands and help from these entries. Entries refer to code as
+``folder.module:name``, so no heavy module is imported before a benchmark is opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,44 +22,51 @@ class Entry(NamedTuple):
 
     name: str
     summary: str
-    """The benchmark's line of help."""
+    """The benchmark's one-line help text."""
     data: str
-    """The file that it needs, and where to get it; the first word is the file's name."""
+    """The data file that the benchmark needs (the first word is its name), and where to get it."""
     forms: "tuple[Form, ...]"
-    """The forms of its questions; the first is the default."""
+    """The forms of the benchmark's questions, default first."""
     searches: bool
-    """Whether documents must be searched for; otherwise its questions come with their own."""
+    """Whether documents must be searched for; otherwise the questions come with documents."""
     open: "Callable[..., Benchmark]"
-    """Opens the benchmark from data file, form and seed, with ``flags`` as keywords."""
+    """A function that opens the benchmark, given its data file, form and seed, and ``flags`` as
+    keyword arguments."""
     judged_by: str = ""
-    """The first measure by which a model judges free-form answers; empty if no model does."""
+    """The first measure that a model judges in free form; empty if no measure needs a model."""
     methods: tuple[str, ...] = COMMON_METHODS
-    """The methods of ``Benchmark.offered``, for the help."""
+    """The same methods as ``Benchmark.offered``, for the help text."""
     several: bool = False
-    """Whether its data may come from several sources.
+    """Whether the data may come from several sources.
 
-    It is then opened with a list of texts, which may name a format before the file.
+    The benchmark is then opened with a list of texts, each of which may name a format before the
+    file.
     """
     flags: Mapping[str, str] = {}
-    """The benchmark's own options with their help, by name; false unless given."""
+    """The benchmark's own options and their help texts, by name; each is false by default."""
     docs: str = "docs/guide/benchmarks.md"
-    """The page with more about it."""
+    """The page that describes the benchmark in more detail."""
     examples: tuple[str, ...] = ()
-    """Example commands for the end of its help, without the program's name.
+    """Example commands for the end of the help text, without the program's name.
 
-    By default one is generated.
+    By default, an example is generated.
     """
     write_topics: "Callable[..., None] | None" = None
-    """Has a model name the topic of each question, and writes a file to be used as data."""
+    """A function that has a model name the topic of each question, and writes a new data file."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
-    """The benchmark's own tables from a run's figures; empty if the run belongs to another
-    benchmark."""
+    """A function that makes the benchmark's own tables from a run's figures.
+
+    It returns no tables for a run of another benchmark.
+    """
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
-    """The same, from the results of each question."""
+    """A function that makes further tables from the results of each question."""
 
 
 def lazily(name: str) -> Callable[..., Any]:
-    """A function that imports ``folder.module:name`` of this package, and calls it, when called."""
+    """Return a function that, when called, imports and calls ``folder.module:name``.
+
+    The name is relative to this package.
+    """
 
     def called(*args: Any, **settings: Any) -> Any:
         return resolve_name(f"conflictscore.benchmarks.{name}")(*args, **settings)

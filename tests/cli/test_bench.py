@@ -196,7 +196,7 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert shown.exit_code == 0, shown.stderr
     said = " ".join(shown.stdout.split())
     assert "unknown (no price for scripted)" in said
-    assert "its gain of +1.0 takes 2,424 questions, and this run's 4 show it" in said
+    assert "it takes 2,424 questions to show this gain of +1.0, and this run's 4 would show it" in said
     assert "3 take at most 3 times as much" in said
     assert not server.requests
     assert not Path("runs").exists()

@@ -1,7 +1,7 @@
 """Conflict detection: whether a claim has evidence on both sides (paper, section 4).
 
-Claims are given with their documents, a labeler judges every pair, and a claim counts as
-conflicting if one document supports it and another contradicts it. The verdicts are compared with
-people's labels, and with three constant answers: always, never, and for every claim with two
-documents.
+Every claim comes with its documents. A labeler judges every pair of claim and document, and a claim
+counts as conflicting if one document supports it and another contradicts it. The verdicts are
+compared with human labels, and with three constant strategies: always answer "conflict", never, and
+only for claims with at least two documents.
 """

@@ -1,26 +1,27 @@
-"""Reads ConflictBench's sources in their published formats, and constructs it (paper, appendix A).
+"""Reads ConflictBench's sources in their published formats and rebuilds the benchmark (appendix A).
 
-ConflictBench itself is not published. By its construction, each question has one claim. If it is to
-be a conflict, the claim is checked against documents that give its answer and documents that give
-another answer. Otherwise it is checked against one document that gives its answer and two documents
-of other questions.
+ConflictBench itself is not published, but the paper describes its construction. Each question
+yields one claim. If the claim is chosen to be a conflict, it is checked against documents that give
+its answer and documents that give another answer. Otherwise the claim is checked against one
+document that gives its answer and two unrelated documents, taken from other questions.
 
-The paper leaves some points open. They are decided here as follows, so figures can differ from its
-Table 2:
+The paper leaves some points open. We settle them as follows, so our figures can differ from the
+paper's Table 2:
 
-- Which questions become conflicts: by a draw that depends on the seed and the question.
-- The words of a claim: in the paper GPT-4 writes it, as with ``--write-claims``. Otherwise the
-  words are fixed; for ConflictingQA they are the affirmative statement that its authors used as a
-  search query.
-- Which perturbed passages of MacNoise are shown: the ones marked in ``pert_lbls``, alternately
-  original and perturbed.
-- Which questions of ContraQA a false paragraph contradicts: the ones whose answer it no longer
-  contains.
+- Which questions become conflicts: decided by a random draw that depends on the seed and the
+  question.
+- How a claim is worded: in the paper GPT-4 writes claims, and ``--write-claims`` does the same
+  here. Otherwise claims follow a fixed pattern. For ConflictingQA, the claim is the affirmative
+  statement that its authors used as a search query.
+- Which passages of MacNoise are shown: the ones marked as perturbable in ``pert_lbls``, alternately
+  in their original and in their perturbed version.
+- Which questions of ContraQA a false paragraph contradicts: the questions whose answer the
+  paragraph no longer contains.
 
 The formats are those of the repositories AlexWan0/rag-convincingness, lilys012/AmbigDocs,
 wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. We have not seen ContraQA's file of
-queries: that a query contains SQuAD's ``context`` is inferred from the code and the size of the
-file.
+queries. We infer from its code and from the size of the file that a query contains SQuAD's
+``context``.
 """
 
 import random
@@ -71,23 +72,23 @@ PUBLISHED: Mapping[str, PublishedSet] = {
     "conflictingqa": PublishedSet(355, 79, 0.9720, 0.9775, 0.9747, 0.9585, 0.8734),
     "overall": PublishedSet(1280, 1013, 0.9763, 0.9000, 0.9366, 0.932, 0.9724),
 }
-"""The paper's figures by set; ``overall`` covers the five other sets together."""
+"""The paper's figures for each set; ``overall`` covers the five other sets together."""
 
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
-"""Maximum draws for a document of another question.
+"""Maximum number of draws when looking for unrelated documents from other questions.
 
-Many questions of ContraQA share a paragraph, so some draws fail.
+Many ContraQA questions share a paragraph, so some draws fail.
 """
 
 
 class _Question(NamedTuple):
-    """A published question in the common form from which groups are made.
+    """A published question, converted to the common form from which groups are made.
 
-    ``supporting`` documents give the answer that the claim will state. ``contradicting`` documents
-    give another answer; there may be none.
+    ``supporting`` documents give the answer that the claim will state. ``contradicting`` documents,
+    of which there may be none, give another answer.
     """
 
     id: str
@@ -98,7 +99,7 @@ class _Question(NamedTuple):
 
 
 class _AnsweringDocument(PublishedRow):
-    """A document of AmbigDocs, with its answer for the entity that it is about."""
+    """A document of AmbigDocs, with the answer for the entity that the document describes."""
 
     title: Text
     text: Text
@@ -109,7 +110,7 @@ class _AnsweringDocument(PublishedRow):
 
 
 class _AmbigDocs(PublishedRow):
-    """A row of AmbigDocs: an ambiguous name, and a document for each entity with that name."""
+    """A row of AmbigDocs: an ambiguous name, and one document for each entity with that name."""
 
     qid: Text
     question: Text
@@ -117,10 +118,10 @@ class _AmbigDocs(PublishedRow):
 
 
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
-    """Read AmbigDocs: one name, several entities, an answer for each.
+    """Read AmbigDocs, whose questions have a different answer for each entity of the same name.
 
-    The claim gives the answer of the question's first document. A document with a different
-    answer counts as contradicting it, although it is about another entity of that name.
+    The claim gives the answer of the question's first document. A document with a different answer
+    counts as contradicting the claim, although it is about another entity with that name.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:
@@ -140,15 +141,15 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Perturbed(PublishedRow):
-    """A retrieved passage of MacNoise, and the same passage rewritten around the answer."""
+    """A retrieved passage of MacNoise, and a version rewritten to give another answer."""
 
     text: Text
     text_pert: Cleaned | None = None
-    """The perturbed text; None if the passage could not be perturbed."""
+    """The rewritten ("perturbed") text, or None if the passage could not be rewritten."""
 
 
 class _MacNoise(PublishedRow):
-    """A row of MacNoise; ``pert_lbls`` has 1 for each of ``ctxs`` that could be perturbed."""
+    """A row of MacNoise; ``pert_lbls`` has a 1 for each passage that could be rewritten."""
 
     id: int | str | None = None
     question: Text
@@ -158,21 +159,21 @@ class _MacNoise(PublishedRow):
 
 
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
-    """Read MacNoise: retrieved passages, and the same passages rewritten around the answer.
+    """Read MacNoise: retrieved passages, and versions rewritten to give another answer.
 
-    Its NQ and TQA variants have the same format. ``pert_lbls`` is 1 for each passage that could be
-    perturbed; a question without such a passage is left out.
+    The NQ and TQA variants of MacNoise have the same format. ``pert_lbls`` is 1 for each passage
+    that could be rewritten. A question without such a passage is left out.
     """
 
     def question(row: _MacNoise, where: str) -> _Question | str:
         if len(row.pert_lbls) != len(row.ctxs):
-            raise InputError(f"{where}, field pert_lbls: a number for each of ctxs is needed")
+            raise InputError(f"{where}, field pert_lbls: needs one number for each passage in ctxs")
         perturbable = [
             passage for passage, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1
         ]
         pairs = [(passage.text, passage.text_pert) for passage in perturbable if passage.text_pert]
         if len(pairs) < len(perturbable):
-            raise InputError(f"{where}, field ctxs: a marked passage has no text_pert")
+            raise InputError(f"{where}, field ctxs: a passage marked in pert_lbls has no text_pert")
         if not pairs:
             return "no passage could be perturbed"
         return _Question(
@@ -188,20 +189,20 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
 
 
 class _Paragraph(PublishedRow):
-    """A paragraph of ContraQA's corpus; an id that ends in ``-FAKE`` marks a false version."""
+    """A paragraph of ContraQA's corpus; an id ending in ``-FAKE`` marks a false version."""
 
     id: Text
     contents: Cleaned
 
 
 class _SquadAnswers(PublishedRow):
-    """Answers in SQuAD's form; the first one is used."""
+    """Answers in SQuAD's format, of which the first is used."""
 
     text: Annotated[list[Text], Field(min_length=1)]
 
 
 class _ContraQuery(PublishedRow):
-    """A question of ContraQA with the true paragraph that answers it."""
+    """A ContraQA question with the true paragraph that answers it."""
 
     id: Text
     question: Text
@@ -210,11 +211,11 @@ class _ContraQuery(PublishedRow):
 
 
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
-    """Read ContraQA: paragraphs of Wikipedia, and false versions of them.
+    """Read ContraQA: Wikipedia paragraphs, and false versions of them.
 
-    The folder of the polluted corpus has two files: ``corpus.json``, JSON lines in which an id that
-    ends in ``-FAKE`` marks a false version, and ``queries.json``, a JSON list. A question is left
-    out if every false version still contains its answer.
+    The folder of the "polluted" corpus has two files. ``corpus.json`` contains JSON lines, where an
+    id ending in ``-FAKE`` marks a false version; ``queries.json`` contains a JSON list. A question
+    is left out if every false version still contains its answer.
     """
     corpus = [
         row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
@@ -236,7 +237,7 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
         fakes = versions.get(folded(row.context), ())
         fakes = [text for text in fakes if answer_words not in f" {folded(text)} "]
         if not fakes:
-            return "no false version of their context in corpus.json leaves the answer out"
+            return "no false version of their context in corpus.json omits the answer"
         return _Question(
             row.id,
             row.question,
@@ -251,10 +252,10 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Page(PublishedRow):
-    """A web page that ConflictingQA retrieved for a question, with its stance.
+    """A web page that ConflictingQA retrieved for a question, with the page's stance.
 
-    If ``search_type`` is ``yes_statement``, ``search_engine_input`` is the question as a statement,
-    which becomes the claim.
+    If ``search_type`` is ``yes_statement``, ``search_engine_input`` contains the question as a
+    statement. This statement becomes the claim.
     """
 
     search_query: Text
@@ -268,10 +269,10 @@ class _Page(PublishedRow):
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ConflictingQA: contentious questions, and pages that answer yes or no.
 
-    Every question becomes one claim with all its pages, and is a conflict if they take both
-    stances, as in the paper; nothing is drawn at random. The published table is a pickle, which can
-    run code. Convert it with ``pandas.read_pickle(...).to_json(path, orient="records",
-    lines=True)``.
+    Every question becomes one claim with all its pages. As in the paper, the claim is a conflict if
+    the pages take both stances; nothing is drawn at random. The published table is a pickle, and
+    loading a pickle can run code. Convert the table first, with
+    ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)``.
     """
     pages: dict[str, list[GroupDocument]] = {}
     claims: dict[str, str] = {}
@@ -300,14 +301,15 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
-    """Construct groups like ConflictBench: one claim per question, about half in conflict.
+    """Construct groups as ConflictBench does: one claim per question, about half in conflict.
 
-    A draw by ``seed`` decides whether a question with contradicting documents shows both sides. All
-    other questions show their first supporting document among documents of other questions, so that
-    the number of documents does not reveal the conflict.
+    If a question has contradicting documents, a random draw that depends on ``seed`` decides
+    whether both sides are shown. Every other question shows its first supporting document along
+    with documents from other questions, so that the number of documents does not reveal the
+    conflict.
 
     Raises:
-        InputError: There are too few documents of other questions.
+        InputError: There are too few documents from other questions.
     """
     groups = []
     for question in questions:
@@ -340,7 +342,7 @@ def _constructed(
 def _of_others(
     question: _Question, questions: Sequence[_Question], rng: random.Random
 ) -> tuple[GroupDocument, ...]:
-    """Documents of other questions, drawn at random, which say nothing about the claim."""
+    """Draw documents from other questions, which say nothing about the claim."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
     documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):
@@ -359,7 +361,7 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _passage(whole: str, label: Label) -> GroupDocument:
-    """A passage, which may have the form ``title: ... context: ...``."""
+    """Convert a passage, which may have the form ``title: ... context: ...``."""
     match = _PASSAGE.fullmatch(whole)
     title, text = (match[1].strip(), match[2].strip()) if match else ("", whole)
     return GroupDocument(text=text, title=title, label=label)

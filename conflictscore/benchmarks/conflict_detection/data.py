@@ -1,4 +1,4 @@
-"""Reads the sources named by ``--data`` as claims with their documents."""
+"""Reads the claims and documents of the sources given by ``--data``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,21 +23,21 @@ FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "macnoise-nq": partial(read_macnoise, name="macnoise-nq"),
     "macnoise-tqa": partial(read_macnoise, name="macnoise-tqa"),
 }
-"""For each format, a function that reads a file or folder from its path and a seed."""
+"""Readers by format; each reads a file or folder, given its path and a seed."""
 
 
 def named_format(source: str) -> tuple[str, Path]:
-    """The format that a source names before its path (by default ``groups``), and the path."""
+    """Split a source into its format and its path; the format is ``groups`` unless named."""
     kind, separator, rest = source.partition(":")
     return (kind, Path(rest)) if separator and kind in FORMATS else ("groups", Path(source))
 
 
 def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
-    """Read several sets, in the given order.
+    """Read several sets of claims, in the given order.
 
-    Each is a path to groups (see :func:`.groups.read_groups`), or a published source of
-    ConflictBench, as its name and path: ``ambigdocs:test.json``. ``seed`` decides the random
-    choices in ConflictBench's construction.
+    A source is either a path to a file of groups (see :func:`.groups.read_groups`), or one of
+    ConflictBench's published sources, given as name and path: ``ambigdocs:test.json``. ``seed``
+    controls the random choices in ConflictBench's construction.
     """
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:
@@ -57,14 +57,14 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
     """Draw equal numbers of groups with and without a conflict from every set, as far as possible.
 
-    Conflicts are rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
-    larger sample with the same seed contains the smaller one.
+    Conflicts are rare in real evidence: a random sample of 66 Factcheck-GPT claims has one
+    conflict. A larger sample with the same seed contains the smaller one.
     """
     return _drawn(groups, lambda name, conflict: size // 2, seed)
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """Draw as many groups of each kind as ConflictBench has (paper, Table 1), or all if fewer."""
+    """Draw as many groups with and without a conflict as ConflictBench has, or all if fewer."""
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
         names = ", ".join(name for name in PUBLISHED if name != "overall")

@@ -1,6 +1,6 @@
 """Shows the figures of conflict detection as tables for a terminal of 80 to 100 columns.
 
-Names of sets and labelers are untrusted text, shown without markup or control characters.
+The names of sets and labelers are untrusted text, so markup and control characters are removed.
 """
 
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ def print_detection(figures: DetectionFigures, console: Console) -> None:
 
 
 def _cards(figures: DetectionFigures) -> Iterator[Card]:
-    """The tables in print order: detection, single labels, reliability, cost.
+    """Build the tables in print order: detection, single labels, reliability, cost.
 
-    A single set is not repeated as the overall row.
+    If there is just one set, the overall row is omitted.
     """
     overall = figures.overall
     sets = figures.sets if len(figures.sets) == 1 else (*figures.sets, overall)
 
     yield _detection(figures, sets)
     yield Card(
-        "Claims, and single labels compared with people's",
+        "Claims, and single labels compared with human labels",
         ("set", "claims", "conflict", "none", "undecidable", "pairs", "failed", "acc %", "95 %"),
         tuple(
             (
@@ -50,8 +50,8 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
             )
             for s in sets
         ),
-        "undecidable: unlabelled pairs could make it a conflict; left out of the figures above,"
-        " so recall may be too high",
+        "undecidable: unlabelled pairs could make the claim a conflict; it is left out of the"
+        " figures above, so recall may be too high",
         free_text=True,
     )
     if figures.reliability is not None:
@@ -67,10 +67,11 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 
 
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
-    """Table 2's columns for each set, above intervals, constant answers and the paper's figures.
+    """Build a table with the columns of the paper's Table 2 for each set.
 
-    Rows below a set's own row are faint. The note names each set whose F1 a constant answer beats,
-    since such a figure shows no skill.
+    Below a set's own row, faint rows show its intervals, the constant strategies, and the paper's
+    figures. The note names every set on which a constant strategy reaches a higher F1, since a
+    lower F1 shows no skill.
     """
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
@@ -91,13 +92,13 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
             below.append(("  paper", *map(percent, (*shares, paper.accuracy_no_conflict))))
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
-    note = "Wilson intervals; for F1, claims are resampled. none: undefined"
+    note = "Wilson intervals; bootstrap over claims for F1. none: undefined"
     note = "\n".join((note, *beaten))
     if papers:
         note += "\npaper: ACL submission, Table 2, GPT-4.1; claims with and without conflict: "
         note += ", ".join(papers)
     return Card(
-        "Is there a conflict? In %, below each figure its 95 % interval",
+        "Is there a conflict? (in %, with the 95 % interval below each figure)",
         ("set", "precision", "recall\n= acc conf", "F1", "acc", "acc\nno conf"),
         tuple(rows),
         note,
@@ -107,16 +108,16 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
 
 
 def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedSet | None:
-    """The paper's figures for a set.
+    """Return the paper's figures for a set, or None.
 
-    The overall figures only if the run has all sets of ConflictBench.
+    The overall figures are returned only if the run has all sets of ConflictBench.
     """
     whole = {group_set.name for group_set in figures.sets} | {"overall"} == PUBLISHED.keys()
     return PUBLISHED.get(set_figures.name) if whole or set_figures is not figures.overall else None
 
 
 def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:
-    """Table 2's columns, in its order."""
+    """Return the columns of the paper's Table 2, in its order."""
     return (
         detection.precision,
         detection.recall,

@@ -1,4 +1,4 @@
-"""Claims with their documents, the common form of all sets, and its own file format."""
+"""Claims with their documents: the common form of all sets, and our own file format."""
 
 import re
 from pathlib import Path
@@ -12,32 +12,33 @@ from conflictscore.records import Document, Label, Record
 
 
 class GroupDocument(Record):
-    """A claim's document, with the label that people gave the pair."""
+    """A document of a claim, with the label that annotators gave the pair."""
 
     text: str
     title: str = ""
     label: Label | None = None
-    """People's label, never UNLABELLED; None if they gave none of the three labels."""
+    """The annotators' label, never UNLABELLED; None if they gave none of the three labels."""
 
 
 class ClaimGroup(Record):
-    """A claim, the documents it is checked against, and whether they conflict about it."""
+    """A claim, the documents it is checked against, and whether the documents conflict on it."""
 
     set: str
     id: str
-    """The id of the group within its set."""
+    """The group's id, unique within its set."""
     claim: str
     question: str = ""
-    """The question that the claim answers; empty if the claim itself was given."""
+    """The question that the claim answers; empty if the source has only the claim."""
     answer: str = ""
     """The answer that the claim gives to the question."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
-    """Whether, according to people, one document supports the claim and another contradicts it."""
+    """Whether, according to annotators, one document supports the claim and another contradicts it.
+    """
 
     @property
     def shown(self) -> list[Document]:
-        """The documents in the form that a judge is shown."""
+        """The documents as they are shown to a judge."""
         return [
             Document(number=number, text=document.text, title=document.title)
             for number, document in enumerate(self.documents, start=1)
@@ -45,12 +46,12 @@ class ClaimGroup(Record):
 
     @property
     def labels(self) -> tuple[Label | None, ...]:
-        """People's label of each document, in order."""
+        """The annotators' label for each document, in order."""
         return tuple(document.label for document in self.documents)
 
 
 class _Labelled(PublishedRow):
-    """A document of a published group with people's label; UNLABELLED counts as no label."""
+    """A document of a published group with the annotators' label; UNLABELLED means no label."""
 
     text: Text
     title: Cleaned | None = None
@@ -61,11 +62,11 @@ class _Labelled(PublishedRow):
     def document(self) -> GroupDocument:
         labels_by_word = {
             "SUPPORTS": Label.SUPPORTS,
-            # support for a part of the claim counts as support (paper, section 3)
+            # support for part of a claim counts as support (paper, section 3)
             "PARTIAL": Label.SUPPORTS,
             "CONTRADICTS": Label.CONTRADICTS,
             "IRRELEVANT": Label.IRRELEVANT,
-        }  # a MIXED document says both, so it is on neither side
+        }  # a MIXED document says both, so it counts for neither side
         label = labels_by_word.get(self.label or "")
         return GroupDocument(text=self.text, title=self.title or "", label=label)
 
@@ -82,7 +83,7 @@ class GroupRow(PublishedRow):
 def read_groups(path: str | Path) -> list[ClaimGroup]:
     """Read claims with their documents, in file order; see :class:`GroupRow`.
 
-    The set has the file's name without ``_groups``.
+    The set is named after the file, without the suffix ``_groups``.
     """
     name = Path(path).stem.removesuffix("_groups")
 
@@ -116,11 +117,11 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 
 def statement(question: str, answer: str) -> str:
-    """The claim, in fixed words, that an answer is right."""
+    """Return the claim that an answer is right, in a fixed wording."""
     question_text = question.replace('"', "'")
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 
 
 def folded(text: str) -> str:
-    """A text in lower case, without punctuation and white space, for comparison."""
+    """Fold a text for comparison: lower case, without punctuation and extra white space."""
     return " ".join(re.findall(r"\w+", text.casefold()))

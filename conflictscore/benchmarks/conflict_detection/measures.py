@@ -1,7 +1,8 @@
-"""Checks claims against their documents with any labeler, and computes the figures of the verdicts.
+"""Checks claims against their documents with any labeler, and computes figures from the verdicts.
 
-Figures depend only on the verdicts, not on their order. An unavailable figure is None, never 0.
-Intervals resample groups, since the pairs of a group are not independent.
+Figures depend only on the verdicts, not on their order. A figure that cannot be computed is None,
+never 0. Intervals are computed by resampling groups (claims with their documents), since the pairs
+within a group are not independent.
 """
 
 from collections import Counter
@@ -32,13 +33,13 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Detection(Record):
-    """Agreement of the answers "conflict" and "no conflict" with people's (paper, Table 2)."""
+    """Agreement of the verdicts "conflict" and "no conflict" with annotators (paper, Table 2)."""
 
     precision: Proportion
     recall: Proportion
-    """This is also the accuracy on groups with a conflict, as the paper notes."""
+    """The recall equals the accuracy on groups with a conflict, as the paper notes."""
     f1: Interval
-    """2 TP / (2 TP + FP + FN)."""
+    """F1 = 2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion
     accuracy_no_conflict: Proportion
     """The accuracy on groups that have no conflict."""
@@ -51,29 +52,30 @@ class SetFigures(Record):
     groups: _Count
     """The number of groups judged."""
     conflicts: _Count
-    """The number of these groups that people call a conflict."""
+    """The number of these groups that annotators call a conflict."""
     undecidable: _Count
     """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
 
-    They are left out of all figures of detection. Conflicts found in spite of unlabelled pairs do
-    count, so with many such groups recall is only an upper bound.
+    These groups are left out of all detection figures. But conflicts found in spite of unlabelled
+    pairs do count, so if there are many such groups, recall is only an upper bound.
     """
     detection: Detection
     constants: dict[str, Detection]
-    """The figures of constant answers on the same groups.
+    """The figures of three constant strategies on the same groups.
 
-    They say "conflict" ``always``, for every claim with ``two documents`` or more, and ``never``.
+    The strategies answer "conflict" ``always``, for every claim with at least ``two documents``,
+    and ``never``.
     """
     pairs: _Count
-    """The number of pairs of claim and document."""
+    """The number of pairs of a claim and a document."""
     unlabelled: _Count
     """The number of pairs on which the labeler failed."""
     label_accuracy: Interval
-    """The accuracy of single verdicts, over documents that people labelled."""
+    """The share of single verdicts that equal the annotators' label, where there is one."""
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
-        """The constant answers with a higher F1."""
+        """The constant strategies with a higher F1 than the labeler."""
         own = self.detection.f1.value or 0.0
         return tuple(
             name for name, detection in self.constants.items() if (detection.f1.value or 0.0) > own
@@ -85,17 +87,16 @@ class DetectionFigures(Record):
 
     labeler: str
     sets: tuple[SetFigures, ...]
-    """The figures of each set, by name."""
+    """The figures of each set, sorted by name."""
     overall: SetFigures
     """The figures of all groups as one set."""
     reliability: Reliability | None = None
-    """The reliability over all pairs that people also labelled; None if the labeler gives no
-    probabilities.
-    """
+    """The reliability over all pairs that annotators labelled too, or None without
+    probabilities."""
     usage: Usage
     """The labeler's usage in this run; cached verdicts are counted separately."""
     seconds: float
-    """Calls and tokens of this run."""
+    """The duration of this run, in seconds."""
 
 
 class Judged(NamedTuple):
@@ -103,11 +104,11 @@ class Judged(NamedTuple):
 
     group: ClaimGroup
     labels: tuple[EvidenceLabel, ...]
-    """The label of each document, in order; UNLABELLED if the labeler failed."""
+    """The label for each document, in order; UNLABELLED if the labeler failed."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
-    """Whether a claim's labels make a conflict; None if unlabelled pairs could decide it."""
+    """Decide whether the labels amount to a conflict; None if it depends on unlabelled pairs."""
     counts = Counter(labels)
     missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:
@@ -118,8 +119,8 @@ def verdict_of(labels: Iterable[Label]) -> bool | None:
 def detection_figures(
     labeler: str, judged_groups: Sequence[Judged], usage: Usage, seconds: float
 ) -> DetectionFigures:
-    """All figures of judged groups, for a labeler of this name."""
-    # sums of floats and resamples depend on the order, so it is fixed
+    """Compute all figures of the judged groups; ``labeler`` is the name shown with them."""
+    # fix the order, since sums of floats and bootstrap samples depend on it
     in_order = sorted(
         judged_groups, key=lambda judged_group: (judged_group.group.set, judged_group.group.id)
     )
@@ -140,10 +141,10 @@ def detection_figures(
 
 
 def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
-    """All figures of one set, or of all sets together.
+    """Compute all figures of one set, or of all sets together.
 
-    Claims that the labeler left undecided count only in ``undecidable``. The label accuracy uses
-    only documents that both people and the labeler labelled.
+    Undecidable claims count only in ``undecidable``. The label accuracy covers only documents that
+    both the annotators and the labeler labelled.
     """
     answers = [
         (judged_group.group, verdict_of(label.label for label in judged_group.labels))
@@ -172,7 +173,7 @@ def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
 
 
 def _label_accuracy(judged_groups: Sequence[Judged]) -> Interval:
-    """The share of people's labels that the labeler also gave; whole claims are resampled."""
+    """Compute the share of human labels that the labeler also gave, resampling whole claims."""
     cells: list[tuple[int, int]] = []
     for judged_group in judged_groups:
         agreements = [
@@ -204,7 +205,7 @@ def _f1(cells: Numbers) -> Numbers:
 
 
 _CLAIM_TOKENS = 200
-"""Maximum tokens of a written claim."""
+"""Maximum number of tokens in a claim that a model writes."""
 
 
 async def detect(
@@ -216,10 +217,10 @@ async def detect(
     concurrency: int = 1,
     on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
 ) -> list[Judged]:
-    """Label all pairs of claim and document; claims are not split or reworded.
+    """Label all pairs of claim and document, without splitting or rewording the claims.
 
     Each verdict is cached as soon as it arrives, so a stopped run loses at most the calls in
-    flight. ``concurrency`` is the number of claims at a time.
+    flight. ``concurrency`` is the number of claims processed at the same time.
     """
     judged_by_id: dict[tuple[str, str], Judged] = {}
 
@@ -239,10 +240,11 @@ async def written_claims(
 ) -> list[ClaimGroup]:
     """Have a model write claims from questions and answers, as GPT-4 does in the paper.
 
-    Groups without a question keep their claims. With the model's cache, a second run is free.
+    Groups without a question keep their claims. If the model's replies are cached, a second run
+    costs nothing.
 
     Raises:
-        ProviderError: A claim could not be written; the others are cached.
+        ProviderError: A claim could not be written; the other claims are cached.
     """
     failures: list[ProviderError] = []
 

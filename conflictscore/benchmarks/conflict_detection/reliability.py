@@ -1,4 +1,4 @@
-"""Compares the probabilities that a labeler gives its labels with how often they are right."""
+"""Compares the probabilities that a labeler gives with how often its labels are right."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,36 +29,39 @@ _BINS: Final = 10
 
 
 class ReliabilityBin(Record):
-    """The labels whose probability falls in one of ten equal parts of [0, 1]."""
+    """The labels whose probability falls into one of ten equal parts of [0, 1]."""
 
     low: float
     high: float
-    """Excluded, except if it is 1."""
+    """The upper bound of the bin, excluded unless it is 1."""
     probability: float
-    """Mean probability of the labels, in [0, 1]."""
+    """The mean probability of the labels, in [0, 1]."""
     right: Proportion
-    """How many of these labels human annotators also gave."""
+    """The share of these labels that annotators also gave."""
 
 
 class Reliability(Record):
-    """How often labels are right, by the probability that the labeler gave them."""
+    """How often labels are right, grouped by the labeler's probability."""
 
     bins: tuple[ReliabilityBin, ...]
     """The bins that contain a label, lowest first."""
     calibration_error: Annotated[float, Field(ge=0, le=1)]
-    """Mean distance between a bin's probability and its share of right labels, weighted by its
-    number of labels (expected calibration error; Guo et al., 2017)."""
+    """The expected calibration error (Guo et al., 2017).
+
+    It is the distance between a bin's mean probability and its share of right labels, averaged over
+    bins weighted by their number of labels.
+    """
     without: Annotated[int, Field(ge=0)]
-    """Labels without a probability; in no bin."""
+    """The number of labels without a probability, which are in no bin."""
 
 
 def reliability(
     judged_groups: Sequence[tuple[ClaimGroup, Sequence[EvidenceLabel]]],
 ) -> Reliability | None:
-    """The reliability over all pairs that both people and the labeler labelled.
+    """Compute the reliability over all pairs that both the annotators and the labeler labelled.
 
-    ``judged_groups`` are claims with the labeler's verdicts, one per document. None if the labeler
-    gives no probabilities.
+    ``judged_groups`` contains claims with the labeler's verdicts, one per document. Returns None if
+    the labeler gives no probabilities.
     """
     tenths = defaultdict[int, list[tuple[float, bool]]](list)
     without = 0
@@ -82,10 +85,11 @@ def reliability(
 
 
 def calibration_error(labels: Sequence[tuple[float, bool]]) -> float:
-    """Expected calibration error over tenths of [0, 1], in [0, 1]; lower is better.
+    """Compute the expected calibration error with ten bins, in [0, 1]; lower is better.
 
     Args:
-        labels: For each label, its probability, and whether people agree; at least one.
+        labels: The probability of each label, and whether annotators agree with it; at least one
+            label.
     """
     surplus = defaultdict[int, float](float)
     for probability, is_right in labels:
@@ -107,10 +111,10 @@ def _bin(tenth: int, labels: Sequence[tuple[float, bool]]) -> ReliabilityBin:
 
 
 def reliability_card(figures: Reliability) -> Card:
-    """The bins as a table."""
+    """Build a table of the bins."""
     without = f"\n{figures.without:,} labels without a probability" if figures.without else ""
     return Card(
-        "How often are labels right, by the labeler's probability? In %",
+        "How often are labels right, by the labeler's probability? (in %)",
         ("probability", "labels", "mean", "right", "95 %"),
         tuple(
             (
@@ -122,13 +126,13 @@ def reliability_card(figures: Reliability) -> Card:
             )
             for tenth in figures.bins
         ),
-        f"expected calibration error: {percent(figures.calibration_error)} points; a probability"
+        f"expected calibration error: {percent(figures.calibration_error)} points; probabilities"
         f" can be trusted if mean and right agree{without}",
     )
 
 
 def reliability_picture(figures: Reliability, labeler: str) -> Picture:
-    """A plot of the share of right labels against their probability, with the diagonal."""
+    """Plot the share of right labels against their probability, with the diagonal."""
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))
@@ -139,7 +143,7 @@ def reliability_picture(figures: Reliability, labeler: str) -> Picture:
         axes.set_xlim(0, 102)
         axes.set_ylim(0, 102)
         axes.set_xlabel("probability of the label, %")
-        axes.set_ylabel("% right by people's labels, 95 % interval")
+        axes.set_ylabel("% right according to annotators, 95 % interval")
 
     words = "; ".join(
         f"probability {percent(tenth.probability)} %: {percent(tenth.right.value)} % of"

@@ -1,9 +1,9 @@
-"""CONFLICTS: the kind of conflict between a question's documents, and how an answer deals with it.
+"""CONFLICTS: which kind of conflict the documents have, and how an answer handles it.
 
-From "DRAGged into Conflicts: Detecting and Addressing Conflicting Sources in Search-Augmented
-LLMs": 458 questions with search results, each labelled by people with one of five conflict types.
-Answers are judged by the behaviour that their type requires, by the right answer, and by their
-citations.
+The data set comes from "DRAGged into Conflicts: Detecting and Addressing Conflicting Sources in
+Search-Augmented LLMs". It has 458 questions with search results, each labelled by annotators with
+one of five conflict types. An answer is judged by three criteria: whether it behaves as its
+conflict type requires, whether it contains the right answer, and whether its citations support it.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily
@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 ENTRY = Entry(
     name="conflicts",
-    summary="whether an answer deals with conflicts as their type requires, with citations"
+    summary="whether an answer handles each type of conflict as it should, with citations"
     ' ("DRAGged into Conflicts")',
     data="conflicts.jsonl, github.com/google-research-datasets/rag_conflicts",
     forms=("free-form",),

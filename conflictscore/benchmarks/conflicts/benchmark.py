@@ -1,10 +1,10 @@
-"""CONFLICTS for the harness, from the official file or this project's shortened one.
+"""Defines CONFLICTS for the harness, from the official file or this project's shortened one.
 
-The official file (``conflicts.jsonl``) has a line for each question, with ``question``,
-``conflict_type``, ``correct_answer`` and ``search_results``. Each result has ``title``, ``url``,
-``snippet``, ``date`` and ``short_text``, the part of the page that people and models were shown.
-The shortened file has ``query``, ``conflict_type``, ``gold_answer`` and ``docs``, each with
-``url``, ``text`` and ``date``. Other fields are ignored.
+The official file (``conflicts.jsonl``) has one line per question, with ``question``,
+``conflict_type``, ``correct_answer`` and ``search_results``. Each search result has ``title``,
+``url``, ``snippet``, ``date`` and ``short_text``, the part of the page that annotators and models
+were shown. The shortened file has ``query``, ``conflict_type``, ``gold_answer`` and ``docs``, each
+with ``url``, ``text`` and ``date``. Other fields are ignored.
 """
 
 from collections import Counter
@@ -44,9 +44,9 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types for which people gave the right answer (section 3).
+"""The conflict types for which annotators gave the right answer (section 3).
 
-Questions of other types sometimes have an answer too, which is one of several.
+Questions of other types sometimes come with an answer too, but it is one of several.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 
@@ -55,17 +55,17 @@ class Conflicts(NamedTuple):
     """The questions read from a file."""
 
     questions: tuple[Question, ...]
-    """The questions, with unique ids that are the same for a question in every file.
+    """The questions, each with a unique id, which is the same in every file.
 
-    ``correct`` contains the right answer if it can be trusted. Dates of documents are given as in
-    the file.
+    ``correct`` contains the right answer, but only for conflict types with a single answer. Dates
+    of documents are copied unchanged from the file.
     """
     empty_documents: int
     """The number of search results left out because they have no text."""
 
 
 class _Result(PublishedRow):
-    """A search result; the official and the shortened file give different parts of its text."""
+    """A search result; the official and the shortened file contain different parts of its text."""
 
     title: Cleaned | None = None
     url: Cleaned | None = None
@@ -119,7 +119,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
         times[identity] += 1
         questions.append(
             Question(
-                # a question may occur again from another day, with other results
+                # a question may occur again on another day, with other search results
                 id=identity if times[identity] == 1 else f"{identity}-{times[identity]}",
                 question=row.question,
                 correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),
@@ -129,7 +129,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
             )
         )
     if not questions:
-        raise InputError(f"{path}: it has no questions")
+        raise InputError(f"{path}: there are no questions in it")
     return Conflicts(tuple(questions), empty)
 
 
@@ -139,24 +139,25 @@ _CITED = {
     "free_form_regenerate": "conflicts_regenerate",
     "decompose": "conflicts_decompose",
 }
-"""Prompts that ask all methods for citations, and for claims without them.
+"""Prompts that make every method cite documents in its answer, but not in its claims.
 
-Otherwise grounding could not be compared, and ``rag`` would not be the paper's *vanilla*.
+Without citations, grounding could not be compared, and ``rag`` would differ from the paper's
+*vanilla*.
 """
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
-    """CONFLICTS in free form, judged by expected behaviour, answer recall and grounding."""
+    """Define CONFLICTS in free form, judged by expected behaviour, answer recall and grounding."""
     file = read_conflicts(data)
     right = sum(bool(question.correct) for question in file.questions)
     notes = [
-        f"answer recall is judged on questions with a right answer that people wrote: {right} of"
-        f" {len(file.questions)} in the file",
-        "grounding: sentences that cite nothing, or a document that does not exist, are not"
-        " supported; all methods are asked for citations, in this benchmark's wording",
+        f"answer recall is judged only on questions with a right answer that people wrote: {right}"
+        f" of {len(file.questions)} in the file",
+        "grounding: a sentence that cites nothing, or a document that does not exist, counts as"
+        " not supported; this benchmark's prompts ask all methods for citations",
     ]
     if file.empty_documents:
-        notes.append(f"search results without text, left out: {file.empty_documents}")
+        notes.append(f"search results left out because they have no text: {file.empty_documents}")
     return Benchmark(
         name="conflicts",
         form=form,
@@ -176,7 +177,7 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Expected behaviour on the merged types, by method; empty if no answer was judged for it."""
+    """Tabulate expected behaviour on the merged types, by method; empty if no answer was judged."""
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:
         if question_result.question.conflict_type in _MERGED:
@@ -192,7 +193,7 @@ def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
         return []
     return [
         Card(
-            title="Outdated and misinformation together, as in Table 6: expected behaviour",
+            title="Expected behaviour, outdated and misinformation together as in Table 6",
             columns=("method", "%", "95 % interval", "right", "n"),
             rows=tuple(rows),
         )

@@ -1,4 +1,4 @@
-"""The three judges of an answer ("DRAGged into Conflicts", section 4), in our own words."""
+"""Judges answers by three measures ("DRAGged into Conflicts", section 4), with our own prompts."""
 
 import re
 from collections import Counter
@@ -22,7 +22,10 @@ GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
 _NUMBERS = range(1000)
-"""Numbers in brackets that count as a document's; a year in brackets does not."""
+"""The range of document numbers.
+
+Other numbers in brackets, such as years, are not citations.
+"""
 
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
@@ -31,36 +34,36 @@ _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 
 class Support(StrEnum):
-    """The relation of the cited documents to a sentence."""
+    """Whether the cited documents support a sentence."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     NO_CLAIM = "no-claim"
-    """The sentence states nothing that could be right or wrong, and is left out of the share."""
+    """The sentence states nothing that could be right or wrong, and does not count in the share."""
 
 
 class SentenceVerdict(NamedTuple):
-    """The verdict on a sentence."""
+    """The verdict on one sentence of an answer."""
 
     support: Support | None
-    """None if the judge failed or its reply was unreadable."""
+    """The verdict, or None if the judge failed or its reply was unreadable."""
     reason: str
 
 
 async def grounding_verdict(
     question: str, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict | None:
-    """The share of supported sentences among the sentences that state something, in [0, 1].
+    """Compute the share of supported sentences among those that state something, in [0, 1].
 
-    A sentence that cites nothing, or cites a document that does not exist, counts as not supported,
-    and no call is made. All others are judged concurrently, with one call each.
+    A sentence that cites nothing, or cites a document that does not exist, counts as not supported
+    without a call. All other sentences are judged concurrently, with one call each.
 
     Returns:
-        The share, with the verdict on each sentence; None if no sentence states anything. It has an
-        error instead of a value if a sentence could not be judged: a call failed or twice gave an
-        unreadable reply, or no support was found in documents that were cut to fit the judge's
-        context window.
+        A verdict with the share, explained by the verdict on each sentence. None if no sentence
+        states anything. The verdict has an error instead of a value if a sentence could not be
+        judged: a call failed, the reply was unreadable twice, or no support was found in documents
+        that had been shortened to fit the judge's context window.
     """
     documents_by_number = {document.number: document for document in documents}
     render = partial(
@@ -73,7 +76,7 @@ async def grounding_verdict(
     async def of_sentence(sentence: str) -> SentenceVerdict:
         citations = inline_citations(sentence, _NUMBERS)
         if not citations:
-            return SentenceVerdict(Support.UNSUPPORTED, "it cites no document")
+            return SentenceVerdict(Support.UNSUPPORTED, "the sentence cites no document")
         if absent := [number for number in citations if number not in documents_by_number]:
             return SentenceVerdict(Support.UNSUPPORTED, f"there is no document {absent[0]}")
         ask = partial(render, sentence=material(sentence))
@@ -89,8 +92,8 @@ async def grounding_verdict(
             model, numbers = judge.model, ", ".join(map(str, evidence.cut))
             return SentenceVerdict(
                 None,
-                f"support may be in the parts cut from documents {numbers} to fit the context"
-                f" window of {model.name} ({model.context_window} tokens)",
+                f"documents {numbers} were shortened to fit the context window of {model.name}"
+                f" ({model.context_window} tokens), so support may be in the missing parts",
             )
         return verdict
 
@@ -116,20 +119,20 @@ async def grounding_verdict(
 
 
 def read_support(reply: str) -> SentenceVerdict:
-    """Read the line ``GROUNDING:`` of a reply, and the explanation if it has one.
+    """Read the verdict on the line ``GROUNDING:`` of a reply, and the explanation if there is one.
 
-    Case, and brackets and Markdown around the words, are ignored.
+    Letter case is ignored, and so are brackets and Markdown around the words.
     """
     support, reason = read_choice(reply, "GROUNDING", Support, note="EXPLANATION")
     return SentenceVerdict(support, reason or "no reason given")
 
 
 def split_sentences(answer: str) -> tuple[str, ...]:
-    """Split an answer into sentences, by rules for European, Chinese and Japanese text.
+    """Split an answer into sentences, with rules for European, Chinese and Japanese text.
 
     The end of a line ends a sentence, unless the line ends with a colon. Bullets, list numbers and
-    heading marks are left out. Numbers in brackets after a full stop belong to the sentence before
-    it. A text without a letter or digit outside brackets is not a sentence.
+    heading marks are removed. A citation in brackets after a full stop belongs to the preceding
+    sentence. A text without a letter or digit outside brackets is not a sentence.
     """
     sentences: list[str] = []
     lead = ""
@@ -159,11 +162,12 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 BEHAVIOUR = "expected behaviour"
-"""Whether the answer behaves as required by the conflict type that annotators assigned."""
+"""The measure: whether the answer behaves as its conflict type (given by annotators) requires."""
 RECALL = "answer recall"
-"""Whether the answer contains the right answer; only for questions that have one."""
+"""The measure: whether the answer contains the right answer, for questions that have one."""
 GROUNDING = "grounding"
-"""The share of the answer's sentences that are supported by the documents they cite, in [0, 1]."""
+"""The measure: the share of the answer's sentences that the documents they cite support, in [0, 1].
+"""
 
 
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
@@ -176,11 +180,11 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge an answer by every applicable measure, concurrently (an ``AnswerJudge``).
+    """Judge an answer by every applicable measure, concurrently; see ``AnswerJudge``.
 
-    The verdicts are independent: if a call fails, or twice gives an unreadable reply, only its
-    verdict has an error instead of a value. Measures that do not apply are absent: recall without a
-    right answer, and grounding if no sentence states anything.
+    The verdicts are independent: if a call fails, or returns an unreadable reply twice, only that
+    verdict has an error instead of a value. Measures that do not apply are absent: recall if there
+    is no right answer, and grounding if no sentence states anything.
     """
     documents = given_documents({"documents": list(question.documents)})
     judge = Judge(model, prompts, meter)
@@ -197,15 +201,16 @@ async def judge_answer(
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
-    """Whether the answer behaves as its conflict type requires, by one call with all documents.
+    """Judge in one call whether the answer behaves as its conflict type requires.
 
-    If documents were cut to fit the judge's context window, the verdict counts, and names them.
+    The judge sees all documents. If they had to be shortened to fit its context window, the verdict
+    still counts, and its explanation names the shortened documents.
 
     Raises:
-        ValueError: The question has no type of conflict.
+        ValueError: The question has no conflict type.
     """
     if question.conflict_type is None:
-        raise ValueError(f"question {question.id!r} has no conflict type to judge by")
+        raise ValueError(f"question {question.id!r} has no conflict type, which the judge needs")
     render = partial(
         judge.prompts.render,
         "conflicts_behaviour",

@@ -1,7 +1,7 @@
-"""The taxonomy of "DRAGged into Conflicts": types, expected behaviours, and citations.
+"""The conflict taxonomy of "DRAGged into Conflicts": types, expected behaviour, and citations.
 
-The loop knows nothing about types. They come with CONFLICTS' questions, and the methods
-``pipeline``, ``taxonomy-aware`` and ``oracle`` use them.
+The loop knows nothing about types. The questions of CONFLICTS come with a type, which the methods
+``pipeline``, ``taxonomy-aware`` and ``oracle`` use.
 """
 
 import re
@@ -12,18 +12,18 @@ from conflictscore.prompts import PromptSet
 
 
 class ConflictType(StrEnum):
-    """The relation between a question's documents ("DRAGged into Conflicts", section 2)."""
+    """How a question's documents relate to each other ("DRAGged into Conflicts", section 2)."""
 
     NO_CONFLICT = "no-conflict"
-    """*No conflict*: the answers are the same, or nearly."""
+    """*No conflict*: the documents give the same answer, or nearly the same."""
     COMPLEMENTARY = "complementary"
-    """*Complementary information*: the answers differ, but are compatible with each other."""
+    """*Complementary information*: the answers differ, but can all be true."""
     CONFLICTING_OPINIONS = "conflicting-opinions"
-    """*Conflicting opinions or research outcomes*: an unsettled debate."""
+    """*Conflicting opinions or research outcomes*: the question is still debated."""
     OUTDATED = "outdated"
     """*Conflict due to outdated information*: the answer has changed over time."""
     MISINFORMATION = "misinformation"
-    """*Conflict due to misinformation*: a source has a fact wrong, or misleads."""
+    """*Conflict due to misinformation*: a source is wrong or misleading."""
 
 
 _TEMPLATES = {kind: f"behaviour_{kind.value.replace('-', '_')}" for kind in ConflictType}
@@ -34,19 +34,19 @@ _SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?"
 
 
 def all_behaviours(prompts: PromptSet) -> str:
-    """The expected behaviours of all types, one on each line."""
+    """List the expected behaviour for every type, one per line."""
     return "\n".join(f"{kind}: {prompts.render(_TEMPLATES[kind])}" for kind in ConflictType)
 
 
 def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
-    """A type with its expected behaviour, as template fields; empty if the type is unknown."""
+    """Return a type and its expected behaviour as template fields, or no fields without a type."""
     return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 
 def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]:
-    """Numbers of existing documents that an answer cites, such as ``[2]``, ``[1, 3]``, ``[2-4]``.
+    """Return the numbers of the documents that an answer cites: ``[2]``, ``[1, 3]``, ``[2-4]``.
 
-    Brackets with anything else in them cite nothing.
+    Numbers without a document are ignored, and so are brackets that contain anything else.
     """
     numbers: set[int] = set()
     for inside in _BRACKETS.findall(answer):

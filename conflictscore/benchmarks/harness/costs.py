@@ -1,14 +1,16 @@
-"""Computes the cost of a run and of each method, as paid and as if nothing had been cached.
+"""Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
-The cost of a net correction is based on the method's cost without a cache. It includes, for
+The cost per net correction divides a method's cost, without a cache, by its net corrections. A
+method's cost includes:
 
-- ``regenerated-rag``: the cost of the loop after its first answer, for all questions, with or
-  without a conflict: claims, labels and the second answer. As in the paper, the score and the
-  explanation of the second answer are not included;
-- ``guarded-rag``: the same plus that score, which the guard needs;
-- all other methods: their own step.
+- ``regenerated-rag``: everything that the loop does after its first answer, namely claims, labels
+  and the second answer, for all questions, with or without a conflict. As in the paper, the score
+  and the explanation of the second answer are not included.
+- ``guarded-rag``: the same costs, and the score of the second answer, which the guard needs.
+- for every other method: the cost of its own step.
 
-Grading belongs to no method: it measures, and is not needed in use.
+The cost of grading is not attributed to any method, since answers are graded only to measure the
+methods.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +22,8 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
 Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
-"""A function from usage by model to US dollars and the models with unknown prices."""
+"""A function that takes usage by model, and returns US dollars and the models with unknown
+prices."""
 
 _ByModel = Mapping[str, Usage]
 
@@ -60,7 +63,7 @@ def run_cost(
 
 
 def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
-    """The usage of each step that any question reached, in the order of the steps."""
+    """Add up the usage of each step that any question reached, in the order of the steps."""
     totals: dict[str, Usage] = {}
     for question_result in question_results:
         for step, models in question_result.usage.items():
@@ -71,7 +74,7 @@ def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
 def _of_a_correction(
     question_results: Sequence[QuestionResult], method: str, net: int, money: Money
 ) -> tuple[float | None, float | None]:
-    """Dollars and tokens per net correction; None if there is none, or if they are unknown."""
+    """Compute dollars and tokens per net correction; None without net corrections or if unknown."""
     usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
     if usage_beyond is None:
         return None, None
@@ -84,9 +87,9 @@ def _of_a_correction(
 def _beyond_baseline(
     question_results: Iterable[QuestionResult], method: str
 ) -> dict[str, Usage] | None:
-    """The usage of a method; see the module.
+    """Add up a method's usage beyond the baseline, as the module's docstring describes.
 
-    None if the cost of a cached reply or a first answer is unknown.
+    Returns None if the cost of a cached reply or of a first answer is unknown.
     """
     parts: list[_ByModel] = []
     for question_result in question_results:
@@ -107,7 +110,7 @@ def _beyond_baseline(
 
 
 def _cold(models: _ByModel) -> dict[str, Usage] | None:
-    """The usage as if every cached reply had been a call; None if a cache does not know it."""
+    """Compute the usage as if nothing had been cached; None if a cache lacks token counts."""
     cold_by_model = {
         model: cold for model, usage in models.items() if (cold := usage.cold) is not None
     }

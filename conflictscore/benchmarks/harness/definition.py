@@ -1,4 +1,4 @@
-"""Defines a benchmark for the harness: its questions, and the judge of their answers."""
+"""Defines a benchmark for the harness: its questions, and the judge of the answers."""
 
 import inspect
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
 ACCURACY = "accuracy"
-"""The measure of a binary choice: whether the right option was chosen."""
+"""The measure for a binary choice: whether the right option was chosen."""
 
 CHOICES: Mapping[Form, str] = {"multiple-choice": ACCURACY, "mc1": "mc1", "mc2": "mc2"}
-"""The measure of each form with options.
+"""The measure for each form of multiple choice.
 
-``mc1``: whether the one right option was chosen; ``mc2``: the total probability of the right
-options.
+``mc1`` measures whether the single right option was chosen, and ``mc2`` the total probability of
+the right options.
 """
 
 SCORES = ("cs-c", "cs-r")
-"""The measures of answers that are judged by their ConflictScore, CS-C and CS-R.
+"""The measures for answers that are judged by their ConflictScore: CS-C and CS-R.
 
-Lower is better.
+For both measures, lower is better.
 """
 
 
@@ -51,73 +51,76 @@ class AnswerJudge(Protocol):
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdicts by measure; a missing verdict has a reason instead of a value.
+        """Return a verdict for each measure; a missing verdict has an error instead of a value.
 
         Raises:
-            ConfigurationError: A setting is wrong, so that nothing can be judged.
+            ConfigurationError: A setting is wrong, so nothing can be judged.
         """
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The questions of a benchmark, all of the same form, with their judge."""
+    """The questions of a benchmark, all of the same form, and the judge of the answers."""
 
     name: str
     form: Form
     questions: tuple[Question, ...]
     measures: tuple[str, ...] = (ACCURACY,)
-    """The measures of an answer; the first one decides pairs and transitions."""
+    """The measures of an answer; the first one is used for paired comparisons and transitions."""
     judge: AnswerJudge | None = None
-    """The judge of answers; None in multiple choice, where the right option is known."""
+    """The judge of free-form answers; None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """For each method with a judge of its own (``own_judge``), that judge instead of ``judge``."""
+    """The judges that replace ``judge`` for methods with a judge of their own (``own_judge``)."""
     graded: frozenset[str] = frozenset()
     """The measures with values in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()
-    """Graded measures where lower is better."""
+    """The graded measures for which lower is better."""
     scored: bool = False
-    """Whether free-form answers are judged by their ConflictScore against the documents of their
-    question; ``measures`` are then :data:`SCORES`, and there is no judge."""
-    reply_forms: tuple[str, ...] = ()
-    """Sample replies in the forms that the judge asks for, for a dry run."""
-    usual_claims: int = 3
-    """The usual number of claims in an answer, of one sentence each; used for a dry run."""
-    prompt_set: str = "default"
-    """The prompt set for its figures, unless the user chooses another."""
-    wording: Mapping[str, str] = field(default_factory=dict)
-    """Templates that replace others with the same placeholders, keyed by the replaced name.
+    """Whether free-form answers are judged by their ConflictScore against the question's documents.
 
-    For example, a benchmark may replace ``free_form_rag`` with its own words.
+    If so, ``measures`` are :data:`SCORES`, and there is no judge.
+    """
+    reply_forms: tuple[str, ...] = ()
+    """Sample replies in each form that the judge asks for, used by a dry run."""
+    usual_claims: int = 3
+    """The usual number of one-sentence claims in an answer, used by a dry run."""
+    prompt_set: str = "default"
+    """The prompt set that is used unless the user chooses another one."""
+    wording: Mapping[str, str] = field(default_factory=dict)
+    """Templates to use instead of others with the same placeholders, keyed by the replaced name.
+
+    For example, a benchmark may replace ``free_form_rag`` with its own wording.
     """
     reply_tokens: int | None = None
-    """Maximum tokens of a free-form answer, if it may be longer than usual.
+    """The maximum number of tokens in a free-form answer, if it differs from the usual one.
 
-    This applies to first answers, second samples and reports.
+    The limit applies to first answers, second samples and reports.
     """
     offered: tuple[str, ...] = COMMON_METHODS
-    """The methods that make sense here, and that ``--methods all`` selects."""
+    """The methods that make sense for this benchmark, and that ``--methods all`` selects."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 of the files with the questions, by name."""
+    """The SHA-256 hashes of the question files, by name."""
     notes: tuple[str, ...] = ()
-    """Notes for the reader on how the questions were chosen."""
+    """Notes to the reader of the report, for example on how the questions were chosen."""
 
     def __post_init__(self) -> None:
-        """Refuse a judge that cannot be called before paying for any answer."""
+        """Reject a judge that cannot be called, before any answer is paid for."""
         if self.form == "free-form" and self.judge is None and not self.scored:
-            raise InputError(f"{self.name}: answers in free form need a judge; give judge=…")
+            raise InputError(f"{self.name}: free-form answers need a judge; give judge=…")
         for judge in filter(None, (self.judge, *self.judges.values())):
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """The benchmark with a sample drawn by seed, and the manifest's entry for it."""
+        """Return the benchmark with a sample drawn by seed, and its entry in the manifest."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
 
     def shortened(self, tokens: int) -> "Benchmark":
-        """The benchmark with each long document of its questions cut to its best passage.
+        """Return the benchmark with each long document cut to the passage that fits best.
 
-        ``tokens`` is the length of a passage; 0 keeps the documents whole.
+        The passage is chosen by the question; ``tokens`` is its length, and 0 leaves the documents
+        uncut.
         """
         return replace(self, questions=shortened(self.questions, tokens)) if tokens else self
 
@@ -131,6 +134,9 @@ def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
         raise InputError(
             f"{benchmark}: the judge {name} cannot be called ({error}); give {signature}"
         ) from None
-    calls: tuple[Any, ...] = (judge, type(judge).__call__)  # the judge may be an object
+    calls: tuple[Any, ...] = (
+        judge,
+        type(judge).__call__,
+    )  # the judge may be an object with an async __call__
     if not any(map(inspect.iscoroutinefunction, calls)):
         raise InputError(f"{benchmark}: the judge {name} is not async; give {signature}")

@@ -1,9 +1,9 @@
 """Estimates a run before any call costs money: calls, tokens and cost, by step and model.
 
-A few questions pass through the real steps with models that count their prompts instead of making
-calls. This is done once without any conflict, for the lower bound, and once with a conflict in
-every first answer with two documents, for the upper bound. The expected figure lies between the
-two, at the paper's share of conflicts.
+A few questions go through the real steps, with models that count the tokens of their prompts
+instead of making calls. This is done twice: without any conflict, for the lower bound, and with a
+conflict in every first answer that has two documents, for the upper bound. The expected figure is
+interpolated between the two, at the paper's share of conflicts.
 """
 
 from collections import defaultdict
@@ -44,14 +44,14 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""Share of first answers with evidence on both sides, binary choice (ACL submission, section 6.4).
-"""
+"""The paper's share of first answers with evidence on both sides, in binary choice (section
+6.4)."""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 _SAMPLE = 30
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
-"""Assumed tokens: a reasoning model's thinking per reply, a judge's JSON, a chat message's
-frame."""
+"""Assumed numbers of tokens: the thinking of a reasoning model before each reply, a judge's JSON,
+and the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",
@@ -62,14 +62,14 @@ _REPLIES = (
     "TYPE: outdated\nANSWER: {text}",
     "WAY: REPLACE\nREASON: The newer document says so (Doc 1).\nPASSAGE:\n{text}",
 )
-"""Made-up replies: a step gets the first one that it can read.
+"""Made-up replies; each step receives the first one that it can read.
 
-Every text is different.
+A counter makes every text different.
 """
 
 
 class Amounts(Record):
-    """Calls, tokens and cost of one model in one step, or of all."""
+    """The calls, tokens and cost of one model in one step, or of all together."""
 
     step: str
     model: str
@@ -77,11 +77,11 @@ class Amounts(Record):
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars if no reply comes from a cache; None if a price is unknown."""
+    """The cost in US dollars if no reply comes from a cache; None if a price is unknown."""
 
 
 class Estimate(Record):
-    """The calls that a run is expected to make; the last entry of each is the total."""
+    """The calls that a run is expected to make; the last row at each level is the total."""
 
     questions: int
     low: tuple[Amounts, ...]
@@ -92,18 +92,18 @@ class Estimate(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingModel(LanguageModel):
-    """Takes the place of a model: it counts each call, makes none, and makes up the reply."""
+    """Stands in for a model: counts calls without making any, and makes up the replies."""
 
     ledger: Ledger
     replies: Sequence[str] = ()
-    """Further forms of reply, for example for a benchmark's judge."""
+    """Further made-up replies, for example for a benchmark's judge."""
     claims: int = 3
-    """The number of claims of a free-form answer."""
+    """The number of claims in a free-form answer."""
     texts: Iterator[int] = field(default_factory=partial(count, 1))
 
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
-        """The counting model that takes the place of this model."""
+        """Return the counting model that stands in for this model."""
         model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
         return cls(**model_fields | {"cache": None}, **own)
 
@@ -116,7 +116,7 @@ class CountingModel(LanguageModel):
         )
 
     async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
-        """Count the call; returns the value of the first made-up reply that the step can read."""
+        """Count the call, and return what the step reads in the first suitable made-up reply."""
         number = next(self.texts)
         claims = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
         fields = {"text": " ".join(claims), "claims": "\n".join(f"- {claim}" for claim in claims)}
@@ -125,16 +125,16 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # a sentence without a heading can be read as a claim, too
+                    continue  # without a heading, a sentence can be read as a claim too
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
-        raise UnreadableReplyError("no form of reply fits", provider=self.name, reply="")
+        raise UnreadableReplyError("no made-up reply can be read", provider=self.name, reply="")
 
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
     ) -> Any:
-        """Count the call, and fail: the surrounding labeler gives the labels."""
+        """Count the call and raise; the surrounding labeler then makes up the labels."""
         single = schema["title"] == "evidence_label"
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
@@ -142,17 +142,17 @@ class CountingModel(LanguageModel):
     async def ask_letter(
         self, prompt: str, letters: Sequence[str], read: Callable[[Any], T], **_: Any
     ) -> T:
-        """Count the call; all letters are equally likely."""
+        """Count the call, and give all letters the same probability."""
         self.count(prompt, 1)
         return read(dict.fromkeys(letters, -1.0))
 
 
 @dataclass
 class _CountingLabeler:
-    """Makes another labeler's calls, and gives labels with or without a conflict."""
+    """Counts the calls of another labeler, and makes up labels with or without a conflict."""
 
     asks: Labeler | None
-    """A labeler with counting models; None if calls are not counted."""
+    """The labeler with counting models; None if no calls are to be counted."""
     conflicts: bool
     name: str = "dry run"
     identity: None = None
@@ -178,10 +178,10 @@ class _CountingLabeler:
 
 
 def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
-    """The labeler of the run, with a model that only counts calls; None if it makes no calls."""
+    """Return the run's labeler with a counting model; None if this labeler makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
-        # the worst case: it is asked about every pair
+        # the worst case: the judge is asked about every pair
         return default_judge(model, prompts)
     asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
     return (
@@ -192,7 +192,7 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
-    """Stands in for a user's own judge, or for one that asks no model."""
+    """Stands in for a custom judge, or for a judge that asks no model."""
     return {}
 
 
@@ -205,8 +205,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a run from at most 30 of its questions.
 
-    ``assumed_documents`` gives the number of documents per question and the tokens of each, if
-    searching would cost money.
+    ``assumed_documents`` contains a number of documents per question and the tokens of each, to be
+    assumed if searching would cost money.
     """
     setup = setup.fitted(benchmark)
     if not benchmark.reply_forms:
@@ -222,9 +222,10 @@ def estimate(
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
-        """The sample's usage by step and model, if every or no first answer has a conflict.
+        """Return the sample's usage by step and model, with or without a conflict in all answers.
 
-        It runs the real session in a separate folder, with models that count instead of answering.
+        This runs the real session in a temporary folder, with models that count instead of
+        answering.
         """
         ledger, replies = Ledger(), benchmark.reply_forms
         own = {"ledger": ledger, "replies": replies, "claims": benchmark.usual_claims}
@@ -248,7 +249,9 @@ def estimate(
             session = Session(store, context, grader, benchmark, methods, ledger)
             await session.run(1)
             for record in store.records():
-                if conflicts or record.step != MEANING:  # unchanged answers say the same
+                if (
+                    conflicts or record.step != MEANING
+                ):  # without a conflict no answer changes, so no claims are compared
                     for model, usage in record.usage.items():
                         usage_by_place[record.step, model] += usage
         return usage_by_place
@@ -285,7 +288,7 @@ def estimate(
 
 
 def estimate_card(estimate: Estimate) -> Card:
-    """Calls, tokens and cost by step and model, each expected figure above its bounds."""
+    """Build a table of calls, tokens and cost by step and model, with bounds below each figure."""
     rows = []
     for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
         low, middle, high = (
@@ -312,10 +315,10 @@ def estimate_card(estimate: Estimate) -> Card:
 
 
 def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Card | None:
-    """The number of questions needed to show a gain over rag, from known rates of change.
+    """Build a table of the questions needed to show a gain over ``rag``, at known rates of change.
 
-    ``pairs_so_far`` contains the pairs of a started run. None if the first measure is graded, since
-    no changes can be counted.
+    ``pairs_so_far`` contains the paired comparisons of a run that has already started. Returns None
+    if the first measure is graded, since a graded measure has no corrections to count.
     """
     if benchmark.measures[0] in benchmark.graded:
         return None
@@ -326,15 +329,15 @@ def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Car
         question_counts = [questions_needed(max(gain, share), gain) for share in shares]
         rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in question_counts)))
     return Card(
-        "Questions that show a gain over rag (exact McNemar test at 5 %, power 80 %)",
-        ("points", *(f"changes as in\n{rate.name}" for rate in rates), "all for\nthe better"),
+        "Questions needed to show a gain over rag (exact McNemar test at 5 %, power 80 %)",
+        ("points", *(f"changes as in\n{rate.name}" for rate in rates), "if all\nimprove"),
         tuple(rows),
         "\n".join(_rate_note(rate, len(benchmark.questions)) for rate in rates),
     )
 
 
 class _ChangeRate(NamedTuple):
-    """How many answers became right, and how many wrong, in a known run of ``n`` questions."""
+    """How many answers became right and how many became wrong, in a run of ``n`` questions."""
 
     name: str
     corrections: int
@@ -351,7 +354,7 @@ class _ChangeRate(NamedTuple):
 
 
 def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[_ChangeRate]:
-    """The rates of change of this run so far and of the paper, if any answer changed."""
+    """Return the rates of change in this run so far and in the paper, if any answer changed."""
     rates = [
         _ChangeRate("this run so far", pair.corrected, pair.harmed, pair.n)
         for pair in pairs_so_far
@@ -366,13 +369,12 @@ def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[
 
 
 def _rate_note(rate: _ChangeRate, questions: int) -> str:
-    """The share of changed answers and, if they are a gain, the questions needed to show it."""
+    """Describe the share of changed answers and, if they gain, how many questions show the gain."""
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note
     return (
-        f"{note}; its gain of {points(rate.gain)} takes"
-        f" {questions_needed(rate.share, rate.gain) or 0:,} questions, and this run's"
-        f" {questions:,} show it with a chance of"
-        f" {percent(mcnemar_power(questions, rate.share, rate.gain))} %"
+        f"{note}; it takes {questions_needed(rate.share, rate.gain) or 0:,} questions to show this"
+        f" gain of {points(rate.gain)}, and this run's {questions:,} would show it with a"
+        f" probability of {percent(mcnemar_power(questions, rate.share, rate.gain))} %"
     )

@@ -1,4 +1,4 @@
-"""Finds the recorded steps that failed, in whole or in part, which ``--retry-failed`` repeats."""
+"""Finds the recorded steps that failed completely or partly, which ``--retry-failed`` repeats."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from conflictscore.errors import FailureKind
 from conflictscore.records import EvidenceLabel, Label
 
 _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
-"""Fields of a step's value that say why a part of it is missing."""
+"""Fields of a step's value that explain why a part of the value is missing."""
 
 
 def failures(records: Iterable[StepRecord]) -> set[StepKey]:
-    """The steps that failed, as a whole or in the part for a method or a verdict."""
+    """Find the steps that failed completely, for a method, or for a verdict."""
     return {(record.question, record.step, record.key) for record in records if _failed(record)}
 
 
@@ -27,14 +27,14 @@ def _failed(record: StepRecord) -> bool:
 
 
 def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The ConflictScore reports in a step's value: those of graded answers and of attempts."""
+    """Find the ConflictScore reports in a step's value: those of graded answers and of attempts."""
     reports = [attempt["report"] for attempt in value.get("attempts", ())]
     reports.append(value.get("report"))
     yield from (report for report in reports if report is not None)
 
 
 def _is_lacking(report: Mapping[str, Any]) -> bool:
-    """Whether the record of a report lacks claims, or labels that were requested."""
+    """Whether a recorded report lacks claims, or labels that were requested."""
     if report["error"] is not None:
         return True
     pairs = (pair for claim in report["claims"] for pair in claim["labels"])

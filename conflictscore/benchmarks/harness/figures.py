@@ -1,7 +1,7 @@
-"""The figures of a run as records, from which tables and exports are made.
+"""Records with the figures of a run, from which tables and exports are made.
 
-They are computed by ``harness.counting``. A missing figure is None, never 0, and every proportion
-comes with its counts.
+The figures are computed by ``harness.transition_counts``. A figure that cannot be computed is None,
+never 0, and every proportion comes with its counts.
 """
 
 from typing import Annotated
@@ -17,7 +17,7 @@ class Proportion(Record):
     count: Annotated[int, Field(ge=0)]
     n: Annotated[int, Field(ge=0)]
     value: float | None
-    """``count / n`` in [0, 1]; None if ``n`` is 0."""
+    """The share ``count / n``, in [0, 1]; None if ``n`` is 0."""
     low: float | None = None
     high: float | None = None
 
@@ -26,30 +26,31 @@ class Interval(Record):
     """A mean over questions with its 95 % bootstrap interval."""
 
     value: float | None
-    """The mean; None if ``n`` is 0."""
+    """The mean over questions; None if ``n`` is 0."""
     low: float | None = None
     high: float | None = None
     n: Annotated[int, Field(ge=0)] = 0
 
 
 class MethodFigures(Record):
-    """A method's figures on each measure of the benchmark."""
+    """A method's figures, by each measure of the benchmark."""
 
     method: str
     questions: Annotated[int, Field(ge=0)]
-    """The number of questions that the method finished, answered or failed."""
+    """The number of questions that the method finished, with an answer or a failure."""
     failed: Annotated[int, Field(ge=0)]
     """The number of questions without an answer."""
     measures: dict[str, Proportion | Interval]
-    """For each measure, the share of right answers among judged ones; if graded, the mean."""
+    """For each measure, the share of right answers (or, if graded, the mean) over judged
+    answers."""
     unjudged: dict[str, int]
-    """For each measure, the number of answers without a verdict, which no mean includes."""
+    """For each measure, the number of unjudged answers, which are not part of any mean."""
 
 
 class Paired(Record):
-    """Two methods compared on one measure, over the questions judged for both.
+    """Two methods compared by one measure, over the questions on which both were judged.
 
-    On a graded measure, a better value counts as corrected, and a worse one as harmed.
+    By a graded measure, a better value counts as corrected, and a worse value as harmed.
     """
 
     method: str
@@ -57,66 +58,68 @@ class Paired(Record):
     measure: str
     n: int
     both_right: int | None
-    """None for a graded measure, and so is ``both_wrong``."""
+    """The number of questions that both methods answer right."""
     both_wrong: int | None
     corrected: int
     """The number of questions that only the method answers right."""
     harmed: int
     """The number of questions that only the other method answers right."""
     p_value: float | None
-    """The two-sided p-value.
+    """The p-value of a two-sided test.
 
-    It is from the exact McNemar test or, for a graded measure, from the Wilcoxon signed-rank test
-    with Pratt's treatment of zeros; 1 if nothing differs, None if ``n`` is 0.
+    The test is the exact McNemar test or, for a graded measure, the Wilcoxon signed-rank test with
+    Pratt's treatment of zeros. The p-value is 1 if nothing differs, and None if ``n`` is 0.
     """
     p_holm: float | None = None
-    """The p-value, Holm-adjusted over all pairs and measures of the run.
+    """The p-value after Holm's adjustment over all pairs and measures of the run.
 
-    None if there is just one.
+    None if the run has just one such p-value.
     """
     difference: Interval
-    """The mean difference over questions, method minus other, by this measure."""
+    """The difference by this measure, ``method`` minus ``against``, averaged over questions."""
 
 
 class Transitions(Record):
-    """Outcomes of the answers with a conflict (section 6.4 of the ACL submission).
+    """What a method does with first answers that have a conflict (ACL submission, section 6.4).
 
-    They cover the questions that the method finished and whose first answer has a claim with
-    evidence on both sides. A free-form answer counts as revised if its claims differ: according to
-    the run's labeler, the answers do not support all of each other's claims.
+    The figures cover the questions that the method finished and whose first answer has a claim with
+    evidence on both sides. A free-form answer counts as revised if its claims differ from the first
+    answer's: according to the run's labeler, each answer does not support all claims of the other.
     """
 
     method: str
     measure: str
     conflict: int
     failed: int
-    """The number of these questions on which the method failed."""
+    """The number of questions with a conflict on which the method failed."""
     retained: Proportion
-    """The share of revised answers among the conflicts that did not fail."""
+    """The share of unchanged answers, among the conflicts on which the method did not fail."""
     revised: Proportion
-    """The share of kept answers among the same conflicts."""
+    """The share of revised answers, among the conflicts on which the method did not fail."""
     corrections: Proportion
-    """Wrong to right, among revised answers judged before and after."""
+    """The share of changes from wrong to right, among revised answers judged before and after."""
     harms: Proportion
-    """Right to wrong, among the same."""
+    """The share of changes from right to wrong, among revised answers judged before and after."""
     neutral: Proportion
-    """Neither, among the same."""
+    """The share that stayed right or wrong, among revised answers judged before and after."""
     unjudged: int
     """The number of revised answers without a verdict before or after.
 
-    They are in none of the three.
+    These answers do not count in ``corrections``, ``harms`` or ``neutral``.
     """
     harms_of_conflict: Proportion
-    """The share of harmed answers among all conflicts that did not fail and were judged."""
+    """The share of harmed answers, among all conflicts that were judged and on which the method did
+    not fail."""
     recovered_of_wrong: Proportion | None = None
-    """The share of corrected answers among those with a wrong first answer; None if graded."""
+    """The share of corrected answers, among those whose first answer was wrong; None if graded."""
     by_wording: "Transitions | None" = None
-    """The same figures if every change of words counts as a revision.
+    """The same figures, but counting every change of wording as a revision.
 
-    None in multiple choice, and if no answers were compared by their claims.
+    None in multiple choice, and if claims were not compared for any answer.
     """
     unread: int = 0
-    """The number of reworded answers whose claims could not be compared; they count as revised."""
+    """The number of reworded answers that count as revised because their claims could not be
+    compared."""
 
 
 class CategoryFigures(Record):
@@ -128,17 +131,20 @@ class CategoryFigures(Record):
 
 
 class TypeAccuracy(Record):
-    """How often a method names the right conflict type, on questions whose type people gave."""
+    """How often a method names the right conflict type, on questions with an annotated type."""
 
     method: str
     accuracy: Proportion
-    """For the questions that the method finished; one without a type is wrong."""
+    """The share of right types, over the questions that the method finished.
+
+    Naming no type counts as wrong.
+    """
     untold: Annotated[int, Field(ge=0)]
-    """The number of questions whose type the method could not name."""
+    """The number of questions for which the method could not name a type."""
 
 
 class MethodScores(Record):
-    """The mean ConflictScore of a method's scored answers; lower is better."""
+    """The mean ConflictScore (CS-C and CS-R) of a method's scored answers; lower is better."""
 
     method: str
     cs_c: Interval
@@ -149,89 +155,89 @@ class Cost(Record):
     """The cost of a run, as far as it is known."""
 
     usage: dict[str, Usage]
-    """Usage by model name."""
+    """Calls and tokens, by the model's name."""
     by_step: dict[str, Usage]
     money: float | None
-    """US dollars paid; None if the price of a called model is unknown."""
+    """The US dollars paid; None if the price of a called model is unknown."""
     cold_money: float | None = None
-    """US dollars as if no reply had come from a cache.
+    """The cost in US dollars if no reply had come from a cache.
 
-    None if a price, or the tokens of a cached reply, are unknown.
+    None if a price or the tokens of a cached reply are unknown.
     """
     uncounted_calls: int = 0
-    """The number of calls answered from an earlier version's cache, which does not store tokens."""
+    """The number of replies from the cache of an earlier version, which did not store tokens."""
     unknown_prices: tuple[str, ...] = ()
-    """Models with unknown prices that were called, or whose replies came from a cache."""
+    """The models with unknown prices that were called, or whose replies came from a cache."""
     seconds: float
     """The total time of all steps, in seconds.
 
-    If questions run in parallel, it exceeds the time that passed.
+    If questions run in parallel, this exceeds the elapsed time.
     """
     net_corrections: dict[str, int] = Field(default_factory=dict)
-    """Corrected minus harmed relative to the baseline, by the benchmark's first measure."""
+    """Corrected minus harmed answers relative to the baseline, by the benchmark's first measure."""
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """US dollars per net correction.
+    """The cost in US dollars per net correction.
 
-    This is the method's uncached cost beyond the baseline, divided by its net corrections.
+    The method's cost beyond the baseline, without a cache, is divided by its net corrections.
 
-    None if net corrections are not above 0, or the cost is unknown.
+    None if there are no net corrections, or if the cost is unknown.
     """
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """The same in input and output tokens."""
+    """The input and output tokens per net correction."""
 
 
 class Figures(Record):
     """All figures of a run."""
 
     questions: int
-    """The number of questions of the run, finished or not."""
+    """The number of questions in the run, finished or not."""
     ended: int
-    """The number of questions that every method finished, with a verdict or an error for it."""
+    """The number of questions that every method finished, each with a verdict or an error."""
     failed: int
     """The number of questions on which at least one method failed."""
     measures: tuple[str, ...]
-    """The measures: ``accuracy``, or ``truthful`` and ``informative``.
+    """The names of the measures, such as ``accuracy``, or ``truthful`` and ``informative``.
 
-    The first one decides pairs and transitions.
+    The first measure is used for paired comparisons and transitions.
     """
     falling: tuple[str, ...] = ()
-    """Graded measures where lower is better."""
+    """The graded measures for which lower is better."""
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
     compared: tuple[Paired, ...] = ()
-    """Pairs of methods other than the baseline, by every measure.
+    """Comparisons with methods other than the baseline, by every measure.
 
-    They are the paper's second look against asking once with a mention of conflicts
-    (``regenerated-rag`` against ``control-rag``), or the pairs that the user asked for.
+    By default, ``regenerated-rag`` is compared with ``control-rag``, as in the paper. The user can
+    ask for other pairs.
     """
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     types: tuple[TypeAccuracy, ...] = ()
-    """The accuracy of methods that name the conflict type."""
+    """The accuracy of each method that names the conflict type."""
     scores: tuple[MethodScores, ...] = ()
-    """The scores of methods whose answers were scored."""
+    """The mean scores of each method whose answers were scored."""
     coverage: Interval
-    """The share of labelled pairs of the first answers, averaged over questions."""
+    """The share of labelled pairs in the first answers, averaged over questions."""
     cost: Cost
 
     @property
     def tests(self) -> tuple[Paired, ...]:
-        """All pairs in display order; they are the family for Holm's adjustment."""
+        """All paired comparisons in display order, over which Holm's adjustment is made."""
         return self.paired + self.compared
 
     def is_graded(self, measure: str) -> bool:
         """Whether a measure's values are numbers in [0, 1] rather than yes or no.
 
-        A measure by which no method was judged counts as not graded.
+        A measure for which there are no verdicts counts as not graded.
         """
         return any(isinstance(m.measures.get(measure), Interval) for m in self.methods)
 
     def falls(self, measure: str) -> bool:
-        """Whether lower is better by this measure."""
+        """Whether lower values of this measure are better."""
         return measure in self.falling
 
     def change_words(self, measure: str) -> tuple[str, str]:
-        """The words for a change for the better and for the worse, by this measure."""
+        """Return the words for a change for the better and for the worse, by this measure."""
         if self.falls(measure):
             return "lower", "higher"
         return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")

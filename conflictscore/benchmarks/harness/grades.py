@@ -1,4 +1,4 @@
-"""Verdicts on free-form answers by their ConflictScore, and a check of a judge's values."""
+"""Derives verdicts on free-form answers from their ConflictScore, and checks a judge's values."""
 
 from collections.abc import Collection, Mapping
 
@@ -9,9 +9,9 @@ from conflictscore.records import ConflictReport, Label
 
 
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
-    """CS-C and CS-R as verdicts by measure, with the counts behind them.
+    """Turn CS-C and CS-R into verdicts by measure, with the counts behind them.
 
-    An answer that has no claim, or no labelled claim, is unjudged.
+    An answer without claims, or without labelled claims, remains unjudged.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
         reason = "none of its claims has a label" if report.claims else "it makes no claim"
@@ -27,12 +27,12 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
-    """Refuse values that would be miscounted, which a user's own judge may give.
+    """Reject values that would be miscounted, which a custom judge may return.
 
-    A graded measure takes numbers from 0 to 1, any other measure yes or no.
+    A graded measure takes numbers from 0 to 1; any other measure takes yes or no.
 
     Raises:
-        InputError: Names the measure and the value.
+        InputError: A value does not fit its measure; the message names both.
     """
     for name, verdict in verdicts.items():
         if verdict.value is None:

@@ -1,4 +1,4 @@
-"""Figures from counts that are dependent within groups, with intervals that resample groups."""
+"""Computes figures from counts that are dependent within groups; intervals resample the groups."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ Numbers = NDArray[Any]
 def group_interval(
     groups: Sequence[Sequence[int]], figure: Callable[[Numbers], Numbers]
 ) -> Interval:
-    """A figure computed from cells, with its 95 % percentile bootstrap interval by group.
+    """Compute a figure from cells, with a 95 % percentile bootstrap interval over groups.
 
-    A resample says how often each group is drawn. If the figure depends only on the counts of a few
-    kinds of groups, it is enough to draw the count of each kind, from a multinomial distribution.
-    Groups that are in no cell do not count. ``figure`` takes tables of cells, one in each row, and
-    returns the figure of each.
+    A group has a tuple of cells (counts), and a bootstrap sample draws whole groups. Groups with
+    equal cells are interchangeable, so only the count of each kind of group is drawn, from a
+    multinomial distribution. Groups whose cells are all 0 are ignored. ``figure`` takes a table
+    with the summed cells of one sample per row, and returns the figure for each row.
     """
     counted_groups = [cells for cells in groups if any(cells)]
     if not counted_groups:
@@ -31,13 +31,13 @@ def group_interval(
         return Interval(value=None, n=n)
     resamples = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
     low, high = map(float, np.nanpercentile(resamples, [2.5, 97.5]))
-    if low == high:  # equal resamples say nothing about the error of the figure
+    if low == high:  # if all bootstrap samples are equal, they say nothing about the figure's error
         return Interval(value=estimate, n=n)
     return Interval(value=estimate, low=low, high=high, n=n)
 
 
 def ratio(part: Numbers, whole: Numbers) -> Numbers:
-    """``part / whole``, or NaN if ``whole`` is 0."""
+    """Compute ``part / whole``, with NaN if ``whole`` is 0."""
     quotient: Numbers = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
     return quotient

@@ -6,9 +6,10 @@ from conflictscore.records import Attempt, Change, RevisionAction
 
 
 def guard_of(first: Attempt, last: Attempt) -> Guard | None:
-    """The guard's verdict on the change from the first answer to the last.
+    """Decide whether the guard accepts the change from the first answer to the last.
 
-    None if the answers do not differ. If either has no score, the change is refused.
+    Returns None if the answers do not differ. If one of the answers has no score, the change is
+    rejected.
     """
     if not reworded(first.answer, last.answer):
         return None

@@ -1,4 +1,4 @@
-"""Events of a run, for observers such as a progress bar."""
+"""Events of a benchmark run, for observers such as a progress bar."""
 
 from collections.abc import Mapping
 
@@ -7,16 +7,16 @@ from conflictscore.records import Usage
 
 
 class Listener:
-    """Called at every step, in the event loop's thread, which it must not block.
+    """Called at every step, in the thread of the event loop; its methods must not block.
 
-    This base class does nothing; a listener overrides the events that it needs.
+    The base class does nothing; a listener overrides the events that it needs.
     """
 
     def ended(self, record: StepRecord) -> None:
-        """A step ended and was recorded."""
+        """Called when a step has ended and has been recorded."""
 
     def question(self, question_result: QuestionResult) -> None:
-        """A question's last step ended, in this session or an earlier one."""
+        """Called when the last step of a question has ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """The usage of all sessions so far, by model; no cost if a price is unknown."""
+        """Called with the usage of all sessions so far, by model; no cost if a price is unknown."""

@@ -1,4 +1,4 @@
-"""The manifest of a run, which decides whether the run can be resumed."""
+"""The manifest of a run: its settings, which decide whether the run can be resumed."""
 
 import hashlib
 import json
@@ -20,10 +20,10 @@ from conflictscore.retrieval.document_files import files_of
 from conflictscore.storage import manifests as storage
 
 FORMAT: Final = 2
-"""The version of the format of all files in a run folder.
+"""The format version of all files in a run folder.
 
-In format 1, a failed step has no kind, and there is no transcript. Runs of format 1 can be read and
-resumed.
+In format 1, failed steps have no failure kind, and there are no transcripts. Runs of format 1 can
+still be read and resumed.
 """
 _READ_FORMATS = (1, 2)
 
@@ -44,37 +44,40 @@ _PACKAGES = (
     "tokenizers",
     "xllamacpp",
 )
-"""Packages that affect answers, scores or figures."""
+"""The packages that affect answers, scores or figures."""
 
 
 class Manifest(Record):
-    """Benchmark, configuration and versions of a run, as plain JSON without secrets."""
+    """The benchmark, configuration and versions of a run, as plain JSON without secrets."""
 
     format: Literal[1, 2] = FORMAT
     benchmark: str
     created: str
-    """When the run was started, in UTC and ISO 8601."""
+    """When the run was started, in UTC, in ISO 8601 format."""
     configuration: dict[str, Any]
     """Everything that affects the figures: methods, models, prompts, retrieval, sample, seed.
 
     Settings that only affect how fast or how far a run goes (concurrency, rate limit, budgets) are
-    not included.
+    omitted.
     """
     hashes: dict[str, str]
-    """The SHA-256 of each input, by name, such as ``data`` and ``recorded``."""
+    """The SHA-256 hash of each input, by name, such as ``data`` and ``recorded``."""
     versions: dict[str, str]
-    """Versions of Python and packages, by name. They are for readers and are not compared."""
-    compare: tuple[tuple[str, str], ...] = ()
-    """The pairs of methods last given by ``--compare``; empty for the paper's pairs.
+    """The versions of Python and of packages, by name.
 
-    They decide what is shown, not whether the run can be resumed.
+    The versions inform readers, but are not compared when a run is resumed.
+    """
+    compare: tuple[tuple[str, str], ...] = ()
+    """The pairs of methods last given with ``--compare``; empty for the paper's pairs.
+
+    The pairs decide which figures are shown, not whether the run can be resumed.
     """
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
-    """Why a run cannot be resumed: a line for each differing benchmark, setting and hash.
+    """Explain why a run cannot be resumed: one line per differing setting or hash.
 
-    ``created`` and ``versions`` may differ.
+    The benchmark's name is compared too, but ``created`` and ``versions`` may differ.
     """
     there, now_fields = (_what_decides(manifest.to_json()) for manifest in (old, new))
     if old.format == 1:
@@ -84,16 +87,16 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # earlier versions wrote settings of a guard and a method that no longer exist
+    # earlier versions recorded settings of a guard and a method that no longer exist
     former_settings = ("guard_margin", "resample_temperature")
     configuration = {k: v for k, v in fields["configuration"].items() if k not in former_settings}
     return decides | {"configuration": configuration}
 
 
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """The value that format 1 has for a field, so that such a run can be resumed.
+    """Convert fields to what format 1 would have recorded, so that such a run can be resumed.
 
-    Format 1 named retrievers by class, if at all, and had fewer hashes.
+    Format 1 recorded at most a retriever's class name, and fewer hashes.
     """
     retrieval = dict(fields["configuration"].get("retrieval") or {})
     identity = retrieval.pop("retriever", None)
@@ -108,7 +111,7 @@ def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str,
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest in a file."""
+    """Read the manifest from a file."""
     try:
         fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
@@ -128,9 +131,9 @@ def read_manifest(path: Path) -> Manifest:
             else "?"
         )
         raise InputError(
-            f"{path}: the run has format {storage.shown(fields['format'])} of conflictscore"
-            f" {writer}, and this one reads formats up to {FORMAT}; resume it with the version that"
-            " started it, or give another folder"
+            f"{path}: the run has format {storage.shown(fields['format'])}, written by"
+            f" conflictscore {writer}, but this version reads formats up to {FORMAT}; resume the"
+            " run with the version that started it, or give another folder"
         )
     try:
         return Manifest.model_validate(fields)
@@ -139,7 +142,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def sha256_of_file(path: str | Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 hash of a file, in hexadecimal."""
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -148,10 +151,10 @@ def sha256_of_file(path: str | Path) -> str:
 
 
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """The hashes of the files in which documents are searched, by name, for a manifest.
+    """Return the hashes of the files in which documents are searched, by name, for a manifest.
 
-    The hash of ``docs`` depends on the contents of the files, their names inside the folders, and
-    the order of the paths, but not on where the folders are.
+    The hash ``docs`` depends on the contents of the files, on their names relative to the folders,
+    and on the order of the paths, but not on where the folders are.
     """
     hashes = {}
     if docs:
@@ -171,12 +174,12 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
 
 
 def now() -> str:
-    """The time, in UTC and ISO 8601."""
+    """Return the current time in UTC, in ISO 8601 format."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the installed packages that affect a run's figures."""
+    """Return the versions of Python and of the installed packages that affect a run's figures."""
     versions_by_name = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

@@ -1,7 +1,8 @@
-"""Determines whether two answers in different words make the same claims.
+"""Determines whether two answers make the same claims although their wording differs.
 
-In free form a flip is a changed claim, not a changed word. Answers are the same if each supports
-every claim of the other, according to the run's labeler.
+In free form, an answer has flipped if its claims have changed; a mere change of words is not a
+flip. Two answers count as the same if each supports every claim of the other, according to the
+run's labeler.
 """
 
 from collections.abc import Iterator
@@ -16,9 +17,10 @@ from conflictscore.records import Document, Label
 
 
 async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
-    """Determine whether each of two answers supports every claim of the other, as a step's value.
+    """Determine whether each of two answers supports every claim of the other.
 
-    The first unsupported claim decides, which saves the remaining calls.
+    Returns a step's value to be recorded. The comparison stops at the first unsupported claim, to
+    save calls.
 
     Raises:
         ProviderError: An answer could not be split, or a claim could not be labelled.
@@ -37,10 +39,10 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
 
 
 def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]:
-    """The texts of pairs of answers with different words, whose claims are to be compared.
+    """Find pairs of differently worded answers, as texts, whose claims have to be compared.
 
-    Each method's answer is paired with the baseline's, and the paper's other pair is added. An
-    answer that is judged by a different criterion from the baseline's is not compared.
+    Each method's answer is paired with the baseline's answer; the pairs in ``COMPARED`` are added.
+    Answers that are judged by a different criterion from the baseline's are not compared.
     """
     texts = {
         name: method_result.answer.text

@@ -1,4 +1,4 @@
-"""The outcome of a run: its results and figures, read from its folder."""
+"""Reads the outcome of a run, its results and figures, from the run's folder."""
 
 import json
 from collections.abc import Sequence
@@ -21,24 +21,24 @@ from conflictscore.storage.private_files import write_whole
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """A run, as far as it went."""
+    """A benchmark run, as far as it has got."""
 
     folder: Path
     manifest: Manifest
     results: tuple[QuestionResult, ...]
     figures: Figures
     stopped: BudgetError | None = None
-    """Why it stopped early; the same command with a higher limit resumes it."""
+    """Why the run stopped early; the same command with a higher limit resumes it."""
     notes: tuple[str, ...] = ()
 
 
 def read_run(
     folder: str | Path, prices: PriceTable, compare: Sequence[tuple[str, str]] = ()
 ) -> BenchmarkRun:
-    """Read a run as far as it went, finished or still running, without changing its folder.
+    """Read a finished or running run as far as it has got, without changing its folder.
 
     Raises:
-        InputError: There is no run in the folder, or it is damaged or has an unknown format.
+        InputError: The folder contains no run, or the run is damaged or has an unknown format.
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
@@ -55,7 +55,7 @@ def summarised(
     notes: Sequence[str],
     compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
-    """The results and figures of a store's records."""
+    """Compute the results and figures from a store's records."""
     configuration = store.manifest.configuration
     question_results = results(
         store.questions,
@@ -79,7 +79,7 @@ def figures_by(
     prices: PriceTable,
     compare: Sequence[tuple[str, str]] = (),
 ) -> Figures:
-    """The figures of results, produced as the manifest describes."""
+    """Compute the figures of a run's results, with the settings from its manifest."""
     configuration = manifest.configuration
     methods = tuple(configuration["methods"])
     endpoints = {
@@ -102,7 +102,7 @@ def figures_by(
 def compared_of(
     pairs: Sequence[tuple[str, str]], methods: Sequence[str]
 ) -> Sequence[tuple[str, str]]:
-    """Check the pairs, each of which must consist of two methods of the run."""
+    """Check that each pair consists of two methods of the run, and return the pairs."""
     for method, against in pairs:
         for name in (method, against):
             if name not in methods:
@@ -112,12 +112,12 @@ def compared_of(
                 )
             if method_of(name).own_judge:
                 raise InputError(
-                    f"--compare {method}:{against}: {name} is judged by another measure"
+                    f"--compare {method}:{against}: {name} is judged by a different measure"
                 )
     return pairs
 
 
 def write_figures(run: BenchmarkRun) -> None:
-    """Write ``figures.json`` into the run's folder."""
+    """Write the file ``figures.json`` into the run's folder."""
     text = json.dumps(run.figures.to_json(), indent=2) + "\n"
     write_whole(run.folder / "figures.json", text.encode())

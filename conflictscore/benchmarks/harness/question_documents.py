@@ -1,4 +1,4 @@
-"""Prepares the documents of questions: checks that they are available, and cuts long ones."""
+"""Prepares the questions' documents: checks that they are available, and shortens long ones."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
 
 _SHOWN = 3
-"""Maximum missing questions that an error shows."""
+"""The maximum number of missing questions that an error message shows."""
 
 
 def with_documents(
@@ -19,9 +19,10 @@ def with_documents(
     retriever: BaseRetriever | None,
     missing: Literal["fail", "skip"],
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """The questions with available documents, and the texts of questions without any.
+    """Return the questions that have documents available, and the texts of all others.
 
-    Only a recording can lack a question. A live search is not asked before the question's turn.
+    Only a recording can lack documents for a question: a live search is not run until it is the
+    question's turn. A live search is not asked before the question's turn.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:
@@ -49,14 +50,14 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
 
 
 def _recording(retriever: Any) -> Any:
-    """The recording that a retriever reads, even inside wrappers that cut or fetch documents."""
+    """Return the recording that a retriever reads, even inside other retrievers."""
     while retriever is not None and not hasattr(retriever, "missing"):
         retriever = getattr(retriever, "retriever", None)
     return retriever
 
 
 def shortened(questions: Sequence[Question], tokens: int) -> tuple[Question, ...]:
-    """The questions, with long documents cut to the passage that fits the question best.
+    """Return the questions, with long documents cut to the passage that fits the question best.
 
     Methods and judges then read the same passages. A passage has at least 16 tokens.
     """

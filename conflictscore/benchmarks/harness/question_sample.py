@@ -1,6 +1,7 @@
-"""Ids of questions, samples, and the order of options.
+"""Determines the ids of questions, samples of questions, and the order of options.
 
-They depend on the text of a question, not on the order of the file or its other questions.
+All of them depend only on the seed and the question's text, not on the order of the file or on
+other questions.
 """
 
 import hashlib
@@ -12,23 +13,23 @@ from conflictscore.retrieval.questions import question_key
 
 
 def question_id(prefix: str, question: str) -> str:
-    """The id of a question: a prefix, and a hash of its text in 12 hexadecimal digits.
+    """Return a question's id: a prefix, and a hash of its text in 12 hexadecimal digits.
 
-    Texts that a recording treats as the same question have the same id.
+    Texts that count as the same question in a recording have the same id.
     """
     digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}-{digest[:12]}"
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:
-    """The random draw for a text by seed: 32 bytes, different for each purpose."""
+    """Return 32 pseudo-random bytes for a text, which depend on the purpose and the seed."""
     return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
 
 
 def shuffled_options(
     right: str, wrong: str, *, question: str, seed: int
 ) -> tuple[tuple[str, str], int]:
-    """The two options in the order in which they are shown, and the index of the right one.
+    """Return two options in the order in which they are shown, and the index of the right one.
 
     The order depends only on the seed and the text of the question.
     """
@@ -37,15 +38,15 @@ def shuffled_options(
 
 
 def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[str, ...]:
-    """Several options in an order that depends only on seed, question and the options' texts."""
+    """Return options in an order that depends only on the seed and the texts."""
     key = question_key(question)
     return tuple(sorted(options, key=lambda option: lot("options", seed, f"{key}\n{option}")))
 
 
 def drawn(questions: Sequence[Question], sample: int, seed: int) -> tuple[Question, ...]:
-    """A sample of questions drawn by seed, in the order of the file."""
+    """Draw a sample of questions by seed, and return it in file order."""
     if not 1 <= sample <= len(questions):
-        raise InputError(f"sample is {sample}; there are {len(questions)} questions, give 1 to all")
+        raise InputError(f"sample is {sample}; give 1 to {len(questions)}, the number of questions")
     lots = sorted(questions, key=lambda question: lot("sample", seed, question.id))
     ids = {question.id for question in lots[:sample]}
     return tuple(question for question in questions if question.id in ids)

@@ -82,7 +82,7 @@ async def test_grounding_is_the_share_of_sentences_that_their_documents_support(
     assert verdict.value == pytest.approx(2 / 6)
     assert verdict.explanation == (
         "1: supported (no reason given); 2: contradicted (no reason given);"
-        " 3: unsupported (it cites no document); 4: unsupported (there is no document 4);"
+        " 3: unsupported (the sentence cites no document); 4: unsupported (there is no document 4);"
         " 5: unsupported (there is no document 9); 6: supported (no reason given)"
     )
     shown = {between(p, "claim"): re.findall(r'<document number="(\d)"', p) for p in prompts}

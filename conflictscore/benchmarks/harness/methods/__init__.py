@@ -1,1 +1,1 @@
-"""The methods of benchmark runs; each is an object with a line in the registry."""
+"""The methods of benchmark runs; each is an object that is listed in the registry."""

@@ -1,4 +1,4 @@
-"""Asks a run's models on behalf of methods, for answers, graphs and scores."""
+"""Calls a run's models on behalf of methods: for answers, for whole graphs, and for scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,14 +22,14 @@ from conflictscore.records import Answer, Attempt, ConflictReport, Document, Met
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks the models of a run, and counts cached replies."""
+    """Calls the models of a run, and measures their usage."""
 
     context: RunContext
-    """The run's collaborators; its ``method`` is not used."""
+    """The run's models, labeler and prompts; ``context.method`` is not used."""
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
-    """Opens a scope that collects the usage of the calls inside it, by the model's name."""
+    """Opens a context that collects the usage of the calls made inside, by the model's name."""
     reply_tokens: int | None = None
-    """Maximum tokens of a free-form answer, if the benchmark limits them."""
+    """The maximum number of tokens in a free-form answer, if the benchmark sets one."""
     _graphs: dict[Any, Any] = field(default_factory=dict)
 
     async def run(
@@ -54,7 +54,7 @@ class Asker:
     async def answer_from(
         self, question: Question, documents: Sequence[Document], method: Method = Method.RAG
     ) -> dict[str, Any]:
-        """Answer from these documents, by the prompt of the loop's first answer or of a control."""
+        """Answer from these documents, with the prompt of the given method."""
         if self.reply_tokens is not None and method is Method.RAG:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))
@@ -63,7 +63,7 @@ class Asker:
     async def write(
         self, template: str, question: Question, documents: Sequence[Document]
     ) -> dict[str, Any]:
-        """Write a free-form answer of the benchmark's length, by a given template."""
+        """Write a free-form answer with the given template and the benchmark's maximum length."""
         text, notes = await ask_with_documents(
             graph_input(question, documents),
             self.context,
@@ -77,7 +77,7 @@ class Asker:
         return {"answer": Answer(text=text).to_json(), "notes": notes}
 
     async def score(self, answer: str, documents: Sequence[Document]) -> ConflictReport:
-        """The ConflictScore of an existing answer against these documents."""
+        """Compute the ConflictScore of an existing answer against these documents."""
         start = {"answer": answer, "documents": [d.to_json() for d in documents]}
         state = await self.run(build_scoring_graph, start)
         report = Attempt.model_validate(state["attempts"][-1]).report
@@ -87,7 +87,7 @@ class Asker:
 
 
 def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
-    """The input of a graph."""
+    """Return the input of a graph."""
     return {
         "question": question.question,
         "options": list(question.options),

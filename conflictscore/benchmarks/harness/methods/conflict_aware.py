@@ -1,4 +1,4 @@
-"""The strategies of "DRAGged into Conflicts" (section 5.1), all with inline citations."""
+"""The answering strategies of "DRAGged into Conflicts" (section 5.1), with inline citations."""
 
 import re
 from typing import Any
@@ -22,19 +22,19 @@ _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILIN
 
 
 def read_type(reply: str) -> ConflictType:
-    """Read the type on the line ``TYPE: …``; the reason may be missing."""
+    """Read the conflict type on the line ``TYPE: …``; the reason may be missing."""
     return read_choice(reply, "TYPE", ConflictType, note="REASON")[0]
 
 
 def read_typed_answer(reply: str) -> tuple[ConflictType, str]:
-    """Read the type on the line ``TYPE: …``, and everything after ``ANSWER:`` below it."""
+    """Read the conflict type on the line ``TYPE: …``, and the answer that follows ``ANSWER:``."""
     if (answer := _ANSWER.search(reply)) is None:
         raise ValueError('the line "ANSWER:" was missing')
     return read_type(reply[: answer.start()]), read_text(reply[answer.end() :])
 
 
 async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Ask for the type (task 1 of that paper), and then for an answer that suits it.
+    """Ask for the conflict type (the paper's task 1), then for an answer that suits the type.
 
     If the model fails to name a type, the answer is requested without one.
     """
@@ -52,14 +52,14 @@ async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
         )
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
-        note = f"the run continued without a conflict type, because there was none: {error}"
+        note = f"the run continued without a conflict type, because naming it failed: {error}"
         return await _answer_by(None, asker, request, [note], error)
     return await _answer_by(kind, asker, request, notes)
 
 
 async def _oracle(asker: Asker, request: Asked) -> dict[str, Any]:
     if request.question.conflict_type is None:
-        raise InputError("oracle needs the conflict type that people gave, but there is none")
+        raise InputError("oracle needs a conflict type given by people, but the question has none")
     return await _answer_by(request.question.conflict_type, asker, request, [])
 
 
@@ -70,7 +70,7 @@ async def _answer_by(
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Answer as the type requires, or without mentioning conflicts if there is no type."""
+    """Answer as the conflict type requires; without a type, conflicts are not mentioned."""
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
         graph_input(request.question, request.documents),
@@ -86,7 +86,7 @@ async def _answer_by(
 
 
 async def _taxonomy_aware(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Name the type and answer as it requires, in one call."""
+    """Have the model name the conflict type and answer accordingly, in one call."""
     prompts = asker.context.prompts
     (kind, answer), notes = await ask_with_documents(
         graph_input(request.question, request.documents),
@@ -115,6 +115,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle sees the conflict type that people gave: an upper bound that cannot be"
-    " reached in use, where nobody knows the type.",
+    caveat="oracle is given the conflict type that people assigned. It is an upper bound that"
+    " cannot be reached in use, since nobody knows the type there.",
 )

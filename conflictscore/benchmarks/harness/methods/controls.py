@@ -1,7 +1,8 @@
-"""Controls for the second look, which show the effect of asking twice without evidence.
+"""Control methods for the second look, that is, for asking again about a disputed claim.
 
-Like ``regenerated-rag``, they act on answers with a disputed claim and otherwise keep the first
-answer. Whatever ``regenerated-rag`` gains beyond them is due to its evidence.
+The controls show the effect of asking twice without evidence. Like ``regenerated-rag``, they ask
+again only if the first answer has a disputed claim; otherwise they keep that answer. Whatever
+``regenerated-rag`` gains beyond the controls is due to its evidence.
 """
 
 from dataclasses import replace
@@ -16,17 +17,17 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
 
 _RESAMPLE_SEED = 5000
-"""Added to a model's seed for the second sample."""
+"""The number added to a model's seed for the second sample."""
 
 
 def _first(request: Asked) -> Attempt:
     if request.first is None:
-        raise ValueError("a control was asked before the loop that it begins with")
+        raise ValueError("the control needs the loop's first answer, but the loop has not run")
     return request.first
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
-    """The claim that ``regenerated-rag`` reconsiders; the worst one if a model chooses there."""
+    """Return the claim that ``regenerated-rag`` reconsiders, or the worst if a model chooses."""
     report = first.report
     if report is None or report.reconsider is None:
         return None
@@ -39,7 +40,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]:
-    """The prompt of the second look at the same claim, without evidence on either side."""
+    """Send the prompt of the second look at the same claim, without evidence on either side."""
     first, context = _first(request), asker.context
     claim = _disputed_claim(asker, first)
     if claim is None:
@@ -67,7 +68,7 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:
-    """The model with a different seed, if it takes one, and with replies cached separately."""
+    """Return the model with a different seed, if it takes one, and with a separate cache key."""
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}
@@ -79,14 +80,15 @@ RESAMPLE = BenchmarkMethod(
     name="resample",
     ask=_ask_once_more,
     looks_again=True,
-    caveat="resample asks the first prompt again if a claim is disputed, which shows the gain of"
-    " asking twice. At temperature 0 it only shows how much the endpoint varies.",
+    caveat="resample sends the first prompt again if a claim is disputed, which shows the gain of"
+    " merely asking twice. At temperature 0 it only shows how much the endpoint's replies"
+    " vary.",
 )
 
 PLACEBO = BenchmarkMethod(
     name="placebo",
     ask=_look_without_evidence,
     looks_again=True,
-    caveat="placebo is the second look without its evidence: whatever regenerated-rag gains"
-    " beyond it is due to the evidence.",
+    caveat="placebo is the second look without evidence: whatever regenerated-rag gains beyond"
+    " placebo is due to the evidence.",
 )

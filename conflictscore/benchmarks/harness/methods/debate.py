@@ -1,7 +1,7 @@
-"""``madam-rag``: a reader for each document and an aggregator, over at most three rounds.
+"""The method ``madam-rag``: a debate between readers of one document each, over up to three rounds.
 
-The procedure is that of MADAM-RAG (Wang et al., 2025, arXiv 2504.13079, section 4), in our own
-words. It uses no labels.
+An aggregator summarises every round. The procedure is that of MADAM-RAG (Wang et al., 2025, arXiv
+2504.13079, section 4), but the prompts are our own. The method uses no labels.
 """
 
 import re
@@ -24,7 +24,7 @@ _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
 
 async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Debate, and return the last summary; the debate ends early if no reader changes its mind."""
+    """Run the debate, and return the last summary; stop early if no reader changes its opinion."""
     meter, notes = UsageMeter(), dict[str, None]()
 
     async def ask(template: str, documents: list[Document], tokens: int, **fields: str) -> str:

@@ -1,4 +1,4 @@
-"""The methods based on the loop: its own three, the paper's control, and correction in place."""
+"""The methods based on the loop, the paper's control, and correction in place."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from conflictscore.records import Attempt, Method, Usage
 
 
 async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Run the loop: first answer, score and, if a claim has evidence on both sides, next answer."""
+    """Run the loop: a first answer, its score and, if a claim has two sides, another answer."""
     question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
@@ -27,7 +27,7 @@ async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
         start = {**graph_input(question, documents), "draft_answer": first["answer"]["text"]}
         state = await asker.run(_graph, start, answered)
     first_attempt, *later = state["attempts"]
-    if "probabilities" in first["answer"]:  # the loop was given only the text
+    if "probabilities" in first["answer"]:  # the loop received only the answer's text
         first_attempt = {**first_attempt, "answer": first["answer"]}
     guard = guard_of(
         Attempt.model_validate(first_attempt),
@@ -61,7 +61,7 @@ GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, looks_again=True)
 
 
 async def _told_to_watch(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Answer once, with a prompt to watch for conflicts (Tables 12 and 15)."""
+    """Answer once, with a prompt that warns of conflicts (Tables 12 and 15)."""
     return await asker.answer_from(request.question, request.documents, Method.CONTROL_RAG)
 
 
@@ -82,7 +82,7 @@ def _revising(context: RunContext) -> SelfCorrectionGraph:
 
 async def _revise(asker: Asker, request: Asked) -> dict[str, Any]:
     if request.first is None:
-        raise ValueError("revised-rag was asked before the loop that it begins with")
+        raise ValueError("revised-rag needs the loop's first answer, but the loop has not run")
     start = graph_input(request.question, request.documents)
     state = await asker.run(_revising, {**start, "draft_answer": request.first.answer.text})
     return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}

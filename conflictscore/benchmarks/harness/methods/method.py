@@ -1,4 +1,4 @@
-"""A method of a benchmark run: how it answers a question, and its properties."""
+"""Defines a method of a benchmark run: how it answers a question, and its properties."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,53 +10,56 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.records import Attempt, Document
 
 Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
-"""The form of questions: binary choice, several options with one right answer, several options with
-several right answers and their probabilities, or free form."""
+"""The form of questions: binary choice; several options, of which one is right; several options, of
+which several may be right, each with a probability; or free form."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question in the form that a method receives."""
+    """A question as a method receives it."""
 
     question: Question
     documents: tuple[Document, ...]
     first: Attempt | None = None
-    """The loop's first answer with its score, for methods that begin with it."""
+    """The loop's first answer and its score, for methods that start from it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BenchmarkMethod:
-    """How an answer is produced; ``records.Method`` lists the methods of the loop itself."""
+    """A method: how it answers.
+
+    ``records.Method`` lists only the methods of the loop itself.
+    """
 
     name: str
     ask: Callable[[Asker, Asked], Awaitable[dict[str, Any]]]
-    """Answers one question, and returns the plain JSON to record.
+    """A function that answers one question, and returns plain JSON to be recorded.
 
-    It raises :class:`~conflictscore.errors.ConfigurationError` to end the run, and other errors of
-    :mod:`conflictscore.errors` if only this question fails.
+    The function raises :class:`~conflictscore.errors.ConfigurationError` to end the run, and any
+    other error of :mod:`conflictscore.errors` if only this question fails.
     """
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
-    """The forms of questions that it can answer."""
+    """The forms of questions that the method can answer."""
     looks_again: bool = False
-    """Whether it reconsiders the loop's first answer."""
+    """Whether the method reconsiders the loop's first answer."""
     own_judge: bool = False
-    """Whether its answers are judged by a different criterion, by one of the benchmark's
-    ``judges``."""
+    """Whether the method's answers are judged by a different criterion, with a judge from
+    ``Benchmark.judges``."""
     tells_type: bool = False
-    """Whether it names the conflict type."""
+    """Whether the method names the conflict type."""
     caveat: str = ""
-    """A note for the reader of its figures."""
+    """A note to the reader of the method's figures."""
 
     @property
     def step(self) -> str:
-        """The step under which it is recorded."""
+        """The step under which the method's answers are recorded."""
         return METHODS[self.name].step or self.name
 
     @property
     def begins_with_first(self) -> bool:
-        """Whether its own step begins with the loop's first answer and its score."""
+        """Whether the method has its own step, which starts from the loop's scored first answer."""
         return self.looks_again and self.step != LOOP
 
     def grade_key(self, text: str) -> str:
-        """The key under which an answer of this method is graded."""
+        """Return the key under which an answer of this method is graded."""
         return f"{self.name}\n{text}" if self.own_judge else text

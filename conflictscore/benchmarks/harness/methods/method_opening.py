@@ -1,4 +1,4 @@
-"""Opens a method by name, and imports its module only then."""
+"""Opens a method by name; only then is the method's module imported."""
 
 from functools import cache
 from pkgutil import resolve_name
@@ -8,14 +8,14 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 
 
 def method_of(name: str) -> BenchmarkMethod:
-    """The method with this name, from the module that its entry in ``METHODS`` names."""
+    """Return the method with this name, from the module given by its entry in ``METHODS``."""
     return _method_at(METHODS[name].place, name)
 
 
 @cache
 def _method_at(place: str, name: str) -> BenchmarkMethod:
-    # a leading dot means a module of this package; without a colon, the object has the method's
-    # name in capitals
+    # a leading dot means a module of this package; without a colon, the object is named like the
+    # method, in capitals
     module = f"{__package__}{place}" if place.startswith(".") else place
     path = module if ":" in module else f"{module}:{name.upper().replace('-', '_')}"
     method: BenchmarkMethod = resolve_name(path)
