@@ -1,6 +1,6 @@
 """Reads published JSON files into :class:`PublishedRow` records.
 
-Errors name file, row and field.
+Error messages name the file, the row and the field.
 """
 
 import json
@@ -29,7 +29,7 @@ Cleaned = Annotated[str, AfterValidator(clean_text)]
 
 
 class PublishedRow(BaseModel):
-    """A record of a published file; fields that it does not declare are ignored."""
+    """A row of a published file; fields that the class does not declare are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ _K = TypeVar("_K", bound=PublishedRow)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """The value of each line, with file and row for errors.
+    """Yield the value of each line, with its file and row for error messages.
 
     Raises:
         InputError: The file cannot be read, or a line is not JSON.
@@ -52,7 +52,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Named(Protocol):
-    """Anything with an ``id``, by which repetitions are recognised."""
+    """An object whose ``id`` identifies repetitions."""
 
     @property
     def id(self) -> str: ...
@@ -62,11 +62,11 @@ _I = TypeVar("_I", bound=_Named)
 
 
 class Items(NamedTuple, Generic[_I]):
-    """The items of a file."""
+    """The items that were read from a file."""
 
     items: tuple[_I, ...]
     left_out: Mapping[str, int]
-    """The number of rows that give no item, by reason."""
+    """The number of rows without an item, by reason."""
 
 
 def read_items(
@@ -79,12 +79,13 @@ def read_items(
 ) -> Items[_I]:
     """Make an item from each row of a file, in order.
 
-    ``make`` takes a row and its place, and returns an item or the reason why there is none. Each
-    value of ``id_field`` may appear only once in a file. ``rows`` are pairs of a place (for
-    error messages) and a row; by default, they are read from the file as JSON lines.
+    ``make`` takes a row and its place, and returns either an item, or the reason why the row is
+    left out. Every id may appear only once in a file; errors call it ``id_field``. ``rows`` are
+    pairs of a place (for error messages) and a row; by default, they are read from the file as JSON
+    lines.
 
     Raises:
-        InputError: There is no item, an id is repeated, or a row is not a ``kind``.
+        InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.
     """
     items_by_id: dict[str, _I] = {}
     first: dict[str, str] = {}
@@ -100,12 +101,12 @@ def read_items(
             items_by_id[made_or_reason.id], first[made_or_reason.id] = made_or_reason, where
     if not items_by_id:
         why = f" ({', '.join(left_out)})" if left_out else ""
-        raise InputError(f"{path}: nothing in it can be used{why}")
+        raise InputError(f"{path}: no row can be used{why}")
     return Items(tuple(items_by_id.values()), left_out)
 
 
 def row_of(kind: type[_K], record: Any, where: str) -> _K:
-    """A record as a row of this kind; raises InputError if it does not fit."""
+    """Convert a record into a row of this kind; raise InputError if it does not fit."""
     try:
         return kind.model_validate(record)
     except ValidationError as error:
@@ -114,10 +115,10 @@ def row_of(kind: type[_K], record: Any, where: str) -> _K:
 
 
 def read_json(path: Path) -> Iterator[tuple[str, Any]]:
-    """The values of a file with a JSON list, each with its location for error messages.
+    """Yield the items of a JSON list in a file, each with its place for error messages.
 
     Raises:
-        InputError: The file cannot be read, or is not a JSON list.
+        InputError: The file cannot be read, or does not contain a JSON list.
     """
     try:
         rows = _value(path.read_text("utf-8"), str(path))
@@ -131,7 +132,7 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
 def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    # also for numbers that are too long and nesting that is too deep
+    # these errors include numbers that are too long and nesting that is too deep
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON ({error})") from error
 
@@ -140,7 +141,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
-    """The record in a line of JSON; errors name the place ``where`` and end with the advice."""
+    """Decode a record from a JSON line; errors name the place ``where`` and add the advice."""
     try:
         return kind.model_validate(json.loads(line))
     except ValidationError as error:
@@ -150,6 +151,6 @@ def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
 
 
 def fault_in_words(error: ValidationError) -> str:
-    """The first fault, with its dotted field, but without the values that were read."""
+    """Describe the first fault and its dotted field, without the values that were read."""
     field, why = first_fault(error)
     return f"{field and f'field {field}: '}{why}"

@@ -1,7 +1,7 @@
-"""Compares a benchmark's judge with people who rated the same answers.
+"""Compares a benchmark's judge with annotators who rated the same answers.
 
-Answers to one question are dependent, so intervals resample questions. Answers that the judge could
-not rate are counted, but not included in any other figure.
+Answers to the same question are dependent, so intervals resample questions. Answers that the judge
+could not rate are counted, but are not part of any other figure.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class RatedAnswer(NamedTuple):
-    """An answer to a question, and people's rating of it."""
+    """An answer to a question, and the annotators' rating of it."""
 
     question: Question
     answer: str
@@ -34,92 +34,94 @@ class RatedAnswer(NamedTuple):
 
 
 class JudgeRating(NamedTuple):
-    """A judge's rating of an answer; None with an error if it gave none."""
+    """A judge's rating of an answer, or None and an error if the judge failed."""
 
     rating: str | None
     error: str | None = None
 
 
 class RatedSet(NamedTuple):
-    """Answers that people rated, and the judge to compare with them."""
+    """Answers that annotators rated, and the judge that is compared with them."""
 
     name: str
     scale: tuple[str, ...]
-    """The ratings, worst first.
+    """The possible ratings, worst first.
 
-    For shares of right answers, only the last counts as right.
+    For shares of right answers, only the best rating counts as right.
     """
     answers: tuple[RatedAnswer, ...]
     rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
     left_out: Mapping[str, int] = {}
-    """The number of rows of the file that are not among the answers, by reason."""
+    """The number of rows of the file that were left out, by reason."""
 
 
 class RatingBias(Record):
-    """How often people and the judge give a certain rating."""
+    """How often annotators and the judge give one particular rating."""
 
     rating: str
     people: Proportion
     judge: Proportion
     difference: Interval
-    """The judge's share minus people's, in [-1, 1]."""
+    """The judge's share of this rating minus the annotators' share, in [-1, 1]."""
     recall: Proportion
-    """The share of answers with this rating by people that the judge also rated so."""
+    """Among the answers to which annotators gave this rating, the share to which the judge gave it
+    too."""
 
 
 class MethodDifference(Record):
-    """The difference of two methods' shares of right answers, on questions that both answered."""
+    """The difference between two methods' shares of right answers, on their common questions."""
 
     method: str
     against: str
     people: Interval
-    """The difference by people's ratings, in [-1, 1]."""
+    """The difference according to the annotators' ratings, in [-1, 1]."""
     judge: Interval
-    """The difference by the judge's ratings."""
+    """The difference according to the judge's ratings, in [-1, 1]."""
 
 
 class RatingAgreement(Record):
-    """A judge compared with people on one set."""
+    """A judge compared with annotators, on one set of answers."""
 
     name: str
     answers: _Count
     unrated: _Count
-    """The number of these answers that the judge did not rate."""
+    """The number of answers that the judge did not rate."""
     left_out: dict[str, int]
     agreement: Proportion
-    """The share of equal ratings.
+    """The share of answers to which the judge and the annotators gave the same rating.
 
-    The Wilson interval treats answers as independent.
+    Its Wilson interval treats answers as independent.
     """
     agreement_by_question: Interval
-    """The same, with an interval that resamples questions."""
+    """The same share, with an interval that resamples questions."""
     commonest: Proportion
-    """The agreement of a judge that always gives people's most frequent rating."""
+    """The agreement of a judge that always gives the annotators' most frequent rating."""
     kappa: float | None
     """Cohen's kappa, in [-1, 1]; None if undefined."""
     kappa_linear: float | None
-    """The same with linear weights, so near ratings agree in part; None with two ratings."""
+    """Cohen's kappa with linear weights, by which close ratings agree partly; None with two
+    ratings."""
     confusion: dict[str, dict[str, int]]
-    """The number of answers by people's rating and then by the judge's."""
+    """The number of answers, by the annotators' rating and then by the judge's rating."""
     bias: tuple[RatingBias, ...]
     retained_difference: Interval
-    """The share of a true difference between two methods that the judge's ratings show.
+    """The share of a true difference between two methods that remains in the judge's ratings.
 
-    It is the true positive rate minus the false positive rate. If it is below 1, studies need 1 /
-    its square times as many questions; at 0, the judge sees no difference.
+    This is the judge's true positive rate minus its false positive rate. If the share is d, a study
+    needs 1 / d² times as many questions. If it is 0, the judge sees no difference.
     """
     differences: tuple[MethodDifference, ...]
-    """Every pair of methods in the file."""
+    """The differences for every pair of methods in the file."""
     failures: dict[str, int]
-    """Why answers were not rated."""
+    """How many answers were not rated, by the reason."""
 
 
 async def rated_by_judge(
     rated_set: RatedSet, judge: Judge, on_answer: Callable[[str | None, str], object]
 ) -> list[JudgeRating]:
-    """The judge's rating of each answer.
+    """Have the judge rate each answer.
 
-    ``on_answer`` is called with the reason for a failure, if any, and the answer's name.
+    ``on_answer`` is called for each answer with the error, if any, and the question's id.
     """
 
     async def rate(row: RatedAnswer) -> JudgeRating:
@@ -131,7 +133,7 @@ async def rated_by_judge(
 
 
 def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
-    """All figures; ``ratings`` are the judge's, one for each answer in the same order."""
+    """Compute all figures, given the judge's ratings, one per answer in the same order."""
     pairs = [
         _RatedPair(row, rating.rating)
         for row, rating in zip(rated_set.answers, ratings, strict=True)
@@ -173,7 +175,7 @@ def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> Rat
 
 
 class _RatedPair(NamedTuple):
-    """An answer that people rated, with the judge's rating of it on the same scale."""
+    """An answer that annotators rated, with the judge's rating of it on the same scale."""
 
     row: RatedAnswer
     judge: str
@@ -182,7 +184,7 @@ class _RatedPair(NamedTuple):
 def _by_question(
     pairs: Sequence[_RatedPair], cells_of: Callable[[_RatedPair], tuple[int, ...]]
 ) -> list[list[int]]:
-    """The sums of cells over the answers to each question."""
+    """Add up the cells of the answers to each question."""
     sums: dict[str, list[int]] = {}
     for pair in pairs:
         cells = cells_of(pair)
@@ -214,7 +216,7 @@ def _bias(pairs: Sequence[_RatedPair], rating: str) -> RatingBias:
 
 
 def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
-    """The cells: right by both, right by people, right only by the judge, wrong by people."""
+    """Count right by both, right by annotators, right only by the judge, wrong by annotators."""
     right, judged_right = pair.row.rating == best, pair.judge == best
     return (
         int(right and judged_right),
@@ -230,7 +232,7 @@ def _youden(cells: Numbers) -> Numbers:
 
 
 def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
-    """The difference of every two methods, from the mean of each question's answers."""
+    """Compare every two methods, by the mean of each question's answers."""
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:
@@ -262,7 +264,7 @@ def cohen_kappa(
     scale: Sequence[str],
     weights: str | None = None,
 ) -> float | None:
-    """Cohen's kappa by statsmodels; None if there are no ratings, or all are equal."""
+    """Compute Cohen's kappa with statsmodels; None without ratings, or if all are equal."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     if not people or len({*people, *judge}) < 2:

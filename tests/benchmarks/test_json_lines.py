@@ -32,8 +32,8 @@ def test_items_come_in_order_and_the_others_are_counted(tmp_path: Path) -> None:
     ("rows", "told"),
     [
         ([{"question": "a"}] * 2, "row 2, field question: the same as in row 1"),
-        ([{"question": "none"}], r"nothing in it can be used \(it is none\)"),
-        ([], "nothing in it can be used"),
+        ([{"question": "none"}], r"no row can be used \(it is none\)"),
+        ([], "no row can be used"),
         (
             [{"question": "a"}, {"question": " "}],
             "row 2, field question: a non-empty text is needed",

@@ -196,7 +196,9 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert shown.exit_code == 0, shown.stderr
     said = " ".join(shown.stdout.split())
     assert "unknown (no price for scripted)" in said
-    assert "it takes 2,424 questions to show this gain of +1.0, and this run's 4 would show it" in said
+    assert (
+        "it takes 2,424 questions to show this gain of +1.0, and this run's 4 would show it" in said
+    )
     assert "3 take at most 3 times as much" in said
     assert not server.requests
     assert not Path("runs").exists()
@@ -254,7 +256,9 @@ def test_a_method_that_a_benchmark_does_not_offer_is_refused(server: OpenAIServe
     assert Entry._field_defaults["methods"] == tuple(COMMON_METHODS)
     refused = bench(server, "--methods", "oracle")
     assert refused.exit_code == 2
-    assert "oracle answers in free form only; in multiple choice give rag, " in refused.stderr
+    assert (
+        "oracle answers only in free form; in multiple choice, choose from rag, " in refused.stderr
+    )
     assert not Path("runs").exists()
     assert not server.requests
 

@@ -1,11 +1,11 @@
-"""Joins the records of a run to the results of each question, by method.
+"""Joins the records of a run into the results of each question, by method.
 
-A record is about one step: the search (``documents``), the correcting ``loop``, the answer of a
+A record describes one step: the search (``documents``), the correcting ``loop``, the answer of a
 method with its own step, the comparison of two answers (``meaning``), or a ``grade``. Three methods
-are read from the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last, and
-``guarded-rag`` the one that its guard accepts.
+share the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last answer, and
+``guarded-rag`` the last answer that its guard accepts.
 
-The result depends only on the questions and the set of records, not on their order.
+The results depend only on the questions and the set of records, not on the order of the records.
 """
 
 from collections import defaultdict
@@ -60,21 +60,22 @@ def results(
     methods: Collection[str],
     measures: Sequence[str],
 ) -> list[QuestionResult]:
-    """Join the records to one result for each question.
+    """Join the records into one result for each question.
 
-    A method is in a result once its steps have ended. A choice between options is judged here; the
-    verdicts on any other answer are in the record of its grade. If a step was recorded several
-    times, a value takes precedence over an error, and a later record over an earlier one; the cost
-    of all of them is counted.
+    A method appears in a result once its steps have ended. Choices between options are judged here;
+    the verdicts on other answers come from the records of their grades. If a step was recorded
+    several times, a value takes precedence over an error, and a later record over an earlier one.
+    The costs of all records are added up.
 
-    - Without documents, every method failed; without a first answer, the methods that need it
-      failed.
-    - Without a second answer, ``rag`` counts, but ``regenerated-rag`` and ``guarded-rag`` failed.
-    - ``guarded-rag`` ends with the last answer if it differs from the first and the loop's guard
-      accepts it, otherwise with the first.
-    - Methods that begin with the loop's first answer count as not yet run if the loop was repeated
+    - Without documents, every method has failed. Without a first answer, every method that needs it
+      has failed.
+    - If the loop's second answer failed, ``rag`` still counts, but ``regenerated-rag`` and
+      ``guarded-rag`` have failed.
+    - ``guarded-rag`` has the last answer if it differs from the first answer and the loop's guard
+      accepts it. Otherwise it has the first answer.
+    - Methods that start from the loop's first answer count as not yet run if the loop was repeated
       after them.
-    - A method that was asked for the conflict type and failed named no type.
+    - A method that should have named the conflict type but failed counts as naming no type.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
     for record in records:
@@ -88,7 +89,7 @@ def results(
 
 
 class _Recorded:
-    """The records of one question, read as results; see :func:`results` for the rules.
+    """Reads the records of one question as results, by the rules in :func:`results`.
 
     Steps, grades and meanings are read from the one record that counts; usage and seconds are
     summed over all records.
@@ -98,7 +99,8 @@ class _Recorded:
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        # the last in this order counts: values after errors, and later ones after earlier ones
+        # the last record in this order counts: values come after errors, and later records after
+        # earlier ones
         record_by_place = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
@@ -116,10 +118,10 @@ class _Recorded:
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        """The result for the question, by the rules in :func:`results`.
+        """Build the result for the question, by the rules in :func:`results`.
 
-        ``reconsidered`` and ``justification`` are from the round that made the flip, or from the
-        last round if none did.
+        ``reconsidered`` and ``justification`` come from the round that changed the answer, or from
+        the last round if the answer did not change.
         """
         results_by_method = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, DocumentsValue)
@@ -153,7 +155,7 @@ class _Recorded:
         )
 
     def _predicted(self, methods: Iterable[str]) -> dict[str, ConflictType | None]:
-        """The conflict type that each of these methods named; None if it failed."""
+        """Return the conflict type that each of these methods named; None if the method failed."""
         answers = {name: self._value(name, AnsweredValue) for name in methods}
         return {
             name: None if answer is None else answer.conflict_type
@@ -161,7 +163,7 @@ class _Recorded:
         }
 
     def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
-        """The changes of the loop, and of each method that begins with its first answer."""
+        """Return the changes by the loop, and by each method that starts from its first answer."""
         changes = {LOOP: self._loop.changes} if isinstance(self._loop, LoopValue) else {}
         for method in methods.values():
             if method.begins_with_first and (
@@ -172,18 +174,18 @@ class _Recorded:
 
     @cached_property
     def _loop(self) -> LoopValue | MethodResult | None:
-        """The loop's value; its failure as a result without an answer; None if it has not run."""
+        """The loop's value, a result without an answer if it failed, or None if it has not run."""
         return self._outcome(LOOP, LoopValue)
 
     @cached_property
     def _first(self) -> MethodResult | None:
-        """The loop's first answer, which is not affected by later failures of the loop."""
+        """The loop's first answer, which counts even if the loop failed later."""
         loop = self._loop
         return self._attempt(loop.attempts[0]) if isinstance(loop, LoopValue) else loop
 
     @cached_property
     def _last(self) -> MethodResult | None:
-        """The loop's last answer; a failure if the second answer is missing."""
+        """The loop's last answer, or a failure if the second answer is missing."""
         if not isinstance(self._loop, LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
@@ -192,7 +194,7 @@ class _Recorded:
 
     @cached_property
     def _guard(self) -> Guard | None:
-        """The guard's verdict as the loop recorded it; runs of format 1 are judged here."""
+        """The guard's verdict as the loop recorded it; computed here for runs of format 1."""
         if not isinstance(self._loop, LoopValue) or self._loop.regeneration_error is not None:
             return None
         if self._loop.guard is not None:
@@ -200,7 +202,7 @@ class _Recorded:
         return guard_of(self._loop.attempts[0], self._loop.attempts[-1])
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
-        """The result of a method, by the rules of :func:`results`; None if it has not run."""
+        """Return a method's result, by the rules of :func:`results`; None if it has not run."""
         if method.step == LOOP:
             has_failed = self._last is None or self._last.answer is None
             ends_with_last = has_failed or (self._guard is not None and self._guard.accepted)
@@ -221,12 +223,12 @@ class _Recorded:
         return method_result.model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
-        """An answer with the verdicts of its grade, or without verdicts if it is not graded yet.
+        """Return an answer with the verdicts from its grade, or without verdicts if not graded yet.
 
-        Answers in the same words share a grade, whichever methods gave them.
+        Equally worded answers share a grade, whichever methods gave them.
         """
         grade, report = self._grades.get(grade_key), None
-        if self._question.options:  # in this case the only measure is accuracy
+        if self._question.options:  # with options, the only measure is accuracy
             verdicts = {self._measures[0]: self._choice(answer)}
         elif grade is None:
             verdicts = {}
@@ -244,20 +246,20 @@ class _Recorded:
         )
 
     def _choice(self, answer: Answer) -> Verdict:
-        """Whether the right option was chosen, or the total probability of the right options."""
+        """Judge whether the right option was chosen, or add up the probability of right options."""
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
-            return Verdict(value=None, error="the answer names no option")
+            return Verdict(value=None, error="the answer does not name an option")
         if answer.probabilities:
             each = zip(options, answer.probabilities, strict=True)
             right_share = fsum(p for o, p in each if o in self._question.correct)
-            return Verdict(value=min(1.0, right_share))  # rounding may bring it above 1
+            return Verdict(value=min(1.0, right_share))  # rounding may bring the sum above 1
         if gold is None:
             return Verdict(value=None, error="the right option is not known")
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
-        """A step's value, its failure, or None if it has not run."""
+        """Return a step's value or its failure; None if it has not run."""
         record = self._steps.get(step)
         if record is None:
             documents = self._steps.get(DOCUMENTS)
@@ -269,14 +271,14 @@ class _Recorded:
         return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        """Whether a claim of the first answer is in conflict; None if it has no score."""
+        """Return whether the first answer has a claim in conflict; None if it has no score."""
         report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None
         return bool(report.conflicting)
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
-        """Usage by step and model, over every record, including otherwise ignored ones."""
+        """Add up the usage by step and model, over all records, even those that were replaced."""
         places = defaultdict[tuple[str, str], list[StepRecord]](list)
         for record in self._records:
             places[record.step, record.key].append(record)
@@ -288,16 +290,16 @@ class _Recorded:
         return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
     def _part(self, part: Literal["first_usage", "check_usage"]) -> dict[str, Usage] | None:
-        """The usage of a part of the loop; None if a record does not state it.
+        """Return the usage of a part of the loop; None if a record does not state it.
 
-        A repeated loop finds its earlier replies in the cache, and its record includes their tokens
-        (``Usage.cold``). So records are not added; the largest counts.
+        A repeated loop finds its earlier replies in the cache, and its record already includes
+        their tokens (see ``Usage.cold``). So records are not added up; the largest one counts.
         """
         most: dict[str, Usage] = {}
         for record in self._records:
             if record.step != LOOP or record.stopped:
                 continue
-            # a failed loop did not get beyond its first answer
+            # a failed loop did not get past its first answer
             part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
                 part_usage = getattr(read_value(record, LoopValue), part)
@@ -318,9 +320,9 @@ class _Recorded:
 def _reconsidered(
     changes: Iterable[Change], flipping_attempt: Attempt | None
 ) -> ClaimEvidence | None:
-    """The claim of the second look, which is the first claim of the first change.
+    """Return the claim of the second look: the first claim of the first change.
 
-    If an attempt flipped the answer, only changes applied in its round count.
+    If an attempt changed the answer, only changes that were applied in its round count.
     """
     for change in changes:
         is_of_flip = flipping_attempt is not None and change.round == flipping_attempt.round
@@ -331,11 +333,11 @@ def _reconsidered(
 
 
 def _of_all(records: Sequence[Usage]) -> Usage:
-    """The usage of a step over all its records.
+    """Combine the usage of a step over all its records.
 
-    A step that was stopped and repeated finds its own replies in the cache, and counting these as
-    cached would count them twice. So only tokens of the costliest record beyond the sum count as
-    cached.
+    A step that was stopped and repeated finds its own replies in the cache. Their tokens must not
+    count twice, as paid and as cached. So only the tokens by which the costliest record exceeds the
+    sum of the paid tokens count as cached.
     """
     whole = sum(records, Usage())
     own_replies = {}
@@ -346,9 +348,9 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
-    """The records that may count, without stopped steps and records of a replaced first answer.
+    """Drop the records of stopped steps, and records based on a first answer that was replaced.
 
-    After a repeated loop, methods that begin with its first answer must run again.
+    After the loop was repeated, methods that start from its first answer must run again.
     """
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""

@@ -1,4 +1,4 @@
-"""Describes how a run's documents are found, for its manifest, without key, path or address."""
+"""Describes in the manifest how a run's documents are found, without keys, paths or addresses."""
 
 import hashlib
 import re
@@ -11,15 +11,15 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.retrieval.opening import described
 
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
-"""Names of fields whose text may contain a key or a location on this machine."""
+"""A pattern for the names of fields whose text may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
-    """The class, search and plain settings of a retriever, and of the one that it wraps.
+    """Describe a retriever, and the retriever that it wraps, by class, search and plain settings.
 
-    Settings are fields with a number, a yes or no, or a text that is neither a key nor an address.
-    None if nothing is retrieved.
+    Plain settings are fields with a number, a boolean, or a text that is neither a key nor an
+    address. Returns None without a retriever.
     """
     if retriever is None:
         return None
@@ -42,10 +42,10 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
-    """The hash of the recording or corpus that a retriever reads, even inside wrappers.
+    """Return the hash of the recording or corpus that a retriever reads, even inside wrappers.
 
-    The hash of a corpus depends on the titles and texts of its documents, in order. Empty for web
-    searches, whose content cannot be hashed.
+    The hash of a corpus depends on the titles and texts of its documents, in order. Web searches
+    have no hash, since their content cannot be hashed.
     """
     while isinstance(inner := getattr(retriever, "retriever", None), BaseRetriever):
         retriever = inner

@@ -1,4 +1,4 @@
-"""One process's work on a run: every question passes through every step, and each is recorded."""
+"""Runs every step of every question, and records each, in one process."""
 
 import asyncio
 import re
@@ -51,7 +51,7 @@ _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class _Outcome(NamedTuple):
-    """The outcome of a step: a value, or a failure with its reason."""
+    """What a step led to: a value, or a failure with its reason."""
 
     value: dict[str, Any] | None
     error: str | None = None
@@ -60,7 +60,7 @@ class _Outcome(NamedTuple):
 
 @dataclass
 class Session:
-    """One process's work on a run."""
+    """The work of one process on a run."""
 
     store: RunStore
     context: RunContext
@@ -70,7 +70,7 @@ class Session:
     ledger: Ledger
     listener: Listener = field(default_factory=Listener)
     retried: set[StepKey] = field(default_factory=set)
-    """Recorded steps that are to be repeated."""
+    """The recorded steps that this session repeats."""
 
     def __post_init__(self) -> None:
         self._asker = Asker(self.context, self.ledger.step, self.benchmark.reply_tokens)
@@ -79,12 +79,12 @@ class Session:
             self._records[record.question].append(record)
 
     async def run(self, concurrency: int) -> BudgetError | None:
-        """Run all questions, ``concurrency`` at a time.
+        """Run all questions, ``concurrency`` of them at a time.
 
-        Returns the error if a budget stopped the run.
+        Returns the budget's error if it stopped the run.
 
-        If the budget forbids a question's next call, the question ends there; calls in flight are
-        completed.
+        If the budget does not allow a question's next call, work on the question stops there. Calls
+        in flight are completed.
         """
         waiting = iter(self.store.questions)
         stops: list[BudgetError] = []
@@ -107,7 +107,7 @@ class Session:
         return stops[0] if stops else None
 
     async def question(self, question: Question) -> None:
-        """Run every step of a question that is not recorded yet."""
+        """Run every step of a question that has not been recorded yet."""
         search = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if search.value is not None:
             documents = tuple(map(Document.model_validate, search.value["documents"]))
@@ -128,7 +128,7 @@ class Session:
         )
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
-        """Grade each distinct free-form answer; in multiple choice nothing is asked.
+        """Grade each distinct free-form answer; multiple choice needs no judge.
 
         Answers of a method with its own judge are graded separately.
         """
@@ -156,7 +156,7 @@ class Session:
 
     async def _meanings(self, question: Question) -> None:
         if question.options or self.benchmark.scored:
-            return  # options cannot be reworded, and no two reports make the same claims
+            return  # options have a fixed wording, and two reports never make the same claims
         for first, second in reworded_pairs(self.result(question)):
             work = partial(same_claims, self._asker, first, second)
             await self._step(question, MEANING, work, key=meaning_key(first, second))
@@ -170,7 +170,7 @@ class Session:
     async def _ask_score(
         self, text: str, documents: Sequence[Document], loop_score: ConflictReport | None
     ) -> dict[str, Any]:
-        """Score an answer, unless the loop scored it already."""
+        """Score an answer, unless the loop has already scored it."""
         report = loop_score or await self._asker.score(text, documents)
         verdicts = {name: verdict.to_json() for name, verdict in score_verdicts(report).items()}
         return {"verdicts": verdicts, "report": report.to_json()}
@@ -178,10 +178,10 @@ class Session:
     async def _step(
         self, question: Question, step: str, work: _Work, *, key: str = ""
     ) -> StepRecord:
-        """The record of a step; the step is run if it has no record.
+        """Return the record of a step, after running the step if it has no record.
 
-        If the budget, a wrong setting or Ctrl-C ends a step that has cost something, it is recorded
-        as stopped, and the error ends the session.
+        If the budget, a wrong setting or Ctrl-C ends a step that has already cost something, the
+        step is recorded as stopped, and the error ends the session.
         """
         place = (question.id, step, key)
         record = self.store.done.get(place)
@@ -224,21 +224,21 @@ class Session:
         return record
 
     def _outlived(self, record: StepRecord) -> bool:
-        """Whether the loop with which a step began was repeated after it."""
+        """Return whether the loop was repeated after a step that started from its first answer."""
         if record.step not in METHODS or not method_of(record.step).begins_with_first:
             return False
         steps = [r.step for r in self._records[record.question] if not r.stopped]
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
     def result(self, question: Question) -> QuestionResult:
-        """The result of a question so far."""
+        """Return the result of a question, as far as it has got."""
         records, measures = self._records[question.id], self.benchmark.measures
         (question_result,) = results([question], records, methods=self.methods, measures=measures)
         return question_result
 
 
 async def _outcome_of(work: _Work) -> _Outcome:
-    """The value of a step, or why it failed; errors that end the session are raised."""
+    """Run a step, and return its value or why it failed; raise errors that end the session."""
     try:
         return _Outcome(await work())
     except (BudgetError, ConfigurationError):
@@ -247,9 +247,9 @@ async def _outcome_of(work: _Work) -> _Outcome:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # a plugged-in part cancelled itself; if let through, this would silently end the worker
+        # a plugged-in component cancelled itself; raising this would silently end the worker
         return _failed(error)
-    except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
+    except Exception as error:  # noqa: BLE001 - a plugged-in component may raise anything
         return _failed(error)
 
 
@@ -270,9 +270,10 @@ async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _reason_of(failure: BaseException) -> str:
-    """The reason for a failure, as a single line.
+    """Return the reason for a failure, on one line.
 
-    Other libraries' errors lose the queries of addresses, which may contain keys.
+    Errors of other libraries are shown without the query strings of addresses, which may contain
+    keys.
     """
     if isinstance(failure, ConflictScoreError):
         return " ".join(str(failure).split())

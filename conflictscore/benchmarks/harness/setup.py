@@ -1,4 +1,4 @@
-"""Builds the collaborators of a benchmark run from a user's settings."""
+"""Builds a run's models, labeler and retriever from a user's settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,72 +30,69 @@ from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 _REPLICATE_SEEDS = 1000
-"""Added to the seed of a repetition."""
+"""The number added to a model's seed in a repetition."""
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Settings that affect the figures of a run, in addition to its questions and models.
+    """The settings that affect the figures of a run, apart from its questions and models.
 
-    All of them are in the run's manifest, and a run can be resumed only with the same settings.
+    The run's manifest contains all of them, and a run can be resumed only with the same settings.
     """
 
     methods: tuple[str, ...] = COMMON_METHODS
-    """The methods, as returned by :func:`chosen_methods`."""
+    """The methods to run, as returned by :func:`chosen_methods`."""
     seed: int = 0
     replicate: int = 0
-    """The number of a repetition in a study.
+    """The number of this repetition in a study of several runs.
 
-    From 1 on, answers and their verdicts are sampled again, with a new seed if the model takes
-    one.
+    From 1 on, answers and verdicts are sampled again, with a new seed if the model takes one.
     """
     temperature: float | None = None
-    """The temperature of the answers.
+    """The temperature at which questions are answered.
 
-    None keeps the answering model as it was opened, with 0 for models named by a spec. It does not
-    affect claims, labels and verdicts.
+    None keeps the temperature of the answering model as it was opened; models that are named by a
+    spec then answer at 0. The temperature does not affect claims, labels or verdicts.
     """
     reconsider: Reconsider = "worst"
-    """The choice of the claim that the paper's loop reconsiders; see ``RunContext``."""
+    """How the paper's loop chooses the claim to reconsider; see ``RunContext``."""
 
 
 def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
-    """The methods with these names, and the baseline, each once in the order of tables."""
+    """Return the methods with these names and the baseline, each once, in the order of tables."""
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
     names_offered = ", ".join(name for name in benchmark.offered if fits[name])
     if not names:
-        raise InputError(f"no method is named; give some of {names_offered}")
+        raise InputError(f"no method is named; choose from {names_offered}")
     for name in names:
         if name not in METHODS:
-            raise InputError(f"unknown method {name!r}; one of {', '.join(METHODS)}")
+            raise InputError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
         if not fits[name]:
             raise InputError(
-                f"{name} answers in free form only; in multiple choice give {names_offered}"
+                f"{name} answers only in free form; in multiple choice, choose from {names_offered}"
             )
         if name not in benchmark.offered and name != BASELINE:
-            raise InputError(
-                f"{benchmark.name} is not run with {name}; give some of {names_offered}"
-            )
+            raise InputError(f"{benchmark.name} does not offer {name}; choose from {names_offered}")
     return tuple(m for m in METHODS if m in names or m == BASELINE)
 
 
 class BenchmarkModels(ModelOptions, total=False):
-    """Opens the models of a benchmark."""
+    """Options for opening the models of a benchmark."""
 
     judge: Model | None
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The settings, with the models and the retriever, which are open but not yet called."""
+    """The settings of a run, with its models and retriever, which are open but not yet called."""
 
     settings: RunSettings
     loop: Settings
-    """The paper's loop with the user's settings.
+    """The settings of the paper's loop, with the user's changes.
 
-    The one in ``context`` has the benchmark's wording.
+    ``context`` has the same settings, but with the benchmark's wording of the prompts.
     """
     context: RunContext
     answer_judge: LanguageModel
@@ -111,7 +108,7 @@ class Setup:
         answer_judge: Model | None = None,
         **models: Unpack[BenchmarkModels],
     ) -> "Setup":
-        """Open the collaborators of a run."""
+        """Open the models and the labeler of a run."""
         if loop.max_rounds < 1:
             raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
         methods = map(method_of, settings.methods)
@@ -132,7 +129,7 @@ class Setup:
         return cls(settings, loop, context, grader)
 
     def fitted(self, benchmark: Benchmark) -> "Setup":
-        """The setup for a benchmark: checks that it offers the methods, and uses its prompts."""
+        """Return the setup for a benchmark, with its prompts, after checking the methods."""
         methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
         setup = replace(self, settings=replace(self.settings, methods=methods), context=context)
@@ -146,19 +143,19 @@ class Setup:
 
     @property
     def answering(self) -> LanguageModel:
-        """The answering model with the run's temperature."""
+        """The answering model, at the run's temperature."""
         return _sampled(self.context.generator, self.settings.temperature)
 
     @property
     def checks_last(self) -> bool:
-        """Whether the loop's last answer is scored, and explained if it has no reason.
+        """Whether the loop's last answer is scored, and explained if it gives no reason.
 
-        As in the paper, it is not, unless a method of the run needs the score.
+        As in the paper, the last answer is not scored, unless a method of the run needs the score.
         """
         return "guarded-rag" in self.settings.methods
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
-        """Everything that affects the figures, as plain JSON for the manifest."""
+        """Describe everything that affects the figures, as plain JSON for the manifest."""
         context, settings, labeler = self.context, self.settings, self.context.labeler
         return {
             "form": benchmark.form,
@@ -186,9 +183,9 @@ class Setup:
     def counted(
         self, ledger: Ledger, own: ContentCache, transcript: TranscriptWriter | None = None
     ) -> tuple[RunContext, LanguageModel]:
-        """The context and the answer judge; calls are counted and transcribed, replies are cached.
+        """Return the context and the answer judge, with counted, transcribed and cached calls.
 
-        Replies of deterministic models go to the given cache. If a model is not deterministic or
+        Replies of deterministic models go to the user's cache. If a model is not deterministic or
         cannot be identified, all replies go to the run's own cache.
         """
         context, settings, answering = self.context, self.settings, self.answering
@@ -201,7 +198,7 @@ class Setup:
             cached_model = replace(model, cache=cache, deterministic=True, parameters=parameters)
             return _transcribed(attach(cached_model, ledger), transcript)
 
-        # claims and labels of equal answers are the same in all repetitions
+        # equal answers have the same claims and labels in all repetitions
         decomposer = counted(context.decomposer)
         generator, grader = (
             decomposer
@@ -234,7 +231,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """The paper's loop, with the labeler that suits the judge unless another is named."""
+    """Return the settings of the paper's loop; the labeler suits the judge unless one is named."""
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 
@@ -259,12 +256,12 @@ def _transcribed(model: LanguageModel, transcript: TranscriptWriter | None) -> L
 
 
 def takes_temperature(model: LanguageModel) -> bool:
-    """Whether a temperature can be set: reasoning models and some custom ones take none."""
+    """Return whether a temperature can be set; reasoning and some custom models do not take one."""
     return not model.thinking_tokens and "temperature" in type(model.chat).model_fields
 
 
 def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
-    """The model at this temperature; above 0, its replies are cached only for this run."""
+    """Return the model at this temperature; above 0, replies are cached only for this run."""
     if temperature is None or temperature == getattr(model.chat, "temperature", None):
         return model
     chat = model.chat.model_copy(update={"temperature": temperature})
@@ -273,11 +270,11 @@ def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """The model for one repetition, with replies cached separately from other repetitions."""
+    """Return the model for one repetition, whose replies are cached separately from the others."""
     if not settings.replicate:
         return model
     chat: BaseChatModel = model.chat
     seed = {"seed": _REPLICATE_SEEDS + settings.seed} if "seed" in type(chat).model_fields else {}
-    # odd numbers, since earlier versions cached second samples under even ones
+    # use odd numbers, since earlier versions cached second samples under even ones
     apart = {**(model.parameters or {}), **seed, "sample": 1 + 2 * settings.replicate}
     return replace(model, chat=chat.model_copy(update=seed), parameters=apart)

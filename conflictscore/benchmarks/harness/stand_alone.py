@@ -1,4 +1,4 @@
-"""Checks that a run's folder can be read elsewhere: its templates and transcripts are complete."""
+"""Checks that a run's folder has complete templates and transcripts, to be read elsewhere."""
 
 import json
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ _UNSEEN = "so readers of the folder cannot see what models were asked"
 
 
 def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """A line for each file that is missing, changed, torn or damaged.
+    """Describe each file that is missing, changed, torn or damaged, one per line.
 
-    Figures do not need these files.
+    The figures do not depend on these files.
 
     Runs of format 1 have neither templates nor transcripts.
     """
@@ -50,4 +50,4 @@ def _notes_on_templates(path: Path, manifest: Manifest) -> Iterator[str]:
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         yield f"{path}: damaged (not templates by name)"
     elif PromptSet(texts, name="stored").sha256 != prompts.get("sha256"):
-        yield f"{path}: a template is missing or was changed: the hash is not the manifest's"
+        yield f"{path}: a template is missing or was changed: the hash differs from the manifest's"

@@ -1,6 +1,6 @@
-"""The statistics behind the figures, based on scipy and statsmodels (the extra ``[bench]``).
+"""Computes the statistics behind the figures, with scipy and statsmodels (the extra ``[bench]``).
 
-Every function depends only on its values, not on their order, and is deterministic.
+The result of every function depends only on the values, not on their order, and is deterministic.
 """
 
 from collections import Counter
@@ -17,17 +17,17 @@ _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
 POWER = 0.8
 _MOST = 10_000_000
-"""Maximum questions; a gain that needs more is too small to consider."""
+"""The maximum number of questions; a gain that needs more is too small to matter."""
 
 
 def require_statistics() -> None:
-    """Check that the libraries are installed, before anything is paid for."""
+    """Check that scipy and statsmodels are installed, before anything is paid for."""
     if not all(map(find_spec, _NEEDED)):
         raise ConfigurationError(f"the statistics need the extra [bench]: {install_hint('bench')}")
 
 
 def proportion(count: int, n: int) -> Proportion:
-    """A count out of a total, with its Wilson 95 % interval; only the counts if n is 0."""
+    """Compute a proportion with its Wilson 95 % interval; if n is 0, only the counts."""
     if not 0 <= count <= n:
         raise ValueError(f"{count} of {n} is not a proportion")
     if not n:
@@ -37,21 +37,22 @@ def proportion(count: int, n: int) -> Proportion:
 
     share = count / n
     low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
-    # keeps the value inside the interval in spite of rounding errors at 0 and 1
+    # keep the value inside the interval in spite of rounding errors at 0 and 1
     return Proportion(
         count=count, n=n, value=share, low=min(float(low), share), high=max(float(high), share)
     )
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """The mean of values, one for each question, with its 95 % percentile bootstrap interval.
+    """Compute the mean of one value per question, with its 95 % percentile bootstrap interval.
 
-    The percentile interval contains the middle 95 % of the means of resampled questions. BCa would
-    correct for the skew of the values, but a paired comparison has too few differing questions to
-    estimate it: on differences of -1, 0 and 1, BCa intervals contained the true mean no more often.
+    The percentile interval contains the middle 95 % of the means of resampled questions. BCa
+    intervals would correct for the skew of the values, but a paired comparison has too few
+    differing questions to estimate the skew: on differences of -1, 0 and 1, BCa intervals contained
+    the true mean no more often.
 
-    Resampling identical values always returns the same mean, which says nothing about its error. So
-    identical values, or a single one, have no bounds.
+    Resampling identical values always gives the same mean, which says nothing about the error. So
+    the interval of identical values, or of a single value, has no bounds.
     """
     if not values:
         return Interval(value=None, n=0)
@@ -63,7 +64,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
-@lru_cache(maxsize=1024)  # a report asks for many of them repeatedly
+@lru_cache(maxsize=1024)  # a report asks repeatedly for many of these intervals
 def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
     import numpy as np
     from scipy.stats import bootstrap
@@ -72,7 +73,7 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
         (in_order,),
         np.mean,
         n_resamples=9_999,
-        batch=500,  # keeps the resamples of a whole benchmark within a few megabytes
+        batch=500,  # keeps the bootstrap samples of a whole benchmark within a few megabytes
         confidence_level=0.95,
         method="percentile",
         rng=np.random.default_rng(0),
@@ -81,17 +82,18 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
 
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """After minus before, by question, rounded so that rounding errors make no difference."""
+    """Return after minus before, by question, rounded so that rounding errors do not matter."""
     return [round(new - old, 12) for old, new in pairs]
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
-    """The two-sided Wilcoxon signed-rank test of differences by question: p, in (0, 1].
+    """Test differences by question with the two-sided Wilcoxon signed-rank test: p, in (0, 1].
 
     Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
-    difference less credible. scipy computes p exactly for up to 50 differences without ties and
-    zeros, from all patterns of signs for up to 13 with them, and from the normal distribution
-    otherwise. Returns 1 if all differences are 0, and None if there are none.
+    difference less credible. Without ties and zeros, scipy computes p exactly for up to 50
+    differences. With ties or zeros, it uses all patterns of signs for up to 13 differences.
+    Otherwise, it uses the normal distribution. Returns 1 if all differences are 0, and None if
+    there are none.
     """
     if not differences:
         return None
@@ -104,7 +106,7 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
 
 
 def mcnemar(corrections: int, harms: int) -> float:
-    """The exact two-sided McNemar test: p, in (0, 1]; 1 if nothing changed."""
+    """Compute p, in (0, 1], by the exact two-sided McNemar test; 1 if nothing changed."""
     require_statistics()
     from statsmodels.stats.contingency_tables import mcnemar as test
 
@@ -112,12 +114,12 @@ def mcnemar(corrections: int, harms: int) -> float:
 
 
 def sign_flip(totals: Sequence[int]) -> float | None:
-    """The exact two-sided sign-flip test of a sum of 0 over questions: p, in (0, 1].
+    """Compute p, in (0, 1], by the exact two-sided sign-flip test over questions.
 
-    Without a real difference, each total is equally likely to have the opposite sign. For totals of
-    -1, 0 and 1 this is the exact McNemar test; for sums over several runs it is that test with
-    questions as clusters. All patterns of signs are counted, one question at a time. Returns 1 if
-    all totals are 0, and None if there are none.
+    The null hypothesis is a sum of 0: each total is then equally likely to have the opposite sign.
+    For totals of -1, 0 and 1 this is the exact McNemar test; for sums over several runs it is the
+    McNemar test with questions as clusters. All patterns of signs are counted, adding one question
+    at a time. Returns 1 if all totals are 0, and None if there are none.
     """
     if not totals:
         return None
@@ -126,7 +128,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
     chances, reach = np.ones(1), 0
     for step in filter(None, map(abs, totals)):
-        after = np.zeros(len(chances) + 2 * step)  # sums from -reach to reach
+        after = np.zeros(len(chances) + 2 * step)  # holds the sums from -reach to reach
         after[: len(chances)] += chances / 2
         after[2 * step :] += chances / 2
         chances, reach = after, reach + step
@@ -135,9 +137,9 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
 
 def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
-    """The sign-flip test of the mean over questions of the mean over runs; see :func:`sign_flip`.
+    """Test the mean over questions of the mean over runs; see :func:`sign_flip`.
 
-    ``values_by_question`` contains each question's differences (-1, 0 or 1), one for each run.
+    ``values_by_question`` contains each question's differences (-1, 0 or 1), one per run.
     """
     if not values_by_question:
         return None
@@ -146,10 +148,11 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
 
 
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
-    """A share whose count and total are sums over questions, with a 95 % bootstrap interval.
+    """Compute a share of sums over questions, with a 95 % bootstrap interval.
 
-    Whole questions are resampled, since the runs of a question are dependent. ``n`` is the total.
-    It has no bounds if all resamples are equal, and no value if the total is 0.
+    Both the count and the total are sums over questions. Whole questions are resampled, since the
+    runs of a question are dependent. ``n`` is the total. The interval has no bounds if all
+    bootstrap samples are equal, and no value if the total is 0.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)
@@ -168,11 +171,12 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted by Holm's step-down method, in the same order, each in [p, 1].
+    """Adjust p-values by Holm's step-down method; the order is kept, and each stays in [p, 1].
 
     Rejecting hypotheses below 0.05 keeps the chance of any false rejection below 5 %.
     """
-    # statsmodels' multipletests collects garbage at each call, up to a second in a big process
+    # statsmodels' multipletests runs the garbage collector at each call, which takes up to a second
+    # in a big process
     p_adjusted, largest, tests_left = list(p_values), 0.0, len(p_values)
     for place in sorted(range(tests_left), key=p_values.__getitem__):
         largest = max(largest, min(1.0, tests_left * p_values[place]))
@@ -182,11 +186,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
-    """Krippendorff's alpha for nominal values: agreement beyond chance, at most 1; 0 is chance.
+    """Compute Krippendorff's alpha for nominal values, that is, agreement beyond chance.
 
-    Any number of people may have rated a unit; a unit with a single rating is ignored. None if no
-    unit has two ratings, or if all ratings are equal. Source: Krippendorff, Content Analysis
-    (2004), chapter 11: alpha = 1 - observed / expected disagreement.
+    The maximum is 1, and chance agreement gives 0. Any number of people may have rated a unit; a
+    unit with a single rating is ignored. Returns None if no unit has two ratings, or if all ratings
+    are equal. Source: Krippendorff, Content Analysis (2004), chapter 11: alpha = 1 - observed /
+    expected disagreement.
     """
     counts_by_unit = [Counter(counts) for counts in units if len(counts) > 1]
     totals = sum(counts_by_unit, Counter[Hashable]())
@@ -202,15 +207,15 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 
 
 def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
-    """The chance, in [0, 1], that the exact two-sided McNemar test shows a gain at 5 %.
+    """Compute the probability that the exact two-sided McNemar test shows a gain at the 5 % level.
 
-    This is the unconditional power: it averages over the number of discordant pairs, which is
-    binomial, and over how many of them favour the better method.
+    This is the unconditional power. It averages over the number of discordant pairs, which is
+    binomial, and over how many of these pairs favour the better method.
 
     Args:
         questions: The number of questions judged for both methods, at least 1.
-        discordant: The share of questions that only one of the two gets right, in (0, 1].
-        gain: The difference of their shares of right answers, in (0, ``discordant``].
+        discordant: The share of questions that only one of the two methods gets right, in (0, 1].
+        gain: The difference between the two shares of right answers, in (0, ``discordant``].
     """
     require_statistics()
     import numpy as np
@@ -218,7 +223,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
 
     least, most = binom.ppf(1e-12, questions, discordant), binom.isf(1e-12, questions, discordant)
     pairs = np.arange(least, most + 1)
-    # maximum pairs on the lesser side: 2 P(X <= k) < ALPHA
+    # the maximum number of pairs on the smaller side: 2 P(X <= k) < ALPHA
     lesser = binom.ppf(ALPHA / 2, pairs, 0.5) - 1
     chance_of_p = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
     return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))
@@ -226,16 +231,16 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
 
 @lru_cache(maxsize=1024)
 def questions_needed(discordant: float, gain: float) -> int | None:
-    """The questions with which the exact McNemar test shows a gain at 5 % in 80 % of runs.
+    """Compute how many questions the exact McNemar test needs for 80 % power at the 5 % level.
 
     Args:
         discordant: The share of questions that only one of the two methods gets right, in (0, 1].
-        gain: The difference between their shares of right answers, in
-            [-``discordant``, ``discordant``].
+        gain: The difference between the two shares of right answers, in [-``discordant``,
+            ``discordant``].
 
     Returns:
-        None if no number will do: the gain is 0, larger than ``discordant``, or too small for ten
-        million questions to show.
+        The number of questions, or None if no number suffices: the gain is 0, larger than
+        ``discordant``, or too small to be shown by ten million questions.
     """
     gain = abs(gain)
     if not gain or not gain <= discordant <= 1:
@@ -244,9 +249,10 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 
 
 def questions_needed_graded(spread: float, gain: float) -> int | None:
-    """The same for a paired t-test of a graded measure, since Wilcoxon's test has no formula.
+    """Compute how many questions a graded measure needs for the same power.
 
-    ``spread`` is the standard deviation of the differences by question.
+    The paired t-test is used, since Wilcoxon's test has no formula for power. ``spread`` is the
+    standard deviation of the differences by question.
     """
     if not gain or not spread:
         return None
@@ -254,12 +260,12 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
     from statsmodels.stats.power import TTestPower
 
     effect = abs(gain) / spread
-    # TTestPower's own solver does not converge for large and small effects
+    # TTestPower's own solver does not converge for very large and very small effects
     return _fewest(lambda many: float(TTestPower().power(effect, many, ALPHA)))
 
 
 def _fewest(power: Callable[[int], float]) -> int | None:
-    """The fewest questions, at least 2, with that power; None if over ten million are needed."""
+    """Find the fewest questions, at least 2, that reach ``POWER``; None if over ten million."""
     few, many = 1, 2
     while power(many) < POWER:
         few, many = many, 2 * many

@@ -1,4 +1,4 @@
-"""The values of recorded steps, as far as results use them."""
+"""Models of recorded steps' values, with the fields that results use."""
 
 from typing import TypeVar
 
@@ -19,34 +19,34 @@ from conflictscore.records import (
 
 
 class StepValue(BaseModel):
-    """The value of a step's record, as far as results use it."""
+    """The value of a recorded step, with the fields that results use."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class DocumentsValue(StepValue):
-    """The value of the step ``documents``."""
+    """The value of the step ``documents``: the documents of a question."""
 
     documents: tuple[Document, ...]
 
 
 class LoopValue(StepValue):
-    """The value of the step ``loop``, from the first answer on; see ``StepRecord.value``."""
+    """The value of the step ``loop``, starting with the first answer; see ``StepRecord.value``."""
 
     attempts: tuple[Attempt, ...] = Field(min_length=1)
     changes: tuple[Change, ...] = ()
     regeneration_error: str | None = None
     first_usage: dict[str, Usage] | None = None
-    """The usage of the first answer.
+    """The usage of the first answer, or None if the record does not state it.
 
-    None if the record does not say; the same is true of ``check_usage``.
+    ``check_usage`` is None in the same case.
     """
     check_usage: dict[str, Usage] | None = None
     guard: Guard | None = None
 
 
 class AnsweredValue(StepValue):
-    """The value of a method with its own step."""
+    """The value of a step that belongs to one method."""
 
     answer: Answer
     changes: tuple[Change, ...] = ()  # earlier versions recorded only changes, as "flips"
@@ -60,7 +60,7 @@ class MeaningValue(StepValue):
 
 
 class GradedValue(StepValue):
-    """The value of the step ``grade``, with ``report`` if a ConflictScore is the grade."""
+    """The value of the step ``grade``, with ``report`` if answers are graded by ConflictScore."""
 
     verdicts: dict[str, Verdict]
     report: ConflictReport | None = None
@@ -70,7 +70,7 @@ V = TypeVar("V", bound=StepValue)
 
 
 def read_value(record: StepRecord, form: type[V]) -> V:
-    """The value of a step's record without an error.
+    """Read the value from the record of a step that did not fail.
 
     Raises:
         InputError: The value lacks the fields of its step.
@@ -81,5 +81,5 @@ def read_value(record: StepRecord, form: type[V]) -> V:
         field, why = first_fault(error)
         raise InputError(
             f"question {record.question!r}, step {record.step}: {field or 'value'}: {why};"
-            " the records are from another version, or were edited: start a new run"
+            " the records are from another version or were edited; start a new run"
         ) from None

@@ -1,18 +1,18 @@
-"""A run on disk. One command at a time starts or resumes it; any number can read it.
+"""Stores a run in a folder, which one command at a time writes and any number can read.
 
 ```
-.conflictscore.lock    held by the command that writes
+.conflictscore.lock    the lock of the command that writes
 questions.jsonl        the questions, in order
-templates.json         every template that models may be asked by, by name
-manifest.json          what the run was started with
-records.jsonl          one line per step, only ever appended
+templates.json         every prompt template that may be used, by name
+manifest.json          the settings with which the run was started
+records.jsonl          one line per step; lines are only ever appended
 transcripts/           every call with its prompt and reply; see harness.transcripts
-figures.json           the figures, at the end of each session
-calls.sqlite           replies of models that are not deterministic, so that none is paid for twice
+figures.json           the figures, written at the end of each session
+calls.sqlite           replies of non-deterministic models, so that no call is paid for twice
 ```
 
-The first four are made in this order, and the manifest is either complete or missing. So after a
-kill at any moment, the same command can resume the folder.
+The first four files are created in this order, and the manifest is either complete or missing. So
+even if a run is killed at any moment, the same command can resume it.
 """
 
 import json
@@ -37,17 +37,17 @@ _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
 _SHOWN = 8
-"""Maximum differences, or files, that an error shows."""
+"""The maximum number of differences, or files, that an error message shows."""
 
 
 class RunStore:
-    """A run with its records, to be used from one thread.
+    """A run with its records; an instance is used from one thread only.
 
     Attributes:
         folder: The run's folder.
-        manifest: The settings with which it was started.
-        questions: Its questions, in order.
-        notes: Notes for the user on the state in which it was found.
+        manifest: The settings with which the run was started.
+        questions: The run's questions, in order.
+        notes: Notes for the user, for example on an incomplete last line.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RunStore:
         self._ids = {question.id for question in questions}
         self._file = file
         advice = "delete this row, and the same command repeats its step"
-        with suppress(FileNotFoundError):  # nothing was recorded yet
+        with suppress(FileNotFoundError):  # there are no records yet
             for line in lines:
                 where = f"{lines.path}, row {line.number}"
                 record = decoded(line.text, StepRecord, where, advice)
@@ -83,10 +83,10 @@ class RunStore:
         questions: Sequence[Question],
         templates: Mapping[str, str] | None = None,
     ) -> "Iterator[RunStore]":
-        """Start a run, or resume one with the same settings; other writers are locked out.
+        """Start a run, or resume a run that has the same settings; lock out other writers.
 
-        ``templates`` are written next to the questions, for people who read the run elsewhere. An
-        incomplete line at the end of its records is cut off, with a note.
+        ``templates`` are written into the folder, for people who read the run elsewhere. An
+        incomplete last line of the records is cut off, and ``notes`` says so.
         """
         folder = Path(folder)
         with ExitStack() as stack:
@@ -114,7 +114,7 @@ class RunStore:
             store = cls(folder, stored_manifest, stored_questions, file.lines, file)
             if half := file.resume():
                 store.notes = (
-                    f"{path}: an incomplete last line, as after a kill, was cut off"
+                    f"{path}: the last line was incomplete, as after a kill, and was cut off"
                     f" ({half} bytes); its step is repeated",
                 )
             yield store
@@ -123,44 +123,47 @@ class RunStore:
     def read(cls, folder: str | Path) -> "RunStore":
         """Read a run, even while it is being written, without changing its folder.
 
-        An incomplete line at the end of its records is left out, with a note.
+        An incomplete last line of the records is ignored, and ``notes`` says so.
         """
         folder = Path(folder)
         lines = RecordLines(folder / _RECORDS, is_half=no_json)
         store = cls(folder, *_read_begun(folder), lines)
         if lines.half:
             store.notes = (
-                f"{lines.path}: an incomplete last line was left out; the run was killed, or is"
+                f"{lines.path}: the incomplete last line was left out; the run was killed or is"
                 " still running",
             )
         return store
 
     @property
     def done(self) -> Mapping[StepKey, StepRecord]:
-        """The last record of each step, by question id, step and key; some are failures."""
+        """The last record of each step, by question id, step and key.
+
+        Some of them are failures.
+        """
         return MappingProxyType(self._done)
 
     def lacking(self) -> tuple[str, ...]:
-        """Files that a reader elsewhere needs but the folder lacks, one per line."""
+        """Return a note on each missing or damaged file that readers of a copied folder need."""
         return tuple(notes_on_folder(self.folder, self.manifest))
 
     def records(self) -> tuple[StepRecord, ...]:
-        """All records in order, including replaced ones, since they were paid for too."""
+        """Return all records in order, including replaced ones, since these were paid for too."""
         return tuple(self._records)
 
     def append(self, record: StepRecord) -> StepRecord:
-        """Add a record; once this returns, it survives the death of the process.
+        """Append a record, which survives the death of the process once this method has returned.
 
-        A power cut can lose the last seconds, which are then repeated.
+        A power cut can lose the last few seconds of records; their steps are then repeated.
 
         Returns:
-            The record as a later reader will find it, so that figures do not depend on whether a
-            run was resumed.
+            The record as it will be read from the file. Using it makes figures independent of
+            whether a run was resumed.
         """
         if record.question not in self._ids:
             raise ValueError(f"the run has no question {record.question!r}")
         if self._file is None:
-            raise ValueError("the run was opened to be read")
+            raise ValueError("the run was opened only for reading")
         line = json_line(record.to_json())
         self._file.append(line)
         stored_record = StepRecord.model_validate(json.loads(line))
@@ -183,7 +186,7 @@ def _begin(
         return
     name, count = Counter(question.id for question in questions).most_common(1)[0]
     if count > 1:
-        raise InputError(f"{count} questions have the id {name!r}; each needs its own")
+        raise InputError(f"{count} questions have the id {name!r}; ids must be unique")
     lines = "".join(f"{json.dumps(question.to_json())}\n" for question in questions)
     write_whole(folder / _QUESTIONS, lines.encode())
     if templates is not None:
@@ -197,7 +200,7 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Manifest) -> Manifest:
-    """The manifest, with this session's comparison if it asks for another."""
+    """Return the manifest with this session's comparison, and store it if it has changed."""
     if stored_manifest.compare == new_manifest.compare:
         return stored_manifest
     updated_manifest = stored_manifest.model_copy(update={"compare": new_manifest.compare})
@@ -206,7 +209,7 @@ def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Mani
 
 
 def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
-    """Manifest and questions of a run whose methods are all known."""
+    """Read the manifest and questions of a run; raise an error if one of its methods is unknown."""
     manifest = read_manifest(folder / _MANIFEST)
     for name in manifest.configuration.get("methods", ()):
         if name not in METHODS:
@@ -245,9 +248,9 @@ def _refuse_other_files(folder: Path) -> None:
     except FileNotFoundError:
         return
     if _MANIFEST in names:
-        read_manifest(folder / _MANIFEST)  # another program's file is refused
+        read_manifest(folder / _MANIFEST)  # raises if the file is another program's
         return
-    # a kill leaves these files without a manifest
+    # a killed run may leave these files without a manifest
     remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
     if others := names - remains if LOCK_FILE in names else names:
         raise InputError(

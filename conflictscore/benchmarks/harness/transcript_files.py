@@ -1,4 +1,4 @@
-"""Reads the transcripts of a run's folder; ``harness.transcripts`` says what is in them."""
+"""Reads the transcripts of a run's folder, in the format that ``harness.transcripts`` describes."""
 
 import json
 import zlib
@@ -10,25 +10,26 @@ from conflictscore.errors import InputError
 
 FOLDER = "transcripts"
 GZIP = 16 + zlib.MAX_WBITS
-"""zlib's window size for gzip's format."""
+"""zlib's window size when reading and writing the gzip format."""
 
 
 class TornTranscriptError(InputError):
-    """A transcript was not closed, for example after a kill; all its whole lines were read."""
+    """A transcript was not closed, for example after a kill; all its complete lines were read."""
 
 
 def session_files(folder: Path) -> list[Path]:
-    """The transcripts in a run's folder, in the order of its sessions."""
+    """Return the transcript files in a run's folder, in the order of its sessions."""
     files = (folder / FOLDER).glob("session-*.jsonl.gz")
     return sorted(files, key=lambda path: int(path.name.split("-")[1].split(".")[0]))
 
 
 def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
-    """Each call of a session with its joined texts, in the order in which they ended.
+    """Yield the calls of a session with their full texts, in the order in which the calls ended.
 
     Raises:
-        TornTranscriptError: After all whole lines, if the file ends in the middle of one.
-        InputError: The file cannot be read, or a line is damaged; names the line.
+        TornTranscriptError: The file ends in the middle of a line. All complete lines have been
+            yielded.
+        InputError: The file cannot be read, or a line is damaged; the message names the line.
     """
     texts: dict[str, str] = {}
     for number, line in _lines(path):
@@ -51,14 +52,14 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             raise InputError(f"{where}: damaged (not JSON)") from None
         except KeyError as error:
-            raise InputError(f"{where}: damaged (there is no {error})") from None
+            raise InputError(f"{where}: damaged (field {error} is missing)") from None
         except TypeError:
             raise InputError(f"{where}: damaged (not a call of a transcript)") from None
         yield call
 
 
 def check_whole(path: Path) -> None:
-    """Read a whole transcript without its texts; raises the errors of :func:`read_transcript`."""
+    """Read a whole transcript, ignoring its content; raises like :func:`read_transcript`."""
     for _ in _lines(path):
         pass
 
@@ -68,7 +69,7 @@ def _joined(parts: Sequence[str | Mapping[str, str]], texts: Mapping[str, str]) 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines with their numbers; an unclosed file ends with an error."""
+    """Yield the complete lines with their numbers; raise an error if the file was not closed."""
     decompress = zlib.decompressobj(wbits=GZIP)
     rest, number = b"", 0
     try:
@@ -84,6 +85,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: damaged after line {number} (not gzip)") from None
     if rest or not decompress.eof:
         raise TornTranscriptError(
-            f"{path}: is incomplete after line {number}, because the run was killed or is"
-            " still running; the lines so far are complete"
+            f"{path}: incomplete after line {number}, because the run was killed or is still"
+            " running; the lines before that are complete"
         )

@@ -1,24 +1,24 @@
 """Writes every call of a run, with its prompt and raw reply, compressed into the run's folder.
 
 ```
-transcripts/session-1.jsonl.gz      one file per session: JSON lines in UTF-8
+transcripts/session-1.jsonl.gz      one file per session, with JSON lines in UTF-8
 
-{"text": "3f0c…", "is": "…"}        a text that calls refer to by its hash, before the first one
+{"text": "3f0c…", "is": "…"}        a text that later calls refer to by its hash
 {"question": "tqa-…", "step": "loop", "key": "",
- "model": "openai:gpt-4.1-mini",    as the manifest names it
+ "model": "openai:gpt-4.1-mini",    its name in the manifest
  "endpoint": "https://api.openai.com/v1",
- "served": "gpt-4.1-mini-2025-04-14", "fingerprint": "fp_…",    as the reply says; null if not
+ "served": "gpt-4.1-mini-2025-04-14", "fingerprint": "fp_…",    from the reply, or null
  "parameters": […],                 a JSON object, as text
  "messages": [{"role": "human", "content": […]}],
  "reply": […], "tool_calls": […], "logprobs": […],
  "finish": "stop", "usage": {…}, "seconds": 0.8, "time": "…",
- "cached": false,                   true: found in a cache, and not paid for
- "error": null}                     why a call failed; it may have been made again
+ "cached": false,                   true if the reply was in a cache and cost nothing
+ "error": null}                     why the call failed; it may have been repeated
 ```
 
 A text is a list of parts to be joined, each a string or ``{"ref": hash}``. Prompts share documents
-and rules, which are stored once per session. Each line is flushed, so a kill damages at most the
-last one.
+and rules, which are stored only once per session. Each line is flushed to disk, so a kill damages
+at most the last line.
 """
 
 import hashlib
@@ -44,7 +44,8 @@ from conflictscore.errors import ConfigurationError, scrubbed
 from conflictscore.storage.private_files import owner_only, private_folder
 
 _SHARED_CHARS = 120
-"""Minimum length of a prompt's line that is stored only once and then referred to."""
+"""The minimum length, in characters, of a line that is stored once and then referred to by its
+hash."""
 _HASH_CHARS = 16
 _PARAMETERS = frozenset(
     {
@@ -70,14 +71,17 @@ _PARAMETERS = frozenset(
         "extra_body",
     }
 )
-"""The call parameters that are written; a client may put anything into the others."""
+"""The call parameters that are recorded.
+
+Other parameters may contain anything that a client puts there, so they are not.
+"""
 
 _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))
 
 
 @contextmanager
 def transcribed_step(place: StepKey) -> Iterator[None]:
-    """Name the step of the calls made inside and in tasks and threads started there."""
+    """Attribute calls made inside, also in tasks and threads started there, to this step."""
     token = _STEP.set(place)
     try:
         yield
@@ -86,10 +90,10 @@ def transcribed_step(place: StepKey) -> Iterator[None]:
 
 
 class TranscriptWriter:
-    """Writes the transcript of one session; a context manager, safe for threads."""
+    """Writes the transcript of one session; a thread-safe context manager."""
 
     def __init__(self, folder: Path) -> None:
-        """Set the run's folder; the session's file is made with the first call."""
+        """Set the run's folder; the session's file is created at the first call."""
         self._folder = folder / FOLDER
         self._file: IO[bytes] | None = None
         self._compress = zlib.compressobj(wbits=GZIP)
@@ -106,7 +110,7 @@ class TranscriptWriter:
                 self._file.close()
 
     def _opened(self) -> IO[bytes]:
-        """The file of this session, which is the next one of its run."""
+        """Return this session's file, which is created with the next free number."""
         if self._file is None:
             number = 1 + len(session_files(self._folder.parent))
             path = self._folder / f"session-{number}.jsonl.gz"
@@ -118,7 +122,7 @@ class TranscriptWriter:
         return self._file
 
     def write(self, call: Mapping[str, Any]) -> None:
-        """Write one call; its ``key``, ``parameters``, messages and ``reply`` are texts.
+        """Write one call, whose ``key``, ``parameters``, message contents and ``reply`` are texts.
 
         Raises:
             ConfigurationError: The file cannot be written, for example because the disk is full;
@@ -148,7 +152,7 @@ class TranscriptWriter:
                 ) from None
 
     def _parts(self, text: str, lines: list[dict[str, Any]]) -> list[str | dict[str, str]]:
-        """A text as strings and references; new texts are first added to ``lines``."""
+        """Split a text into strings and references; new texts are appended to ``lines``."""
         parts: list[str | dict[str, str]] = []
         for line in text.splitlines(keepends=True):
             if len(line) >= _SHARED_CHARS:
@@ -170,7 +174,7 @@ class Transcriber(BaseCallbackHandler):
 
     run_inline = True
     raise_error = True
-    """A failing step is better than a transcript with silent gaps."""
+    """If writing fails, the step fails too, which is better than a transcript with silent gaps."""
 
     def __init__(self, writer: TranscriptWriter, model: str, endpoint: str) -> None:
         self._writer = writer
@@ -185,12 +189,12 @@ class Transcriber(BaseCallbackHandler):
         run_id: UUID,
         **kwargs: Any,
     ) -> None:
-        """Remember what is sent."""
+        """Remember the messages and parameters that are sent."""
         call = self._sent(messages[0], kwargs.get("invocation_params") or {})
         self._begun[run_id] = time.perf_counter(), call
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Write the call with its reply."""
+        """Write the finished call with its reply."""
         start, call = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
         generation = response.generations[0][0] if response.generations[0] else None
         message = generation.message if isinstance(generation, ChatGeneration) else None
@@ -198,7 +202,7 @@ class Transcriber(BaseCallbackHandler):
         self._writer.write({**call, **_reply_of(message), "seconds": seconds})
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Write the call that failed."""
+        """Write the failed call with its error."""
         start, call = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
         reason = f"{type(error).__name__}: {scrubbed(str(error))}"
         seconds = round(time.perf_counter() - start, 3)
@@ -207,7 +211,7 @@ class Transcriber(BaseCallbackHandler):
     def kept(
         self, messages: Sequence[BaseMessage], max_tokens: int, cached_reply: Mapping[str, Any]
     ) -> None:
-        """Write a reply from a cache: its text, and the served model if the cache has it."""
+        """Write a cached reply as a call, with the served model if the cache has it."""
         call = self._sent(messages, {"max_tokens": max_tokens})
         served_model = cached_reply.get("served") or {}
         self._writer.write(
@@ -264,7 +268,7 @@ def _reply_of(message: Any) -> dict[str, Any]:
 
 
 def _logprobs_of(logprobs: Any) -> list[list[Any]]:
-    """The candidates for the first token of the reply, each with its log-probability."""
+    """Return the candidates for the reply's first token, each with its log-probability."""
     try:
         return [[top["token"], top["logprob"]] for top in logprobs["content"][0]["top_logprobs"]]
     except (TypeError, KeyError, IndexError):

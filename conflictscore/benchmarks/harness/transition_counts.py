@@ -1,4 +1,4 @@
-"""Counts and averages the results of a run; ``harness.figures`` explains each figure."""
+"""Counts and averages the results of a run; ``harness.figures`` documents each figure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,13 +30,13 @@ from conflictscore.benchmarks.harness.statistics import (
 
 
 class _Measure(NamedTuple):
-    """A measure, and how to read its values."""
+    """A measure, and how its values are to be read."""
 
     name: str
     graded: bool
-    """Whether its values are numbers in [0, 1] instead of yes or no."""
+    """Whether the measure's values are numbers in [0, 1] instead of yes or no."""
     falls: bool
-    """Whether lower is better."""
+    """Whether lower values are better."""
 
 
 def figures(
@@ -50,9 +50,10 @@ def figures(
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
-    """Count and average the results of a run; the order of the results does not matter.
+    """Count and average the results of a run, in whatever order they come.
 
-    Pairs, transitions and other figures about the first answer need the baseline among the methods.
+    Paired comparisons, transitions and other figures about the first answer exist only if the
+    baseline is among the methods.
     """
     ordered_methods = [method for method in METHODS if method in methods]
     others = _paired_with_baseline(ordered_methods)
@@ -83,10 +84,10 @@ def figures(
 
 
 def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
-    """The methods that are compared with the baseline; empty if the baseline was not run.
+    """Return the methods that are compared with the baseline, or none if the baseline was not run.
 
-    Methods judged by a different criterion are left out, since they neither correct nor harm the
-    baseline's answers.
+    Methods that are judged by a different criterion are left out, since they neither correct nor
+    harm the baseline's answers.
     """
     if BASELINE not in methods:
         return []
@@ -99,7 +100,7 @@ def _all_pairs(
     measures: Sequence["_Measure"],
     compare: Sequence[tuple[str, str]],
 ) -> tuple[list[Paired], list[Paired]]:
-    """The pairs with the baseline and the others, with Holm's adjustment over all of them."""
+    """Compare methods with the baseline and in other pairs, with one Holm adjustment."""
     baseline_pairs = [
         _paired(question_results, method, measure)
         for method in _paired_with_baseline(methods)
@@ -116,7 +117,7 @@ def _all_pairs(
 
 
 def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
-    """The share of labelled pairs of each first answer with a score."""
+    """Yield, for each first answer with a score, the share of its pairs that were labelled."""
     for first in _of(question_results, BASELINE):
         if first.report is not None and first.report.coverage is not None:
             yield first.report.coverage
@@ -125,7 +126,7 @@ def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
 def _scores(
     question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> Iterator[MethodScores]:
-    """Mean CS-C and CS-R of each method whose answers were all scored."""
+    """Yield the mean CS-C and CS-R of each method whose answers were all scored."""
     for method in scored_methods(question_results, methods):
         reports = [
             method_result.report
@@ -142,7 +143,7 @@ def _scores(
 
 
 def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
-    """The same pairs, with p Holm-adjusted over all of them together."""
+    """Return the same pairs, with p-values Holm-adjusted over all of them together."""
     pairs_with_p = [pair for pairs in families for pair in pairs if pair.p_value is not None]
     holm_values = iter(holm([pair.p_value for pair in pairs_with_p if pair.p_value is not None]))
 
@@ -155,9 +156,9 @@ def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
 
 
 def _ended(question_result: QuestionResult, method: str) -> bool:
-    """Whether a result is final; a free-form answer waits for its grade.
+    """Return whether a result is final; a free-form answer is not until it has been graded.
 
-    A grade may leave out measures that do not apply to the question.
+    A grade may lack measures that do not apply to the question.
     """
     of = question_result.methods.get(method)
     return of is not None and (of.answer is None or bool(of.verdicts))
@@ -200,7 +201,7 @@ def _method(
 def judged_both(
     question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
-    """The grades of the other method and this one, from 0 to 1, by the question's id."""
+    """Return each question's grades, from 0 to 1, of the compared method and of this one, by id."""
     return {
         question_result.question.id: (float(before), float(after))
         for question_result in question_results
@@ -211,7 +212,7 @@ def judged_both(
 
 
 def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int, int]:
-    """How many are better than before, and how many are worse."""
+    """Count how many grades are better than before, and how many are worse."""
     moves = [-move if falls else move for move in changes(pairs)]
     return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
@@ -249,7 +250,7 @@ def _transitions(
     *,
     by_wording: bool = False,
 ) -> Transitions:
-    """Section 6.4 for one method, by claims or by wording."""
+    """Compute the figures of section 6.4 for one method, comparing answers by claims or wording."""
     outcomes = conflict_outcomes(question_results, method, measure.name, by_wording=by_wording)
     answers = [outcome for outcome in outcomes if outcome.answered]
     revisions = [outcome for outcome in answers if outcome.revised]
@@ -285,25 +286,25 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """The outcome of an answer with a conflict under a method (section 6.4)."""
+    """What a method did with a first answer that has a conflict (section 6.4)."""
 
     question: str
     answered: bool
     """Whether the method gave an answer."""
     revised: bool
-    """Whether that answer makes different claims from the first one.
+    """Whether the method's answer makes other claims than the first answer.
 
-    If answers are compared by wording, whether it has different words.
+    If answers are compared by wording: whether the words are different.
     """
     unread: bool
-    """Whether it has different words, and the claims could not be compared."""
+    """Whether the words are different and the claims could not be compared."""
     before: float | None
     """The grade of the first answer, from 0 to 1; None if it was not judged."""
     after: float | None
 
 
 def _judged(outcomes: Iterable[ConflictOutcome]) -> list[tuple[float, float]]:
-    """The grades before and after, of answers that were judged both times."""
+    """Return the grades before and after, of answers that were judged both times."""
     return [(o.before, o.after) for o in outcomes if o.before is not None and o.after is not None]
 
 
@@ -314,7 +315,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """The outcome of each first answer with a conflict on a question that the method finished."""
+    """List the outcomes of first answers with a conflict, if the method finished the question."""
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or method not in question_result.methods:
@@ -339,7 +340,7 @@ def conflict_outcomes(
 def _categories(
     question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
 ) -> tuple[CategoryFigures, ...]:
-    """The figures of each category, by name; empty if no question has a category."""
+    """Compute the figures of each category, sorted by name; empty if no question has a category."""
     members = defaultdict[str, list[QuestionResult]](list)
     for question_result in question_results:
         members[question_result.question.category].append(question_result)
@@ -361,7 +362,7 @@ def _categories(
 def _predicted_types(
     question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """The accuracy of each method that names a type; empty if people did not label types."""
+    """Compute the accuracy of methods that name a conflict type; empty without annotated types."""
     results_with_type = [
         question_result
         for question_result in question_results

@@ -209,7 +209,7 @@ def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_pat
             [{**macnoise(1)[0], "pert_lbls": [1]}],
             "item 1, field pert_lbls: a number",
         ),
-        ("macnoise-tqa", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "nothing in it can be used"),
+        ("macnoise-tqa", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "no row can be used"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_refused_with_its_place(

@@ -155,7 +155,7 @@ class TestRefused:
         self, tmp_path: Path
     ) -> None:
         quiz, without = Quiz(), replace(free(1), offered=COMMON_METHODS)
-        with pytest.raises(InputError, match="lamps is not run with oracle; give some of rag,"):
+        with pytest.raises(InputError, match="lamps does not offer oracle; choose from rag,"):
             await run_quiz(tmp_path / "run", quiz, without, methods=("rag", "oracle"))
         assert quiz.asked.total() == 0
         assert not (tmp_path / "run").exists()

@@ -138,7 +138,7 @@ def test_a_choice_is_right_where_it_is_the_gold_option() -> None:
         for answer in (option(question, 1), option(question, 0), text("no idea"))
     ]
     assert [v.value("accuracy") for v in values] == [True, False, None]
-    assert values[2].verdicts["accuracy"].error == "the answer names no option"
+    assert values[2].verdicts["accuracy"].error == "the answer does not name an option"
 
 
 class TestRecords:

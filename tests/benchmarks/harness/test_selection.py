@@ -46,7 +46,9 @@ def test_a_sample_is_not_the_beginning_and_another_seed_draws_another() -> None:
 
 @pytest.mark.parametrize("size", [101, 0, -1])
 def test_a_sample_that_cannot_be_drawn_is_refused(size: int) -> None:
-    with pytest.raises(InputError, match=f"sample is {size}; give 1 to 100, the number of questions"):
+    with pytest.raises(
+        InputError, match=f"sample is {size}; give 1 to 100, the number of questions"
+    ):
         sample(size)
 
 

@@ -70,7 +70,7 @@ def test_a_run_of_format_1_has_no_kinds_of_failure_and_its_stopped_steps_are_tak
 
 
 def test_questions_need_an_id_of_their_own(folder: Path) -> None:
-    with pytest.raises(InputError, match="2 questions have the id 'q1'; each needs its own"):
+    with pytest.raises(InputError, match="2 questions have the id 'q1'; ids must be unique"):
         begin(folder, manifest(), [*QUESTIONS, QUESTIONS[1]])
     with opened(folder) as store:
         assert store.questions == QUESTIONS
@@ -87,10 +87,10 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
 
         assert read.records() == (record("q0"),)
         assert [note.partition(": ")[2] for note in read.notes] == [
-            "an incomplete last line was left out; the run was killed, or is still running"
+            "the incomplete last line was left out; the run was killed or is still running"
         ]
         assert contents(folder) == before
-        with pytest.raises(ValueError, match=r"^the run was opened to be read$"):
+        with pytest.raises(ValueError, match=r"^the run was opened only for reading$"):
             read.append(record("q1"))
 
 

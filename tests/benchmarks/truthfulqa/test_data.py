@@ -138,7 +138,7 @@ def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(file: Path
 def test_what_is_no_such_file_is_refused(file: Path) -> None:
     assert refusal(file).startswith(": cannot be read")
     file.write_text(",".join(COLUMNS), "utf-8")
-    assert refusal(file).startswith(": nothing in it can be used")
+    assert refusal(file).startswith(": no row can be used")
     file.write_text(",".join(COLUMNS) + '\r\nA,B,"no end', "utf-8")
     assert refusal(file).startswith(", row 2: not CSV")
 

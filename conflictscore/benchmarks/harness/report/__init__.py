@@ -1,1 +1,1 @@
-"""Reports of benchmark runs: terminal, HTML page, tables, tasks for reviewers."""
+"""Reports on benchmark runs: terminal output, an HTML page, exported tables, and reviews."""

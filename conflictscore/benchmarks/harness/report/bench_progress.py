@@ -12,7 +12,7 @@ from conflictscore.reporting.figure_text import counted, money, one_line
 
 
 class BenchProgress(CountBar, Listener):
-    """Shows a run's questions, failures and cost."""
+    """Shows how many questions have finished or failed, and what they have cost so far."""
 
     def __init__(self, console: Console, total: int, *, visible: bool) -> None:
         super().__init__(console, "asking", "questions", visible=visible)
@@ -20,21 +20,21 @@ class BenchProgress(CountBar, Listener):
         self._done = self._failed = 0
 
     def ended(self, record: StepRecord) -> None:
-        """A step ended; prints why if it failed."""
+        """Print the reason if the ended step failed."""
         if record.error is not None:
             reason = one_line(record.error)
             where = f"{one_line(record.question, 40)}, {record.step}"
             self.fail(reason, f"{where} failed: {reason}")
 
     def question(self, question_result: QuestionResult) -> None:
-        """A question's last step ended, in this session or an earlier one."""
+        """Count a question whose last step has ended, in this session or an earlier one."""
         self._done += 1
         self._failed += any(method.error is not None for method in question_result.methods.values())
         failures = f"{self._failed:,} failed" if self._failed else ""
         self.show(self._done, self._total, "; ".join(filter(None, [failures, self._spent])))
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """Calls and cost of all sessions so far, by model; None if a price is unknown."""
+        """Show the calls and cost of all sessions so far; no cost if a price is unknown."""
         total = sum(usage.values(), Usage())
         cost = "cost unknown" if dollars is None else money(dollars)
         cache_note = f" ({total.cached_calls:,} cached)" if total.cached_calls else ""

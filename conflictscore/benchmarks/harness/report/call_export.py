@@ -1,4 +1,4 @@
-"""Exports the transcripts of runs as a file of JSON lines, one for each call, with whole texts."""
+"""Exports the transcripts of runs as JSON lines, one per call, with full texts."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,18 @@ from conflictscore.storage.private_files import owner_only
 
 
 def export_calls(runs: Iterable[Path], out: Path) -> int:
-    """Write every call of the runs, in the order in which they ended, with a first field ``run``.
+    """Write the calls of the runs, in the order in which they ended, each with its ``run``.
 
-    From an unclosed transcript, all whole lines are written.
+    If a transcript was not closed, all its complete lines are written.
 
     Returns:
-        The number of calls.
+        The number of calls written.
 
     Raises:
         InputError: A run has no transcript, a transcript is damaged, or ``out`` cannot be written.
     """
     if out.suffix.casefold() != ".jsonl":
-        raise InputError(f"{out}: calls are written as .jsonl; give a name with that ending")
+        raise InputError(f"{out}: calls are exported as .jsonl; give a name with that ending")
     count = 0
     try:
         with open(out, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:
@@ -42,12 +42,12 @@ def _lines(runs: Iterable[Path]) -> Iterator[str]:
         files = session_files(run)
         if not files:
             raise InputError(
-                f"{run}: there is no transcript in it; the run was made with --no-transcripts, or"
-                " by an earlier version"
+                f"{run}: the run has no transcripts; it was made with --no-transcripts or by an"
+                " earlier version"
             )
         for path in files:
             try:
                 for call in read_transcript(path):
                     yield json.dumps({"run": run.name, **call}, ensure_ascii=False) + "\n"
             except TornTranscriptError:
-                continue  # the report's notes mention it
+                continue  # the report's notes mention the torn transcript

@@ -1,4 +1,4 @@
-"""Tables of section 6.4: the outcomes of first answers with a conflict, by method."""
+"""Builds the tables of section 6.4: what methods did with first answers that have a conflict."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,22 +19,25 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
     ("recovered_of_wrong", lambda paper: (0, 0)),
 )
-"""Rows of the transitions, with the paper's count and total for each; the paper lacks the last."""
+"""The rows of the table, each with the paper's count and total.
+
+The paper does not report the last row.
+"""
 
 _BY_CLAIMS = (
-    "revised: one answer has a claim that the other does not support, according to the run's"
-    " labeler and with its mistakes; by wording: a word differs"
+    "revised: according to the run's labeler, which makes mistakes, one answer has a claim that"
+    " the other does not support; by wording: any word differs"
 )
-_BY_WORDS = "revised: the words differ, however little"
+_BY_WORDS = "revised: any word differs"
 
 
 def conflict_cards(
     figures: Figures, paper: PaperFigures | None, *, verbose: bool
 ) -> Iterator[Card]:
-    """A table for each method, below a heading.
+    """Yield a heading, and one table per method.
 
-    Without ``verbose``, only methods with a second look, and methods that pairs compare against,
-    are shown.
+    Without ``verbose``, only methods with a second look are shown, and methods that others are
+    compared with.
     """
     compared_with = {pair.against for pair in figures.compared}
     tables = [
@@ -52,7 +55,7 @@ def conflict_cards(
 
 
 def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | None) -> Card:
-    """The transitions of one method; neutral outcomes are left out if there are none."""
+    """Build the table of one method; the row for neutral outcomes is omitted if there are none."""
     rows = []
     for name, paper_counts in _OUTCOMES:
         share: Proportion | None = getattr(transitions, name)
@@ -80,28 +83,28 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 
 
 def _counts(transitions: Transitions) -> Iterator[str]:
-    """The number of first answers with a conflict, and how many of them rows leave out."""
+    """Describe how many first answers have a conflict, and how many of them the rows omit."""
     yield counted(transitions.conflict, "first answer") + " with a conflict"
     for number, what in (
         (transitions.failed, "failed"),
         (transitions.unjudged, "revised but unjudged"),
-        (transitions.unread, "compared only by words"),
+        (transitions.unread, "compared only by wording"),
     ):
         if number:
             yield f"{number:,} {what}"
 
 
 def _note(transitions: Transitions) -> str:
-    """The meaning of "revised"; empty in multiple choice, where it is just a different option."""
+    """Explain "revised"; empty in multiple choice, where it just means a different option."""
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS
 
 
 def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
-    """The outcome in words.
+    """Return the name of a row.
 
-    By a graded measure, answers get better or worse, not right or wrong.
+    By a graded measure, answers become better or worse instead of right or wrong.
     """
     names = {}
     if figures.is_graded(transitions.measure):

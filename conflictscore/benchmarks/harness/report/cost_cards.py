@@ -1,4 +1,4 @@
-"""Tables of a run's usage and cost, by model, by step and by net correction."""
+"""Builds tables of a run's usage and cost, by model, by step and per net correction."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
-    """Usage by model (by step too if ``verbose``), and the price of each net correction."""
+    """Tabulate usage by model (by step too if ``verbose``), and the cost per net correction."""
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return
@@ -22,15 +22,15 @@ def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]
 
 
 def _cost_lines(cost: Cost) -> Iterator[str]:
-    """Tokens from a provider's cache, dollars with and without our own cache, and time."""
+    """Describe tokens from a provider's cache, dollars with and without our own cache, and time."""
     if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
-        yield f"of the tokens in, {cache_read_tokens:,} were in a provider's prompt cache"
+        yield f"{cache_read_tokens:,} of the tokens in came from a provider's prompt cache"
     yield f"dollars: {money(cost.money, cost.unknown_prices)}"
     if any(usage.cached_calls for usage in cost.usage.values()):
         calls = counted(cost.uncounted_calls, "call")
-        why = f" ({calls} from a cache without token counts)" if cost.uncounted_calls else ""
+        why = f" ({calls} came from a cache without token counts)" if cost.uncounted_calls else ""
         yield f"without a cache: {money(cost.cold_money)}{why}"
-    yield f"time of all steps together: {seconds(cost.seconds)}"
+    yield f"total time of all steps: {seconds(cost.seconds)}"
 
 
 def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str]) -> Card:
@@ -47,7 +47,7 @@ def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str])
 
 
 def _corrections(figures: Figures, cost: Cost) -> Card:
-    """Dollars and tokens of each net correction, without a cache, so resuming changes nothing."""
+    """Tabulate dollars and tokens per net correction, as if nothing were cached."""
     rows = []
     for method, net in cost.net_corrections.items():
         tokens = cost.tokens_per_net_correction.get(method)

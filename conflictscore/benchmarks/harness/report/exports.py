@@ -1,4 +1,4 @@
-"""Exports runs as files: answers as CSV or JSON lines, figures as CSV or LaTeX."""
+"""Exports runs as files: answers as CSV or JSON lines, and figures as CSV or LaTeX."""
 
 import csv
 import io
@@ -57,10 +57,13 @@ _AFTER_MEASURES = (
     "seconds",
 )
 _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
-"""Columns of reviews, in the same order; present only if any of the runs was reviewed."""
+"""The columns for reviews, present only if a run was reviewed.
+
+Each lists one entry per reviewer, in the same order.
+"""
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Signs that begin a formula; some spreadsheets accept full-width signs too."""
+"""The characters that begin a formula; some spreadsheets also accept the full-width ones."""
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -75,26 +78,26 @@ _LATEX = str.maketrans(
 
 
 def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
-    """Write one row for each question and finished method, as .csv or .jsonl.
+    """Write one row per question and finished method, as .csv or .jsonl.
 
-    Each measure has a value, the judge's explanation, and the reason if there is no value.
-    ``conflict_type`` comes from people, ``predicted_type`` from the method. ``calls``, tokens and
-    ``seconds`` belong to the row's ``step``; methods may share a step, so sum over distinct (run,
-    id, step).
+    Each measure has columns for its value, for the judge's explanation, and for the error if there
+    is no value. ``conflict_type`` is the annotators' type, and ``predicted_type`` the method's.
+    ``calls``, tokens and ``seconds`` belong to the row's ``step``. Methods may share a step, so sum
+    over distinct (run, id, step).
 
-    ``flipped``, ``reworded`` and ``kind`` (by the first measure) compare with ``rag``, and
-    ``against_METHOD`` is the kind compared with another method. In free form, a flip has another
-    claim, and a reworded answer has different words. ``reviewers``, ``verdicts`` and ``comments``
-    are in the same order.
+    ``flipped``, ``reworded`` and ``kind`` (correction, harm or neither, by the first measure)
+    compare the answer with that of ``rag``. ``against_METHOD`` is the kind in comparison with
+    another method. In free form, a flipped answer makes other claims, and a reworded answer has
+    other words. ``reviewers``, ``verdicts`` and ``comments`` are lists in the same order.
 
-    In CSV, a text that a spreadsheet could take for a formula gets an apostrophe in front, and a
-    list is written as JSON. A lone surrogate always becomes ``?``.
+    In CSV, a text that a spreadsheet could interpret as a formula gets a leading apostrophe, and a
+    list is written as JSON. A lone surrogate is always replaced by ``?``.
     """
     write_whole(out, answer_table(runs, _ending(out, ".csv", ".jsonl")))
 
 
 def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
-    """The table of :func:`export_answers`; ``kind`` is ``.csv`` or ``.jsonl``."""
+    """Build the table of :func:`export_answers`; ``kind`` is ``.csv`` or ``.jsonl``."""
     columns = _columns(runs)
     rows = [
         row
@@ -113,12 +116,12 @@ def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
 def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     """Write every table of figures that the terminal shows with ``--verbose``, as .csv or .tex.
 
-    The tables of a study of several runs come last, under the name ``all runs``. CSV has the
+    If several runs form a study, its tables come last, under the name ``all runs``. CSV has the
     columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs;
     texts from files and models are escaped.
 
     Returns:
-        The number of tables.
+        The number of tables written.
     """
     kind = _ending(out, ".csv", ".tex")
     tables = [(run.name, card) for run in runs for card in _tables(run)]
@@ -134,9 +137,7 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
 
 def _ending(out: Path, *kinds: str) -> str:
     if (kind := out.suffix.casefold()) not in kinds:
-        raise InputError(
-            f"{out}: this is written as {' or '.join(kinds)}; give a name with such an ending"
-        )
+        raise InputError(f"{out}: the file must end in {' or '.join(kinds)}")
     return kind
 
 
@@ -151,12 +152,12 @@ def _columns(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str, Any]]:
-    """A row for each method that finished the question.
+    """Yield a row for each method that finished the question.
 
-    :func:`export_answers` explains the columns.
+    The columns are described in :func:`export_answers`.
 
-    Columns that do not apply, such as those of a guard or of reviewers, are absent and written
-    empty.
+    Columns that do not apply, such as those of a guard or of reviewers, are absent here and empty
+    in the table.
     """
     for method in question_result.methods:
         row = _flip_row(run, question_result, method)
@@ -173,7 +174,7 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
 
 
 def _flip_row(run: ReportRun, question_result: QuestionResult, method: str) -> dict[str, Any]:
-    """The columns of every row: question, answer, comparison with other methods, and cost."""
+    """Fill the columns of every row: question, answer, comparison with other methods, and cost."""
     question = question_result.question
     step = METHODS[method].step or method
 
@@ -231,7 +232,7 @@ def _answer(method_result: MethodResult) -> dict[str, Any]:
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
-    # Python quotes a lone carriage return only if the line end contains one
+    # the csv module quotes a lone carriage return only if the line terminator contains one
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows([_cell(cell) for cell in row] for row in rows)
@@ -239,7 +240,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    """A value that no spreadsheet takes for a formula, even after invisible characters."""
+    """Return a value that no spreadsheet takes for a formula, even after invisible characters."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():
@@ -249,7 +250,7 @@ def _cell(cell: Any) -> Any:
 
 
 def _tables(run: ReportRun) -> Iterator[Card]:
-    """The tables of a run; a table without a title belongs to the one above it."""
+    """Yield the tables of a run; a table without a title gets the title of the previous one."""
     title = ""
     for cards in sections(run.figures, run.paper, run.results).values():
         for card in cards:

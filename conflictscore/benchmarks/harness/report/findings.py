@@ -1,4 +1,4 @@
-"""States in plain sentences what the figures of a run can and cannot show."""
+"""States in plain sentences what a run's figures can and cannot show."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -17,17 +17,17 @@ from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, points, span
 
 _WIDTH_IN_ERRORS = 2 * 1.96
-"""Width of a 95 % interval in standard errors."""
+"""The width of a 95 % interval, in standard errors."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
-"""Minimum differing pairs for which the p-value of the exact McNemar test can be below 0.05.
+"""The fewest differing pairs for which p of the exact McNemar test can be below 0.05.
 
-If all of them go one way, its two-sided p is ``2 / 2**pairs``.
+If all pairs differ in the same direction, the two-sided p is ``2 / 2**pairs``.
 """
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
-    """One or a few sentences for each way in which a reader could misread the figures."""
+    """Return a statement on each way in which a reader could misread the figures."""
     is_graded = figures.is_graded(figures.measures[0])
     comparisons = [
         " ".join(_comparison(pair, paper, is_graded=is_graded))
@@ -43,21 +43,21 @@ def _judges(figures: Figures) -> Iterator[str]:
     names = ", ".join(figures.measures).capitalize()
     if any(benchmark.judged_by == first for benchmark in BENCHMARKS.values()):
         yield (
-            f"{names}: a model's verdicts, only as good as that judge's agreement with people."
-            " Read some of them with the answers (conflictscore export)."
+            f"{names}: verdicts of a model, which are only as good as its agreement with people."
+            " Check some of them against the answers (conflictscore export)."
         )
     elif first in SCORES:
         yield (
-            f"{names}: from the labeler's verdicts on claims that a model extracted from the"
-            " answer. A hedged or attributed claim is labelled by what it says, so a lower"
-            " score may come from wording as well as from omissions."
+            f"{names}: based on the labeler's verdicts on claims that a model extracted from the"
+            " answer. A hedged or attributed claim is labelled by its wording, so a lower score"
+            " may come from wording as well as from omissions."
         )
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Sentences on a pair of methods: its difference, whether chance explains it, the paper's.
+    """Compare two methods in sentences: the difference, whether it may be chance, the paper's.
 
-    With several tests, significance is decided by the Holm-adjusted p-value.
+    If there are several tests, the Holm-adjusted p-value decides significance.
     """
     differing = pair.corrected + pair.harmed
     if pair.n == 0:
@@ -65,13 +65,13 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
         return
     if differing == 0:
         yield (
-            f"{pair.method} has the {pair.measure} of {pair.against} on every question"
+            f"{pair.method} has the same {pair.measure} as {pair.against} on every question"
             f" ({counted(pair.n, 'question')}): no difference was seen."
         )
         return
     p = pair.p_value if pair.p_holm is None else pair.p_holm
     is_significant = p is not None and p < ALPHA
-    holm_note = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
+    holm_note = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} after Holm's adjustment)"
     yield (
         f"{pair.method} differs from {pair.against} by {points(pair.difference.value)} points on"
         f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}),"
@@ -79,7 +79,9 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
     )
     yield _by_chance(pair, differing, is_significant=is_significant)
     paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
-    if not is_significant and pair.difference.value:  # a gain as large as observed always fits
+    if (
+        not is_significant and pair.difference.value
+    ):  # the questions for a gain as large as observed can always be given
         yield from _needed(pair, paper_difference, is_graded=is_graded)
     if paper is not None and paper_difference is not None and pair.difference.low is not None:
         place = "inside" if _holds(pair.difference, paper_difference) else "outside"
@@ -88,25 +90,25 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
 
 
 def _p_in_words(p: float | None) -> str:
-    """Such as ``p = 0.012`` or ``p < 0.001``."""
+    """Write a p-value as in ``p = 0.012`` or ``p < 0.001``."""
     text = p_value(p)
     return f"p < {text.removeprefix('<')}" if text.startswith("<") else f"p = {text}"
 
 
 def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
-    """The difference that chance alone could make, given how many questions changed."""
+    """Say whether chance alone could explain the difference."""
     if differing < NEEDED_PAIRS:
         few = counted(differing, "question")
-        return f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."
+        return f"Only {few} changed: with fewer than {NEEDED_PAIRS}, p says little."
     if is_significant:
-        return "Chance alone would seldom do that."
+        return "Such a difference would seldom arise by chance."
     if pair.p_value is not None and pair.p_value < ALPHA:
-        return "With this many tests, chance alone could do that."
-    return "Chance alone could do that."
+        return "With this many tests, such a difference could arise by chance."
+    return "Such a difference could arise by chance."
 
 
 def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) -> Iterator[str]:
-    """How many questions would show a gain if answers change as often as here."""
+    """Say how many questions would show the gain, if answers keep changing at this rate."""
     gains = dict.fromkeys(g for g in (paper_difference, pair.difference.value) if g)
     if is_graded:
         width = (pair.difference.high or 0.0) - (pair.difference.low or 0.0)
@@ -126,7 +128,7 @@ def _bounds(difference: Interval) -> str:
     if difference.low is None or difference.high is None:
         return "no interval: all questions differ by the same amount"
     bounds = span(points(difference.low), points(difference.high))
-    return f"95 % interval {bounds}" + (", which holds 0" if _holds(difference, 0) else "")
+    return f"95 % interval {bounds}" + (", which contains 0" if _holds(difference, 0) else "")
 
 
 def _holds(interval: Interval, number: float) -> bool:

@@ -1,4 +1,4 @@
-"""Classifies changed answers: correction, harm or neither."""
+"""Classifies changed answers as corrections, harms or neither."""
 
 from enum import StrEnum
 
@@ -8,31 +8,31 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 
 
 def second_looks() -> tuple[str, ...]:
-    """The methods that regenerate, the most informative first.
+    """Return the methods that reconsider the first answer, the most informative one first.
 
-    They are looked up each time, so that a method registered by code is included at once.
+    The methods are looked up at every call, so that a method registered later is included at once.
     """
     return tuple(name for name in METHODS if method_of(name).looks_again)
 
 
 class FlipKind(StrEnum):
-    """The kind of a flip, by the verdicts before and after."""
+    """The kind of a changed answer ("flip"), by the verdicts before and after."""
 
     CORRECTION = "correction"
-    """Wrong to right; on a graded measure, a better value (a lower one if lower is better)."""
+    """The answer changed from wrong to right or, by a graded measure, to a better value."""
     HARM = "harm"
-    """Right to wrong; on a graded measure, a worse value."""
+    """The answer changed from right to wrong or, by a graded measure, to a worse value."""
     NEUTRAL = "neutral"
-    """The same value both times."""
+    """Both answers have the same value."""
     UNJUDGED = "unjudged"
-    """A verdict is missing before or after."""
+    """One of the answers has no verdict."""
 
 
 def second_look(question_result: QuestionResult) -> str | None:
-    """The method that shows the outcome of regeneration; None if no such method was run.
+    """Return the method that shows what the second look led to; None if no such method was run.
 
-    This is ``regenerated-rag``. If it was not run, it is ``guarded-rag``, whose refused flips are
-    unknown; if that was not run either, it is the next of :func:`second_looks`.
+    The method is ``regenerated-rag``, if it was run. Otherwise it is ``guarded-rag``, whose
+    rejected changes are unknown, or else the next method of :func:`second_looks`.
     """
     return next((method for method in second_looks() if method in question_result.methods), None)
 
@@ -45,10 +45,10 @@ def flip_kind(
     falls: bool = False,
     against: str = BASELINE,
 ) -> FlipKind | None:
-    """Whether the difference between two methods' answers is for the better.
+    """Classify the difference between two methods' answers.
 
     Returns:
-        None if the answers do not differ, or if one is missing.
+        The kind of change, or None if the answers do not differ or if one is missing.
     """
     if not question_result.flipped(method, against):
         return None
@@ -62,7 +62,7 @@ def flip_kind(
 
 
 def justification(question_result: QuestionResult, method: str) -> str | None:
-    """The model's reason for its answer at a second look; None if it gave none."""
+    """Return the model's reason for its answer at a second look; None if it gave no reason."""
     if method_of(method).step == LOOP:
         return question_result.justification
     answer = question_result.methods[method].answer

@@ -1,4 +1,4 @@
-"""The stored form of reviews of a service's runs: one appended JSON object per review."""
+"""Stores reviews of a service's runs, as one appended JSON object per review."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -39,20 +39,20 @@ _Numbered = Annotated[
 
 
 class Review(Record):
-    """A reviewer's verdict on a flip or on an unchanged answer."""
+    """A reviewer's verdict on a changed or unchanged answer."""
 
     verdict: ChangeVerdict | AnswerVerdict
     decided_by: tuple[_Numbered, ...] = ()
-    """Numbers of the documents that decided the verdict, ascending."""
+    """The numbers of the documents that decided the verdict, in ascending order."""
     comment: str = ""
 
 
 Reviews = Mapping[str, Mapping[str, Review]]
-"""Reviews by the run's id, then by the reviewer's name."""
+"""The reviews, by the run's id and then by the reviewer's name."""
 
 
 class _StoredReview(BaseModel):
-    """A stored review with the fields around it; earlier rows had further fields."""
+    """The other fields of a stored review; rows of earlier versions have further fields."""
 
     question_id: Annotated[str, Field(min_length=1)]
     annotator: Annotated[str, Field(min_length=1)]
@@ -60,7 +60,7 @@ class _StoredReview(BaseModel):
 
 
 def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
-    """A review in its stored form."""
+    """Convert a review to its stored form."""
     return {
         "question_id": run_id,
         "annotation_id": uuid4().hex,
@@ -73,12 +73,12 @@ def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
 
 
 def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, Review]]:
-    """Reviews from JSON texts, each with its location for error messages.
+    """Read reviews from JSON texts, each with its location for error messages.
 
     If a reviewer reviewed a run several times, the last review counts.
 
     Raises:
-        InputError: A row cannot be read; names the place and the field.
+        InputError: A row cannot be read; the message names its place and the field.
     """
     stored_reviews: list[tuple[_StoredReview, Review]] = []
     for where, text in rows:
@@ -101,11 +101,11 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
 
 
 def reviews_beside(runs: Path) -> Path:
-    """The file with the reviews of a file of runs."""
+    """Return the path of the reviews of a file of runs."""
     return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 
 def read_reviews(runs: Path) -> Reviews:
-    """The reviews beside a file of runs; half lines are left out."""
+    """Read the reviews stored next to a file of runs, without incomplete lines."""
     path = reviews_beside(runs)
     return reviews_in(stored_lines(path)) if path.is_file() else {}

@@ -1,4 +1,4 @@
-"""Merges runs of the parts of one question file, so that they are reported as one run."""
+"""Merges runs that each cover a part of one question file, to report them as one run."""
 
 import json
 from collections import defaultdict
@@ -12,17 +12,18 @@ from conflictscore.benchmarks.harness.report.page.report_run import LIVE, Report
 from conflictscore.errors import InputError
 
 FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
-"""A function from a manifest and the results of its questions to their figures."""
+"""A function that computes figures from a manifest and the results of its questions."""
 
 
 def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:
-    """The runs, with shards merged: runs with equal settings and with disjoint data files.
+    """Merge shards, that is, runs with equal settings and disjoint data files.
 
-    Shards are recognised by their manifests: the same benchmark, configuration and hashes, but
-    other data. A merged run takes the place of its first shard.
+    Shards are recognised by their manifests, which have the same benchmark, configuration and
+    hashes, except for the data. The merged run takes the place of its first shard.
 
     Raises:
-        InputError: Such runs share some but not all of their questions, which would count twice.
+        InputError: Two such runs share some of their questions, but not all; these would count
+            twice.
     """
     groups = defaultdict[str, list[int]](list)
     for place, run in enumerate(runs):
@@ -38,7 +39,7 @@ def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list
 
 
 def _settings(run: ReportRun) -> str:
-    """The settings that shards have in common, as text; empty for live runs."""
+    """Return the settings that shards have in common, as text; empty for live runs."""
     if run.benchmark in ("", LIVE):
         return ""
     configuration = {**(run.manifest.get("configuration") or {}), "selection": None}
@@ -55,7 +56,7 @@ def _is_data(name: str) -> bool:
 
 
 def _are_shards(group: Sequence[ReportRun]) -> bool:
-    """Whether each run has its own data file, and no question of another run."""
+    """Return whether each run has its own data file, and no question of another run."""
     data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
     if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
         return False
@@ -68,13 +69,13 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
             owners.setdefault(question, run)
     if not overlaps:
         return True
-    if len({frozenset(_ids(run)) for run in group}) == 1:  # other files, the same questions
+    if len({frozenset(_ids(run)) for run in group}) == 1:  # different files with the same questions
         return False
     question, first, second = overlaps[0]
     are_shared = "question is" if len(overlaps) == 1 else "questions are"
     raise InputError(
         f"{first.name} and {second.name}: {len(overlaps)} {are_shared} in both, such as"
-        f" {question!r}, but other questions are not, so these are neither parts of one file nor"
+        f" {question!r}, but other questions are not. So the runs are neither parts of one file nor"
         " runs of the same questions; report them separately"
     )
 
@@ -84,7 +85,7 @@ def _ids(run: ReportRun) -> Iterable[str]:
 
 
 def _merged(shards: Sequence[ReportRun], figures_of: FiguresOf) -> ReportRun:
-    """One run with all questions, named after its shards."""
+    """Merge shards into one run with all questions, named after the shards."""
     configuration = shards[0].manifest["configuration"]
     manifest = {
         **shards[0].manifest,

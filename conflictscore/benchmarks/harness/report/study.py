@@ -1,7 +1,7 @@
-"""Treats several runs of a benchmark as one study: each pair of methods pooled and by run.
+"""Combines several runs of a benchmark into a study: each pair of methods, pooled and by run.
 
-The question is the unit: the runs' values for a question are averaged before any test, so ten seeds
-of one question do not count as ten questions.
+The question is the statistical unit. A question's values are averaged over the runs before any
+test, so ten seeds of a question do not count as ten questions.
 """
 
 from collections import defaultdict
@@ -40,46 +40,48 @@ from conflictscore.benchmarks.harness.transition_counts import judged_both
 from conflictscore.records import Record
 
 _PairKey = tuple[str, str, str]
-"""Method, the method it is compared with, and measure."""
+"""The key of a pair: the method, the method that it is compared with, and the measure."""
 
 
 class PooledPair(Record):
-    """A pair of methods in all runs of a study."""
+    """Two methods compared over all runs of a study."""
 
     method: str
     against: str
     measure: str
     runs: dict[str, Paired]
-    """The pair in each run, by the run's name."""
+    """The comparison in each run, by the run's name."""
     difference: Interval
-    """The mean over questions of the mean over runs, with a bootstrap interval by question."""
+    """The difference, averaged over runs and then over questions, with a bootstrap interval by
+    question."""
     p_value: float | None
-    """The two-sided p-value, with the question as the unit.
+    """The p-value of a two-sided test, with the question as the unit.
 
-    It is from the sign-flip test, which with one run is the exact McNemar test, or for a graded
-    measure from Wilcoxon's test of the means.
+    The test is the sign-flip test, which with one run is the exact McNemar test. For a graded
+    measure, it is Wilcoxon's test of the means.
     """
     p_holm: float | None = None
-    """The p-value, Holm-adjusted over all pairs of the study."""
+    """The p-value after Holm's adjustment over all pairs of the study."""
     between: float | None
-    """The standard deviation of the differences in single runs.
+    """The standard deviation, between runs, of each run's difference.
 
-    Only questions that all runs judged count; None with a single run.
+    Only questions that were judged in all runs count. None with a single run.
     """
     by_chance: float | None
-    """The value of ``between`` if runs differed only by chance on single questions.
+    """The value that ``between`` would have if runs differed only by chance on single questions.
 
-    It is computed from the mean square of the residuals of questions by runs.
+    This value is computed from the mean square of the residuals of questions by runs.
     """
     needed: int | None = None
-    """The questions, each in as many runs, with which 80 % of studies would show the difference.
+    """The number of questions with which 80 % of such studies would show the difference.
 
-    It is given only if the difference is not shown and more questions are needed.
+    The number assumes as many runs. It is None if the difference is already significant, or if no
+    more questions are needed.
     """
 
 
 class FlipAgreement(Record):
-    """Agreement of runs on which answers a second look changes."""
+    """How far runs agree on which answers a second look changes."""
 
     method: str
     questions: int
@@ -89,11 +91,11 @@ class FlipAgreement(Record):
     always: int
     """The number of these questions whose answer changed in all runs."""
     alpha: float | None
-    """Krippendorff's alpha of changed or not; None if nothing or everything changed."""
+    """Krippendorff's alpha for "changed or not"; None if nothing or everything changed."""
 
 
 class JudgeNoise(Record):
-    """How often two judgements of the same thing differ.
+    """How often two judgements of the same answer or change differ.
 
     Runs with different judges or seeds judge independently. Among runs with the same judge, a
     verdict from a cache is not an independent judgement.
@@ -101,25 +103,27 @@ class JudgeNoise(Record):
 
     measure: str
     answers: Interval
-    """The mean over answers to a question in the same words that at least two runs judged."""
+    """The share of differing judgements, averaged over equally worded answers that at least two
+    runs judged."""
     flips: Interval
-    """The same for flips between the same two texts: a correction in one run but not in another."""
+    """The share of differing judgements of the same change from one text to another, such as a
+    correction in one run but not in another."""
 
 
 class Study(Record):
-    """Runs of the same benchmark in the same form."""
+    """A study: runs of the same benchmark in the same form."""
 
     benchmark: str
     form: str
     runs: tuple[str, ...]
     temperatures: tuple[float | None, ...] = ()
-    """The temperature of the answers in each run; None if the run did not set it."""
+    """The temperature at which each run answered; None if the run did not set it."""
     questions: int
     """The number of distinct questions."""
     in_all: int
-    """The number of questions that all runs have."""
+    """The number of questions that occur in all runs."""
     levels: tuple[PooledLevel, ...] = ()
-    """The pooled level of every method on every measure."""
+    """The pooled level of every method, by every measure."""
     pairs: tuple[PooledPair, ...]
     transitions: tuple[PooledTransitions, ...] = ()
     categories: tuple[CategoryGain, ...] = ()
@@ -129,9 +133,9 @@ class Study(Record):
 
 
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
-    """The runs of each study: runs of one benchmark and form that share a question; no live runs.
+    """Group runs into studies: runs of the same benchmark and form that share questions.
 
-    A run that shares no question with another run of its group belongs to no study.
+    Live runs, and runs that share no question with another run of their group, belong to no study.
     """
     return [
         sharing
@@ -141,7 +145,7 @@ def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
 
 
 def questions_apart(runs: Sequence[ReportRun]) -> list[str]:
-    """A line for each run that is in no study because no other run has any of its questions."""
+    """Name each run that is in no study because it shares no question with another run."""
     return [
         f"{run.name}: none of its questions is in another run of {run.benchmark}, so it is not"
         " compared"
@@ -171,7 +175,7 @@ def _shares_a_question(run: ReportRun, group: Sequence[ReportRun]) -> bool:
 
 
 def study_of(runs: Sequence[ReportRun]) -> Study:
-    """The study of these runs, which must have the same benchmark and form."""
+    """Combine these runs, which must have the same benchmark and form, into a study."""
     ids = [{question_result.question.id for question_result in run.results} for run in runs]
     keys = dict.fromkeys(
         (pair.method, pair.against, pair.measure) for run in runs for pair in run.figures.tests
@@ -213,10 +217,10 @@ def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
-    """Two methods compared on one measure, over all runs of a study.
+    """Compare two methods by one measure, over all runs of a study.
 
-    The unit is the question: its differences are averaged over the runs first, so several runs of
-    one question do not count as several questions.
+    The unit is the question. A question's differences are averaged over the runs first, so several
+    runs of a question do not count as several questions.
     """
     method, against, measure = key
     by_run: list[dict[str, float]] = []
@@ -257,7 +261,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
-    """The standard deviation between runs, and its value if only the residuals caused it."""
+    """Compute the deviation between runs, and the value that residuals alone would cause."""
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
     if len(questions) < 2:
@@ -306,7 +310,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
             for text, verdict, is_copy in _verdicts(question_result, measure):
                 place = question_result.question.id, text
                 if is_copy and (judge, *place) in counted_judgements:
-                    continue  # the same judgement, from a cache
+                    continue  # this is the same judgement again, from a cache
                 counted_judgements.add((judge, *place))
                 verdict_by_text[text] = verdict
                 answers[place].append(verdict)
@@ -318,7 +322,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 
 
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
-    """Each text that a judge was shown, with its verdict and whether it came from a cache."""
+    """Return each text that was judged, with its verdict and whether this came from a cache."""
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)
         for name, method_result in question_result.methods.items()
@@ -340,7 +344,7 @@ def _text(method_result: MethodResult) -> str:
 
 
 def _disagreement(judgements: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
-    """The chance that two judgements of the same thing differ, averaged over things."""
+    """Compute the chance that two judgements of the same thing differ, averaged over things."""
     pairs = [
         list(combinations(verdicts, 2)) for verdicts in judgements.values() if len(verdicts) > 1
     ]

@@ -1,4 +1,4 @@
-"""Shows a study of several runs as tables, for the terminal, the page and exports."""
+"""Shows a study of several runs in tables, for the terminal, the page and exports."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
-    """The tables of all studies that some of these runs make."""
+    """Yield the tables of all studies that these runs form."""
     for group in study_groups(runs):
         yield from study_cards(study_of(group), group[0].figures)
 
 
 def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
-    """The tables of one study, with the figures of any of its runs."""
+    """Yield the tables of one study, given the figures of any one of its runs."""
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
         note=f"{', '.join(map(one_line, study.runs))}\n"
@@ -35,66 +35,9 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     groups = defaultdict[tuple[str, str], list[PooledPair]](list)
     for pair in study.pairs:
         groups[pair.against, pair.measure].append(pair)
-    note = (
-        "pooled: mean over questions of the mean over runs; n: questions; changes: all runs"
-        " together\np: two-sided, by question: sign-flip test (for one run the exact McNemar"
-        " test), for graded measures Wilcoxon's; Holm: over all pairs of the study"
-    )
-    for (against, measure), pairs in groups.items():
-        yield _pooled_card(against, measure, pairs, figures, note)
-        note = ""
-    for card in (
-        card_of(
-            "Between runs: standard deviation of the difference, in points",
-            ("method", "against", "measure", "found", "by chance"),
-            [
-                (
-                    pair.method,
-                    pair.against,
-                    one_line(pair.measure),
-                    f"{100 * pair.between:.2f}",
-                    f"{100 * pair.by_chance:.2f}",
-                )
-                for pair in study.pairs
-                if pair.between is not None and pair.by_chance is not None
-            ],
-            "by chance: the deviation if runs differed only on single questions, and none was"
-            " better overall",
-        ),
-        card_of(
-            "Flips in several runs",
-            ("method", "n", "ever", "always", "alpha"),
-            [
-                (
-                    flip.method,
-                    flip.questions,
-                    flip.ever,
-                    flip.always,
-                    "none" if flip.alpha is None else f"{flip.alpha:.2f}",
-                )
-                for flip in study.flips
-            ],
-            "n: questions answered in all runs; ever and always: changed in any run and in all;"
-            " alpha: Krippendorff's, of these changes",
-        ),
-        card_of(
-            "Two judgements of one answer that differ",
-            ("measure", "%", "95 % interval", "n"),
-            [
-                (
-                    f"{one_line(noise.measure)}, {what}",
-                    percent(disagreement.value),
-                    span(percent(disagreement.low), percent(disagreement.high)),
-                    disagreement.n,
-                )
-                for noise in study.noise
-                for what, disagreement in (("answers", noise.answers), ("flips", noise.flips))
-                if disagreement.n
-            ],
-            "n: answers in the same words, and flips between the same two, that were judged in at"
-            " least two runs; a cached verdict is not counted as a judgement",
-        ),
-        Card("Not shown by this study", rows=tuple(_not_shown(study))),
+    note = "pooled: averaged over runs, then over questions; n: questions; changes: of all runs"
+        " together\np: two-sided, with questions as units; sign-flip test (with one run, the exact"
+        " McNemar test), or Wilcoxon's test for graded measures; Holm: over all pairs of the study"
     ):
         if card.rows:
             yield card
@@ -125,15 +68,15 @@ def _pooled_card(
 
 
 def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
-    """The questions needed to show each difference that is not shown, except differences of 0."""
+    """List how many questions each difference would need that the study does not show."""
     for pair in study.pairs:
         if pair.needed is not None:
             yield (
                 "-",
                 f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
                 f" {points(pair.difference.value)} points would take about"
-                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')}"
-                f" (power 80 %); there are {pair.difference.n:,}.",
+                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')},"
+                f" to show (power 80 %); the study has {pair.difference.n:,}.",
             )
 
 
@@ -147,7 +90,7 @@ def _temperature_line(study: Study) -> str:
 
 
 def _pooled_cards(study: Study) -> Iterator[Card]:
-    """Tables of levels, section 6.4, categories and scores, pooled over the runs."""
+    """Yield tables of levels, section 6.4, categories and scores, pooled over the runs."""
     for measure in dict.fromkeys(level.measure for level in study.levels):
         yield _levels_card(study, measure)
     yield from map(_transitions_card, study.transitions)
@@ -185,8 +128,8 @@ def _levels_card(study: Study, measure: str) -> Card:
             for level in study.levels
             if level.measure == measure
         ],
-        "mean over questions of the mean over their runs; n: questions; deviation: standard"
-        " deviation of the levels of single runs, in points",
+        "averaged over runs, then over questions; n: questions; deviation: standard deviation"
+        " between runs, in points",
     )
 
 
@@ -194,8 +137,8 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
     rows = [
         ("retained", transitions.retained),
         ("revised", transitions.revised),
-        ("corrected, of the revised", transitions.corrected),
-        ("harmed, of the revised", transitions.harmed),
+        ("corrected, of revised", transitions.corrected),
+        ("harmed, of revised", transitions.harmed),
         ("harmed, of all with a conflict", transitions.harmed_of_conflict),
     ]
     return card_of(
@@ -203,13 +146,16 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
         ("", "%", "95 % interval", "of"),
         [(name, *estimate_cells(share), share.n) for name, share in rows],
         f"{counted(transitions.answers, 'answer')} with a conflict to"
-        f" {counted(transitions.questions, 'question')}, of all runs; intervals resample"
+        f" {counted(transitions.questions, 'question')}, in all runs together; intervals resample"
         " questions",
     )
 
 
 def _categories_card(study: Study) -> Card:
-    """The gain over rag in every category; categories are untrusted text."""
+    """Tabulate the gain over ``rag`` in every category.
+
+    Categories are untrusted text.
+    """
     return card_of(
         "Pooled gain over rag by category",
         ("category", "method", "n", "corrected", "harmed", "points", "95 % interval", "p", "Holm"),
@@ -226,6 +172,7 @@ def _categories_card(study: Study) -> Card:
             )
             for gain in study.categories
         ],
-        "n: questions; corrected and harmed: of all runs; Holm: over all rows of this table",
+        "n: questions; corrected and harmed: in all runs together; Holm: over all rows of this"
+        " table",
         free_text=True,
     )

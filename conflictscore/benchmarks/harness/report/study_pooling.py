@@ -1,7 +1,7 @@
 """Pools levels, transitions, categories and scores over the runs of a study.
 
-The question is the unit: the runs' values for a question are averaged first, and intervals resample
-questions.
+The question is the statistical unit. A question's values are averaged over the runs first, and
+intervals resample questions.
 """
 
 from collections import defaultdict
@@ -31,22 +31,23 @@ from conflictscore.records import Record
 
 
 class PooledLevel(Record):
-    """The level of a method by one measure, in all runs of a study (Tables 4 and 5)."""
+    """A method's level by one measure, over all runs of a study (Tables 4 and 5)."""
 
     method: str
     measure: str
     level: Interval
-    """The mean over questions of the mean over runs, in [0, 1], with an interval by question."""
+    """The level, in [0, 1], averaged over runs and then over questions, with an interval by
+    question."""
     runs: dict[str, float | None]
-    """The level in each run, by the run's name."""
+    """The method's level in each run, by the run's name."""
     between: float | None
     """The standard deviation of the levels of single runs; None with a single run."""
 
 
 class PooledTransitions(Record):
-    """Section 6.4 over all runs of a study.
+    """The figures of section 6.4, over all runs of a study.
 
-    An answer is the answer to a question in one run.
+    A question has one answer in every run.
 
     Each share is a ratio of sums over the runs, with an interval that resamples questions.
     """
@@ -54,32 +55,33 @@ class PooledTransitions(Record):
     method: str
     measure: str
     questions: int
-    """The number of questions whose first answer has a conflict in some run."""
+    """The number of questions whose first answer has a conflict in at least one run."""
     answers: int
-    """The number of first answers with a conflict, in all runs, for which the method answered."""
+    """The number of first answers with a conflict, in all runs, to whose question the method
+    answered."""
     retained: Interval
     revised: Interval
     corrected: Interval
-    """Wrong to right, among revised answers judged before and after."""
+    """The share of changes from wrong to right, among revised answers judged before and after."""
     harmed: Interval
-    """Right to wrong, among the same."""
+    """The share of changes from right to wrong, among revised answers judged before and after."""
     harmed_of_conflict: Interval
     """The share of harmed answers among all answers with a conflict judged before and after."""
 
 
 class CategoryGain(Record):
-    """A method against the baseline in one category of questions, by the first measure."""
+    """A method compared with the baseline in one category of questions, by the first measure."""
 
     category: str
     method: str
     difference: Interval
-    """The gain, pooled like the difference of a pair of methods."""
+    """The gain over the baseline, pooled in the same way as the difference of a pair."""
     corrected: int
     """The number of corrections in all runs together."""
     harmed: int
     p_value: float | None
     p_holm: float | None = None
-    """The p-value, Holm-adjusted over all categories and methods of the study."""
+    """The p-value after Holm's adjustment over all categories and methods of the study."""
 
 
 class PooledScores(Record):
@@ -91,7 +93,7 @@ class PooledScores(Record):
 
 
 def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
-    """The level of every method by every measure."""
+    """Compute the level of every method by every measure."""
     for method in _methods(runs):
         for measure in runs[0].figures.measures:
             by_question = defaultdict[str, list[float]](list)
@@ -118,18 +120,18 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
 
 @dataclass
 class _Tally:
-    """The outcomes of a question's first answers with a conflict, over the runs of a study."""
+    """Counts what became of a question's first answers with a conflict, over all runs."""
 
     answers: int = 0
     revised: int = 0
     judged: int = 0
-    """The number of answers judged before and after; the counts below are among them."""
+    """The number of answers judged before and after; the following counts are subsets."""
     judged_revised: int = 0
     corrected: int = 0
     harmed: int = 0
 
     def add(self, outcome: ConflictOutcome, sign: int) -> None:
-        """Count one run's outcome; ``sign`` is -1 if lower is better."""
+        """Count the outcome of one run; ``sign`` is -1 if lower is better."""
         self.answers += outcome.answered
         self.revised += outcome.revised
         if outcome.before is None or outcome.after is None:
@@ -142,7 +144,7 @@ class _Tally:
 
 
 def pooled_transitions(runs: Sequence[ReportRun]) -> Iterator[PooledTransitions]:
-    """Section 6.4 for every method that is paired with the baseline."""
+    """Compute the figures of section 6.4 for every method that is paired with the baseline."""
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     for method in _paired_methods(runs):
         by_question = defaultdict[str, _Tally](_Tally)
@@ -169,7 +171,7 @@ def _pooled_transitions(method: str, measure: str, tallies: Sequence[_Tally]) ->
 
 
 def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
-    """The gain of every method in every category; empty for fewer than two categories."""
+    """Compute the gain of every method in every category; empty with fewer than two categories."""
     categories = {r.question.id: r.question.category for run in runs for r in run.results}
     if len(set(categories.values())) < 2:
         return ()
@@ -189,10 +191,10 @@ def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
 def _gain(
     runs: Sequence[ReportRun], method: str, category: str, categories: dict[str, str]
 ) -> CategoryGain:
-    """The gain of one method in one category, with the question as the unit.
+    """Compute the gain of one method in one category, with the question as the unit.
 
-    ``corrected`` and ``harmed`` count single runs. For them, a measure for which lower is better is
-    reversed.
+    ``corrected`` and ``harmed`` count single runs. For these counts, differences are reversed if
+    lower is better.
     """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)
@@ -221,7 +223,7 @@ def _gain(
 
 
 def pooled_scores(runs: Sequence[ReportRun]) -> Iterator[PooledScores]:
-    """The mean CS-C and CS-R of every method whose answers were all scored."""
+    """Compute the mean CS-C and CS-R of every method whose answers were all scored."""
     for method in scored_methods(list(_results(runs)), _methods(runs)):
         cs_c, cs_r = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
         for question_result in _results(runs):
@@ -247,7 +249,7 @@ def _results(runs: Iterable[ReportRun]) -> Iterator[QuestionResult]:
 
 
 def _methods(runs: Sequence[ReportRun]) -> list[str]:
-    """The methods of all runs, without repetitions, in the order of tables."""
+    """Return the methods of all runs, each once, in the order of tables."""
     return list(dict.fromkeys(m.method for run in runs for m in run.figures.methods))
 
 

@@ -1,7 +1,7 @@
-"""Shows the figures of a run as tables, in a terminal of 80 to 100 columns, a page and files.
+"""Shows the figures of a run as tables, in an 80 to 100 column terminal, on a page and in files.
 
-Names of models, categories and errors are untrusted text, shown without markup or control
-characters.
+The names of models and categories, and error messages, are untrusted text. They are shown without
+markup or control characters.
 """
 
 from collections import defaultdict
@@ -39,7 +39,7 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""Maximum categories that are shown without ``verbose``."""
+"""The numbers of categories that are shown even without ``verbose``."""
 _SHOWN_REASONS = 5
 
 
@@ -55,7 +55,7 @@ def print_figures(
     """Print all figures of a run, and what they can and cannot show."""
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     progress_line = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
-    console.print(Text(f"{progress_line}, {figures.failed:,} failed for at least one method"))
+    console.print(Text(f"{progress_line}; at least one method failed on {figures.failed:,}"))
     for cards in sections(figures, paper, question_results, verbose=verbose).values():
         for card in cards:
             print_card(card, console)
@@ -68,7 +68,7 @@ def sections(
     *,
     verbose: bool = True,
 ) -> dict[str, list[Card]]:
-    """The tables of a run by section, in order: terminal, page and exports show these."""
+    """Return the tables of a run by section, in the order of the terminal, the page and exports."""
     limits = tuple(("-", table) for table in findings(figures, paper)) if figures.measures else ()
     return {
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
@@ -95,7 +95,7 @@ def sections(
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
-    """The level of every method by one measure, beside the paper's if it reports one."""
+    """Build a table of every method's level by one measure, with the paper's level if reported."""
     levels = [
         (method, level)
         for method in figures.methods
@@ -136,10 +136,10 @@ def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card
 
 
 def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -> Iterator[str]:
-    """Notes on the averaging of a graded measure, and on the source of the paper's figures."""
+    """Describe the averaging of a graded measure, and the source of the paper's figures."""
     if figures.is_graded(measure):
         best = "; 0 is best" if figures.falls(measure) else ""
-        yield f"mean of the values from 0 to 100 %, with a bootstrap interval{best}"
+        yield f"mean of values from 0 to 100 %, with a bootstrap interval{best}"
     if paper is not None:
         remark = f" ({paper.note})" if paper.note else ""
         yield (
@@ -148,7 +148,7 @@ def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -
 
 
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Pairs of methods: a table for each compared method and measure, with the paper's figures."""
+    """Yield a table for each compared method and measure, with the paper's figures."""
     groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)
@@ -163,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Each method against another on one measure; the paper's row is faint, below the method's."""
+    """Compare methods with another one by one measure; the paper's figures are faint rows below."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
@@ -184,13 +184,19 @@ def _pairs_card(
         if (row := _paper_row(paper, pair)) is not None:
             faint.add(len(rows))
             rows.append(row)
-    test = "Wilcoxon signed-rank test, Pratt's zeros" if is_graded else "exact McNemar test"
+    test = (
+        "Wilcoxon signed-rank test with Pratt's treatment of zeros"
+        if is_graded
+        else "exact McNemar test"
+    )
     notes = [
-        f"p: {test}, two-sided; the bootstrap interval of the difference is too narrow if few"
-        " questions changed: rely on p"
+        f"p: {test}, two-sided; if few questions changed, the bootstrap interval of the difference"
+        " is too narrow, so rely on p"
     ]
     if any(pair.p_holm is not None for pair in figures.tests):
-        notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
+        notes.append(
+            f"Holm: p after Holm's adjustment over all {len(figures.tests)} tests of the run"
+        )
     counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
     return card_of(
         f"Against {against}, question by question: {one_line(measure)}",
@@ -202,12 +208,12 @@ def _pairs_card(
 
 
 def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
-    """The paper's difference of the same two methods; None unless it reports both."""
+    """Return the paper's difference between the same two methods; None unless it reports both."""
     difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is None or difference is None:
         return None
     corrections, harms, p = None, None, None
-    # the counts are known only for regenerated-rag against rag in multiple choice
+    # the paper's counts are known only for regenerated-rag against rag in multiple choice
     transitions = paper.transitions
     if transitions and (pair.method, pair.against) == ("regenerated-rag", BASELINE):
         corrections, harms = transitions.corrections, transitions.harms
@@ -217,7 +223,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """How many second looks would change if another claim were chosen; empty if none would."""
+    """Count the second looks that another choice of claim would change; empty if none would."""
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results
@@ -233,10 +239,10 @@ def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
         rows.append((choice, count, len(put_back), percent(count / len(put_back))))
     return [
         card_of(
-            "Second looks that another choice of claim would change (--reconsider)",
-            ("claim put back", "about another", "of", "%"),
+            "Second looks that a different choice of claim would change (--reconsider)",
+            ("choice of claim", "different claim", "of", "%"),
             rows,
-            "0: this run's choice, or one with the same result here",
+            "0: this run's choice, or a choice that selects the same claims here",
         )
     ]
 
@@ -245,7 +251,7 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
     if figures.types:
         yield card_of(
             "Types of conflict",
-            ("method", "%", "95 % interval", "right", "n", "no type told"),
+            ("method", "%", "95 % interval", "right", "n", "no type\nnamed"),
             [
                 (
                     method_types.method,
@@ -262,9 +268,9 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 
 
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
-    """Figures by category.
+    """Tabulate the figures by category.
 
-    A few categories, such as types of conflict, are always shown; many only with ``verbose``.
+    A few categories, such as conflict types, are always shown; more only with ``verbose``.
     """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
         return
@@ -287,7 +293,7 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
 def _coverage(figures: Figures) -> str:
     coverage = figures.coverage
     if coverage.value is None:
-        return "coverage of the first answers: none has a score"
+        return "coverage of the first answers: no first answer has a score"
     interval_text = (
         "" if coverage.low is None else f"{span(percent(coverage.low), percent(coverage.high))}, "
     )
@@ -298,16 +304,16 @@ def _coverage(figures: Figures) -> str:
         f"coverage of the first answers: {percent(share)} % of their pairs were labelled"
         f" ({interval_text}{counted(coverage.n, 'answer')})"
         + (
-            f"; {answers_without_score:,} could not be scored, so no conflict was seen there"
+            f"; {answers_without_score:,} could not be scored, so their conflicts are unknown"
             * bool(answers_without_score)
         )
     )
 
 
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
-    """Why methods failed, and why answers have no verdict or score; equal reasons are merged.
+    """List why methods failed, and why answers have no verdict or score, merging equal reasons.
 
-    Questions are counted, so a reason that several methods of a question share counts once.
+    Questions are counted, so a reason shared by several methods of a question counts once.
     """
     ids_by_reason = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
     for question_result in question_results:

@@ -30,11 +30,14 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        (paired(5, 0, p=0.0625, bounds=(0.01, 0.1)), "Only 5 questions changed: p says little"),
+        (
+            paired(5, 0, p=0.0625, bounds=(0.01, 0.1)),
+            "Only 5 questions changed: with fewer than 6, p says little",
+        ),
         (CLEAR, "+10.0 points on 100 questions (95 % interval +5.0 to +16.0), p = 0.002. Chance"),
-        (CLEAR, "Chance alone would seldom do that."),
+        (CLEAR, "Such a difference would seldom arise by chance."),
         (paired(20, 0, p=2e-6, bounds=(0.1, 0.3)), ", p < 0.001."),
-        (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "-4.0 to +8.0, which holds 0)"),
+        (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "-4.0 to +8.0, which contains 0)"),
         (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "a gain of +2.0 points in 2,043 questions."),
         (paired(0, 0, p=1.0), "no difference was seen"),
         (paired(0, 0, p=None, n=0), "No question was judged"),
@@ -43,7 +46,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
             "on 1 question (no interval: all questions differ by the same amount)",
         ),
         (ADJUSTED, "p = 0.039 (0.078 adjusted by Holm). With this many tests"),
-        (graded_pair(9, 3, p=0.021), "Chance alone would seldom do that."),
+        (graded_pair(9, 3, p=0.021), "Such a difference would seldom arise by chance."),
         (graded_pair(0, 0, p=1.0), "has the conflicts f1 of rag on every question"),
         (graded_pair(9, 7, p=0.4), "80 % of runs would show a gain of +5.0 points in "),
     ],

@@ -175,7 +175,7 @@ def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
 def test_input_from_the_providers_prompt_cache_is_told() -> None:
     used = cost().usage["gpt-4.1-mini"].model_copy(update={"cache_read_tokens": 98_304})
     spent = cost().model_copy(update={"usage": {"gpt-4.1-mini": used}})
-    told = "of the tokens in, 98,304 were in a provider's prompt cache"
+    told = "98,304 of the tokens in came from a provider's prompt cache"
     assert told in shown(figures(cost=spent))
 
 
@@ -231,5 +231,5 @@ def test_a_run_without_any_question_ended_is_printed() -> None:
     )
     text = shown(empty, paper=PAPER)
     assert row(text, "rag")[1:5] == ["none", "none", "0", "0"]
-    assert "coverage of the first answers: none has a score" in text
+    assert "coverage of the first answers: no first answer has a score" in text
     assert "no model was called" in text
