@@ -101,7 +101,10 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
         (b"\0\0\0\0\n", r"damaged \(not JSON\)"),
         (b"\n", r"damaged \(not JSON\)"),
         (b'{"question": "q1", "step": "dance", "value": {}}\n', r"damaged \(field step: Input"),
-        (b'{"question": "q1", "step": "loop"}\n', r"damaged \(a step has a value, or an error"),
+        (
+            b'{"question": "q1", "step": "loop"}\n',
+            r"damaged \(a step needs either a value, or an error",
+        ),
         (b'{"question": "q9", "step": "loop", "value": {}}\n', "the question 'q9' is not in q"),
     ],
 )

@@ -35,9 +35,66 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     groups = defaultdict[tuple[str, str], list[PooledPair]](list)
     for pair in study.pairs:
         groups[pair.against, pair.measure].append(pair)
-    note = "pooled: averaged over runs, then over questions; n: questions; changes: of all runs"
+    note = (
+        "pooled: averaged over runs, then over questions; n: questions; changes: of all runs"
         " together\np: two-sided, with questions as units; sign-flip test (with one run, the exact"
         " McNemar test), or Wilcoxon's test for graded measures; Holm: over all pairs of the study"
+    )
+    for (against, measure), pairs in groups.items():
+        yield _pooled_card(against, measure, pairs, figures, note)
+        note = ""
+    for card in (
+        card_of(
+            "Between runs: standard deviation of the difference, in points",
+            ("method", "against", "measure", "found", "by chance"),
+            [
+                (
+                    pair.method,
+                    pair.against,
+                    one_line(pair.measure),
+                    f"{100 * pair.between:.2f}",
+                    f"{100 * pair.by_chance:.2f}",
+                )
+                for pair in study.pairs
+                if pair.between is not None and pair.by_chance is not None
+            ],
+            "by chance: the deviation if no run were better overall, and runs differed only on"
+            " single questions",
+        ),
+        card_of(
+            "Flips in several runs",
+            ("method", "n", "ever", "always", "alpha"),
+            [
+                (
+                    flip.method,
+                    flip.questions,
+                    flip.ever,
+                    flip.always,
+                    "none" if flip.alpha is None else f"{flip.alpha:.2f}",
+                )
+                for flip in study.flips
+            ],
+            "n: questions answered in all runs; ever: changed in at least one run; always:"
+            " changed in all runs; alpha: Krippendorff's alpha for these changes",
+        ),
+        card_of(
+            "How often two judgements of the same answer differ",
+            ("measure", "%", "95 % interval", "n"),
+            [
+                (
+                    f"{one_line(noise.measure)}, {what}",
+                    percent(disagreement.value),
+                    span(percent(disagreement.low), percent(disagreement.high)),
+                    disagreement.n,
+                )
+                for noise in study.noise
+                for what, disagreement in (("answers", noise.answers), ("flips", noise.flips))
+                if disagreement.n
+            ],
+            "n: equally worded answers, or equal flips, that were judged in at least two runs; a"
+            " cached verdict does not count as a judgement",
+        ),
+        Card("Not shown by this study", rows=tuple(_not_shown(study))),
     ):
         if card.rows:
             yield card
