@@ -1,4 +1,4 @@
-"""Shows the comparison of a judge with people as tables for a terminal."""
+"""Shows how a judge compares with people, as tables for a terminal."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,15 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
-    """Tables of agreement, ratings by people and judge, and the judge's effect on differences."""
+    """Yield tables of agreement, of both raters' ratings, and of differences between methods."""
     left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
     yield card_of(
         f"Judge of {figures.name} compared with people: {one_line(judge)}",
         ("", "%", "95 % interval", "n"),
         [
             ("equal ratings", *_share(figures.agreement)),
-            ("the same, by question", *_interval(figures.agreement_by_question)),
-            ("always people's most frequent rating", *_share(figures.commonest)),
+            ("equal ratings, resampling questions", *_interval(figures.agreement_by_question)),
+            ("always the most frequent rating by people", *_share(figures.commonest)),
         ],
         "\n".join(
             [
@@ -59,14 +59,14 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
             )
             for bias in figures.bias
         ],
-        "recall: the share of answers with this rating by people that the judge also rated so;"
-        " intervals resample questions",
+        "recall: of the answers with this rating by people, the share that the judge rated the"
+        " same; intervals resample questions",
     )
     yield from _difference_cards(figures)
 
 
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
-    """The share of a true difference that the judge shows, and each pair of methods by both raters.
+    """Yield the share of a true difference that the judge shows, and each pair of methods.
 
     If the judge shows the share d of a difference, a study needs about 1 / d² times as many
     questions.
@@ -75,19 +75,19 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if retained_share.value is not None:
         bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
-            "Difference between two methods that the judge shows",
+            "How much of a difference between methods the judge shows",
             note=f"The judge shows {percent(retained_share.value)} % ({bounds}) of a true"
             " difference in right answers: its true positive rate minus its false positive rate"
             + (
-                f"\nA study needs about {1 / retained_share.value**2:.1f} times the questions that"
-                " people's ratings would need"
+                f"\nA study needs about {1 / retained_share.value**2:.1f} times as many questions"
+                " as with ratings by people"
                 if retained_share.value > 0
-                else "\nThe judge shows no difference that people see"
+                else "\nThe judge shows none of the differences that people see"
             ),
         )
     if figures.differences:
         yield card_of(
-            "Differences of methods in right answers",
+            "Differences between methods in right answers",
             ("method", "against", "people, points", "95 %", "judge, points", "95 % ", "questions"),
             [
                 (

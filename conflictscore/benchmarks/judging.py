@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks' judges: asking concurrently, and reading replies."""
+"""Tools for the benchmarks' judges: fitting documents, asking a model, and reading its replies."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,27 +18,27 @@ _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
 
 MARKUP = r"[ \t*_`#>\-]*"
-"""The Markdown that may be around a word of a reply."""
+"""A pattern for the Markdown that may surround a word in a reply."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges, with its templates and the meter of its calls."""
+    """A model that judges answers, with its prompt templates and the meter of its calls."""
 
     model: LanguageModel
     prompts: PromptSet
     meter: UsageMeter
 
     async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
-        """Ask once, and once more if the reply cannot be read."""
+        """Ask the model, and ask once more if the reply cannot be read."""
         return await self.model.ask(
             prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
 
     async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
-        """Ask for a verdict on the line ``WORD:``.
+        """Ask the model for a verdict on the line ``WORD:``.
 
-        If that fails, the verdict has an error instead of a value.
+        If the call fails, the verdict has an error instead of a value.
         """
         try:
             return await self.ask(prompt, lambda reply: read_verdict(reply, word), reply_tokens)
@@ -46,7 +46,7 @@ class Judge:
             return Verdict(value=None, error=str(error))
 
     def fitted(self, documents: Sequence[Document], around: str, reply_tokens: int) -> Fitted:
-        """The documents, cut if necessary to fit the context window together with ``around``."""
+        """Cut the documents if necessary to fit the context window together with ``around``."""
         return fit_documents(
             documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
         )
@@ -55,7 +55,7 @@ class Judge:
 def read_verdict(reply: str, word: str) -> Verdict:
     """Read a verdict from a line ``WORD: True`` or ``WORD: False``, and its explanation.
 
-    A reply without an explanation still has a verdict; otherwise the rules of :func:`read_choice`
+    A reply without an explanation still gives a verdict. Otherwise the rules of :func:`read_choice`
     apply.
     """
     choice, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
@@ -63,10 +63,11 @@ def read_verdict(reply: str, word: str) -> Verdict:
 
 
 def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
-    """Read the choice on the line ``WORD:`` of a reply, and its first note; empty if it has none.
+    """Read the choice on the line ``WORD:`` of a reply, and the first note, which may be empty.
 
-    Case, and punctuation and Markdown around the words, are ignored. Errors list the choices in
-    order. A note begins with ``note``, such as ``COMMENT``, and ends before the line ``WORD:``.
+    Letter case is ignored, and so are punctuation and Markdown around the words. Error messages
+    list the choices in the given order. A note begins with the word ``note``, such as ``COMMENT``,
+    and ends before the line ``WORD:``.
     """
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

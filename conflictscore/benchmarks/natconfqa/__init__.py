@@ -1,4 +1,4 @@
-"""NatConfQA (Nachshoni et al., 2025): does an answer name all answers, and their conflicts?"""
+"""NatConfQA (Nachshoni et al., 2025): does an answer give all answers, and report conflicts?"""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
@@ -13,8 +13,8 @@ ENTRY = Entry(
     judged_by="conflicts recall",
     methods=(*COMMON_METHODS, *OPEN_METHODS),
     flags={
-        "error_types": "Also classify the answers that do not report every conflict, by the"
-        " types of the paper's error analysis: by rule, or with one more call."
+        "error_types": "Also classify each answer that does not report every conflict by the"
+        " paper's types of error, either by rule or with one more call."
     },
     docs="docs/findings/natconfqa.md",
     examples=(
@@ -36,6 +36,6 @@ NO_CONFLICT = Entry(
     docs=ENTRY.docs,
     examples=("bench natconfqa-no-conflict --data questions.jsonl --methods rag,control-rag",),
 )
-"""The other part of the same file (appendix F)."""
+"""The questions without a conflict, from the same file (appendix F)."""
 
 ENTRIES = (ENTRY, NO_CONFLICT)

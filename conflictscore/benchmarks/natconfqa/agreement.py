@@ -1,4 +1,4 @@
-"""Compares the judge with people by the correlation of their measures (appendix G, Table 7)."""
+"""Compares the judge with annotators, by correlating their measures (appendix G, Table 7)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,45 +26,46 @@ _PUBLISHED = {
     "conflicts precision": 0.6371,
 }
 _AWARE, _NORMAL = "ContradictAware", "Normal"
-"""The two prompts of the published answers."""
+"""The prompts with which the published answers were generated."""
 _FEWEST = 4
-"""Minimum points of a correlation.
+"""The minimum number of points for a correlation.
 
-With three uncorrelated ones, |r| exceeds .9 in 29 % of draws.
+With three uncorrelated points, |r| exceeds .9 in 29 % of draws.
 """
 
 _Natural = Annotated[int, Field(ge=0)]
 
 
 class Correlation(Record):
-    """A measure by the judge compared with the same measure by people, over answers."""
+    """A measure from the judge's decisions and from annotators' decisions, over answers."""
 
     n: _Natural
-    """The number of answers with a value on both sides, on which the other figures are based."""
+    """The number of answers with a value from both, on which the other figures are based."""
     left_out: _Natural
-    """The number of answers without a value on one side: undefined, or with a missing decision."""
+    """The number of answers for which one value is undefined, or lacks a decision."""
     people_mean: float | None
     judge_mean: float | None
     bias: Interval = Interval(value=None)
-    """The judge's value minus people's, averaged over answers."""
+    """The judge's value minus the annotators' value, averaged over answers."""
     people_difference: Interval = Interval(value=None)
-    """``ContradictAware`` minus ``Normal`` by people, over questions and models with both."""
+    """The annotators' ``ContradictAware`` minus ``Normal``, where a question and model have
+    both."""
     judge_difference: Interval = Interval(value=None)
-    """The same by the judge."""
+    """The judge's ``ContradictAware`` minus ``Normal``, where a question and model have both."""
     pearson: float | None
-    """Pearson's r in [-1, 1].
+    """Pearson's correlation r, in [-1, 1].
 
-    None with fewer than 4 answers, or if one side's values are all equal.
+    None with fewer than 4 answers, or if all values of one side are equal.
     """
     p_value: float | None
 
 
 class DecisionAgreement(Record):
-    """Single yes-or-no decisions by people and by the judge on the same things."""
+    """Single yes-or-no decisions about the same things, by annotators and by the judge."""
 
     decisions: _Natural
     undecided: _Natural
-    """The number of decisions that the judge could not make; no other figure includes them."""
+    """The number of decisions that the judge failed to make, which count in no other figure."""
     agreement: Proportion
     kappa: float | None
     people_yes: Proportion
@@ -72,16 +73,17 @@ class DecisionAgreement(Record):
 
 
 class JudgeAgreement(Record):
-    """A judge compared with people."""
+    """The comparison of a judge with annotators."""
 
     answers: _Natural
     failures: dict[str, tuple[str, ...]]
-    """The reasons why the judge could not decide everything, by answer."""
+    """The reasons for decisions that the judge failed to make, by answer."""
     measures: dict[str, Correlation]
     decisions: dict[str, DecisionAgreement]
-    """Decisions on ``reference answers`` and ``reference conflicts``: is it in the answer?
+    """The decisions whether ``reference answers`` and ``reference conflicts`` are in the answer.
 
-    Precisions have no common decisions, since people and judge split an answer in different ways.
+    There are no common decisions on precision, since annotators and the judge split an answer in
+    different ways.
     """
 
 
@@ -90,10 +92,9 @@ async def check_judge(
     judge: Judge,
     on_answer: Callable[[str | None, str], object],
 ) -> JudgeAgreement:
-    """Have a model judge the answers that people judged, and compare.
+    """Have a model judge the answers that annotators judged, and compare the decisions.
 
-    ``on_answer`` is called with the reason why a decision failed, if any, and the name of the
-    answer.
+    ``on_answer`` is called for each answer with the errors, if any, and the name of the answer.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
@@ -105,10 +106,11 @@ async def check_judge(
 
 
 def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement]) -> JudgeAgreement:
-    """Correlate the measures of each answer.
+    """Correlate the measures of each answer, and compare the decisions behind recall.
 
-    The paper correlates "labels". Here measures are correlated, since people and judge split an
-    answer in different ways, and only recalls consist of decisions on the same things.
+    The paper correlates "labels", but here measures are correlated. The reason is that annotators
+    and the judge split an answer in different ways, so only recall is based on decisions about the
+    same things.
     """
     pairs = list(zip(people, judgements, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
@@ -158,7 +160,7 @@ def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[floa
 
 
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
-    """The figures as a table beside the paper's."""
+    """Build a table of the figures, with the paper's correlations."""
     return Card(
         title=f"NatConfQA's judge compared with people: {judge}",
         columns=(
@@ -191,15 +193,15 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
             for measure, row in figures.measures.items()
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
-        "left out: undefined for the answer, or not decided on one side\n"
-        "bias: judge minus people, in points; aware: the change due to the conflict-aware"
-        " prompt, in points",
+        "left out: undefined for the answer, or not decided by one side\n"
+        "bias: judge minus people, in points; aware: the effect of the conflict-aware prompt, in"
+        " points",
         after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
     )
 
 
 def decisions_card(figures: JudgeAgreement) -> Card:
-    """Single decisions by the judge and by people, as a table."""
+    """Build a table of single decisions by the judge and by annotators."""
     return Card(
         title="Single decisions: is it in the answer?",
         columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
@@ -246,7 +248,7 @@ def _aware_difference(
     *,
     side: int,
 ) -> Interval:
-    """The change due to the conflict-aware prompt, by people (side 0) or the judge (side 1)."""
+    """Compute the effect of the conflict-aware prompt, by annotators (side 0) or judge (side 1)."""
     shares_by_answer: dict[tuple[str, str], dict[str, float]] = {}
     for row, by_people, by_judge in zip(rows, people, judge, strict=True):
         if by_people is not None and by_judge is not None:
@@ -262,7 +264,7 @@ def _aware_difference(
 
 
 def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
-    """Pearson's r and its two-sided p; None if it cannot be computed."""
+    """Compute Pearson's r and its two-sided p; None if that is impossible."""
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None
     from scipy.stats import pearsonr

@@ -1,4 +1,4 @@
-"""NatConfQA for the harness, with its own prompts, judged by formulas 1 to 4."""
+"""Defines NatConfQA for the harness, with its own prompts, judged by formulas 1 to 4."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, eq=False)
 class NatConfJudge:
-    """Judges an answer by its question's references and conflicts, and by the passages it shows."""
+    """Judges an answer by the question's references and conflicts, and by its passages."""
 
     questions: Mapping[str, NatConfQuestion]
-    """The questions by id."""
+    """The questions, by id."""
     error_types: bool = False
-    """Whether it also determines how answers are wrong."""
+    """Whether the judge also determines how an answer is wrong."""
 
     async def __call__(
         self,
@@ -49,7 +49,7 @@ class NatConfJudge:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdicts by measure; :func:`.judges.judge_natconfqa` describes the calls."""
+        """Return the verdicts by measure; :func:`.judges.judge_natconfqa` makes the calls."""
         shown_question = self._asked(question)
         judge = Judge(model, prompts, meter)
         judgement = await judge_natconfqa(shown_question, answer, judge)
@@ -59,17 +59,17 @@ class NatConfJudge:
         return verdicts
 
     def _asked(self, question: Question) -> NatConfQuestion:
-        """The question with people's answers, and its passages as shown, which may be cut."""
+        """Return the annotated question, with its passages as they are shown, which may be cut."""
         passages = tuple(document["text"] for document in question.documents)
         return self.questions[question.id].model_copy(update={"passages": passages})
 
 
 def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
-    """The questions with conflicting answers (Tables 1 and 2), by subset.
+    """Define the benchmark of the questions with conflicting answers (Tables 1 and 2).
 
-    ``rag`` uses the paper's default prompt, and ``control-rag`` the conflict-aware one; like
-    ``rag``, a second look asks for all answers. With ``error_types``, wrong answers are also
-    classified by type of error (section 5.3).
+    ``rag`` uses the paper's default prompt, and ``control-rag`` the conflict-aware one. Like
+    ``rag``, a second look asks for all answers. The categories are the paper's subsets. With
+    ``error_types``, wrong answers are also classified by their type of error (section 5.3).
     """
     benchmark = _of_subsets(data, form, CONFLICTING, "conflicting answers", error_types=error_types)
     if not error_types:
@@ -77,7 +77,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
     return replace(
         benchmark,
         measures=(*benchmark.measures, TOLD),
-        # a reported conflict needs no error type
+        # in a dry run, errors are classified only if some conflict is not reported
         reply_forms=(
             REPLY_FORMS[0],
             "FOUND: True\nCONFLICT: False",
@@ -87,9 +87,10 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 
 
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
-    """The questions without two conflicting answers (section 5.2, Table 6).
+    """Define the benchmark of the questions without conflicting answers (section 5.2, Table 6).
 
-    They are asked and judged like questions with a conflict, by the quality of the answers.
+    The questions are asked in the same way as questions with a conflict, and judged only by the
+    quality of the answers.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
@@ -100,15 +101,15 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
-    """The benchmark with the questions of some subsets; notes count the others, with reasons.
+    """Define the benchmark of some subsets; its notes count the other questions, with reasons.
 
     Raises:
-        InputError: The file has no question in these subsets; ``what`` describes such questions.
+        InputError: The file has no question in these subsets, which ``what`` describes.
     """
     rows = read_natconfqa(data)
     questions = [question for question in rows.items if question.subset in subsets]
     if not questions:
-        raise InputError(f"{data}: no question in it has {what}")
+        raise InputError(f"{data}: the file has no question with {what}")
     others = Counter(q.subset for q in rows.items if q.subset not in subsets)
     left_out = [(others[subset], why) for subset, why in _LEFT_OUT.items()]
     left_out.append((sum(others[s] for s in CONFLICTING), "their answers are in conflict"))
@@ -129,5 +130,7 @@ def _of_subsets(
             "free_form_regenerate": "natconfqa_regenerate",
         },
         hashes={"data": sha256_of_file(data)},
-        notes=tuple(f"questions left out: {count}, {why}" for count, why in left_out if count),
+        notes=tuple(
+            f"questions left out: {count}, because {why}" for count, why in left_out if count
+        ),
     )

@@ -1,7 +1,7 @@
 """Reads NatConfQA's published questions: passages, the answers in them, and their conflicts.
 
-The published ``evidence_ids`` are not read, since they do not lead to passages: several exceed the
-list ``evidences``, and many others name evidence of the opposite stance.
+The published ``evidence_ids`` are not used, since they do not identify passages: several exceed the
+length of the list ``evidences``, and many others refer to evidence of the opposite stance.
 """
 
 from enum import StrEnum
@@ -17,20 +17,23 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 
 AnswerPair = tuple[int, int]
-"""Two answers by index from 0, the smaller index first."""
+"""The indices of two answers, counted from 0, smaller index first."""
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
-"""The characters to strip from an answer; a sign before a number is part of the answer."""
+"""The characters to strip from an answer.
+
+A sign before a number is not stripped, since it is part of the answer.
+"""
 
 
 class Subset(StrEnum):
-    """The part of the benchmark to which a question belongs; the first three have conflicts."""
+    """The subset to which a question belongs; the first three subsets have conflicts."""
 
     YES_NO = "yes-no"
-    """The passages contain both yes and no."""
+    """The passages support both "yes" and "no"."""
     WH_ALL = "wh-all"
     """All answers conflict with each other."""
     WH_MIX = "wh-mix"
@@ -42,29 +45,29 @@ class Subset(StrEnum):
 
 
 CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
-"""The conflict subset of the paper (Table 1)."""
+"""The paper's subsets with conflicts (Table 1)."""
 
 
 class NatConfQuestion(Record):
-    """A question, with all references for judging answers to it."""
+    """A question, with all reference answers and conflicts for judging."""
 
     id: str
     question: str
     question_type: QuestionType
     answers: tuple[str, ...]
-    """The answers that people found in the passages, without repetitions.
+    """The answers that annotators found in the passages, without duplicates.
 
-    They are ``Yes`` or ``No`` in a yes/no question; empty if there are none.
+    In a yes/no question the answers are ``Yes`` or ``No``. There may be no answers.
     """
     conflicts: tuple[AnswerPair, ...]
-    """The pairs of ``answers`` that conflict according to people, ascending."""
+    """The pairs of ``answers`` that conflict according to annotators, in ascending order."""
     passages: tuple[str, ...]
 
     @property
     def subset(self) -> Subset:
-        """The subset, by answers and conflicts.
+        """The question's subset, derived from its answers and conflicts.
 
-        ``question_type`` only separates yes/no questions from others.
+        ``question_type`` serves only to separate yes/no questions from others.
         """
         if not self.answers:
             return Subset.NO_ANSWER
@@ -76,17 +79,17 @@ class NatConfQuestion(Record):
         return Subset.WH_ALL if len(self.conflicts) == pairs else Subset.WH_MIX
 
 
-_NO_PAIR = "said to have a conflict, but no two answers are named"
+_NO_PAIR = "they are marked as having a conflict, but no conflicting answers are given"
 
 
 class _Answer(PublishedRow):
-    """A reference answer: true or false of a yes/no question, otherwise a text."""
+    """A reference answer: true or false in a yes/no question, otherwise a text."""
 
     answer: bool | Text
 
 
 class _Published(PublishedRow):
-    """A row of NatConfQA; its pairs are indices of ``answers``, counted from 0."""
+    """A row of NatConfQA; its pairs contain indices of ``answers``, counted from 0."""
 
     question_id: Text
     question: Text
@@ -102,23 +105,23 @@ class _Published(PublishedRow):
 def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
     """Read the published questions, in file order.
 
-    A question with a conflict but without a conflicting pair is left out.
+    A question that is marked as having a conflict, but has no conflicting pair, is left out.
     """
     return read_items(path, _Published, _question, id_field="question_id")
 
 
 def answer_key(text: str) -> str:
-    """A key that is equal for answers that differ only in spelling.
+    """Return a key that is equal for answers that differ only in spelling.
 
-    Case and white space are ignored, and so are quotes, brackets and a full stop around an answer.
-    ``True`` equals ``Yes``, and ``False`` equals ``No``.
+    Letter case and white space are ignored, and so are quotes, brackets and a full stop around an
+    answer. ``True`` equals ``Yes``, and ``False`` equals ``No``.
     """
     key = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
     return _SAID.get(key, key)
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:
-    """The question for the harness, with its passages as documents."""
+    """Convert a question for the harness, with its passages as documents."""
     return Question(
         id=question.id,
         question=question.question,
@@ -129,21 +132,21 @@ def benchmark_question(question: NatConfQuestion) -> Question:
 
 
 def passages_of(question: NatConfQuestion) -> list[Document]:
-    """The passages as documents, numbered from 1."""
+    """Return the question's passages as documents, numbered from 1."""
     return [Document(number=n, text=text) for n, text in enumerate(question.passages, start=1)]
 
 
 def _question(row: _Published, where: str) -> NatConfQuestion | str:
-    """The question of a row, or the reason why it is left out.
+    """Convert a row into a question, or return the reason why it is left out.
 
     Raises:
-        InputError: Its fields contradict each other; names the field.
+        InputError: The row's fields contradict each other; the message names the field.
     """
     answers = _answers(row, where)
     pairs = _conflicting_pairs(row, len(answers), where)
     if (row.answer_type == "Neutral") != (not answers):
-        there = "there are answers" if answers else "there is no answer"
-        raise InputError(f"{where}, field answers: {there}, and answer_type is {row.answer_type}")
+        there = "there are answers" if answers else "there are no answers"
+        raise InputError(f"{where}, field answers: {there}, but answer_type is {row.answer_type}")
     if row.answer_type == "Conflict" and not pairs:
         return _NO_PAIR
     return NatConfQuestion(
@@ -157,13 +160,14 @@ def _question(row: _Published, where: str) -> NatConfQuestion | str:
 
 
 def _answers(row: _Published, where: str) -> tuple[str, ...]:
-    """The reference answers as texts, which must differ in more than their spelling."""
+    """Return the reference answers as texts, which must differ in more than their spelling."""
     is_boolean = row.question_type == "boolean"
     answers: list[str] = []
     for reference in row.answers:
         if isinstance(reference.answer, bool) is not is_boolean:
             raise InputError(
-                f"{where}, field answers: true or false is needed in a yes/no question"
+                f"{where}, field answers: a yes/no question needs true or false, and any other"
+                " question a text"
             )
         if isinstance(reference.answer, bool):
             answers.append("Yes" if reference.answer else "No")
@@ -176,7 +180,7 @@ def _answers(row: _Published, where: str) -> tuple[str, ...]:
 
 
 def _conflicting_pairs(row: _Published, answers: int, where: str) -> set[tuple[int, int]]:
-    """Pairs of indices of the ``answers`` references, each pair in ascending order."""
+    """Return the conflicting pairs of reference answers, by ascending indices."""
     pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
     for i, j in pairs:
         if i == j or j >= answers:
@@ -186,7 +190,7 @@ def _conflicting_pairs(row: _Published, answers: int, where: str) -> set[tuple[i
             )
     if row.answer_type != "Conflict" and pairs:
         raise InputError(
-            f"{where}, field conflicting_answer_pairs: there are pairs, and answer_type is"
+            f"{where}, field conflicting_answer_pairs: there are pairs, but answer_type is"
             f" {row.answer_type}"
         )
     return pairs

@@ -1,7 +1,7 @@
-"""Determines how an answer fails to report every conflict (section 5.3 and Table 9).
+"""Determines in what way an answer fails to report every conflict (section 5.3 and Table 9).
 
-In the paper a person classified 160 answers. Here, the decisions behind recall settle as many as
-they can, by Table 9's descriptions, and a model classifies the rest.
+In the paper, a person classified 160 answers. Here, rules based on Table 9's descriptions and on
+the decisions behind recall classify as many answers as they can, and a model classifies the rest.
 """
 
 from collections import Counter
@@ -28,13 +28,13 @@ class ErrorType(StrEnum):
     """The ways in which an answer fails to report a conflict, in the paper's order."""
 
     CHOOSES = "chooses"
-    """It gives one answer, and leaves out conflicting ones."""
+    """The answer gives one of the conflicting answers, and omits the others."""
     GENERALIZES = "generalizes"
-    """It merges several answers into a vaguer one."""
+    """The answer merges several answers into a vaguer one."""
     RESOLVES = "resolves"
-    """It gives several conflicting answers as if they were compatible."""
+    """The answer gives several conflicting answers as if they were compatible."""
     REFRAINS = "refrains"
-    """It gives no answer."""
+    """The answer does not answer the question."""
     OTHER = "other"
 
 
@@ -44,21 +44,24 @@ _PUBLISHED = {
     ErrorType.RESOLVES: 0.13,
     ErrorType.REFRAINS: 0.05,
 }
-"""Shares of the 80 wrong answers among 160, by four models with default prompting; others are not
-reported."""
+"""The paper's shares of error types among 80 wrong answers.
+
+There were 160 answers, by four models with default prompting. The remaining types are not reported.
+"""
 
 
 async def told_in_full(
     question: NatConfQuestion, answer: str, judgement: Judgement, judge: Judge
 ) -> Verdict:
-    """Whether the answer reports every conflict and, if not, how it is wrong.
+    """Judge whether the answer reports every conflict and, if not, how it is wrong.
 
-    If the decisions on the answer settle it, a rule decides. An answer ``refrains`` if it gives
-    neither a reference answer nor any other short answer. It ``chooses`` if it gives a reference
-    answer, but at most one side of each unreported conflict. The judge is asked about all others.
+    A rule decides if the decisions on the answer are sufficient. The answer ``refrains`` if it
+    gives neither a reference answer nor any other short answer. The answer ``chooses`` if it gives
+    a reference answer, but at most one side of each unreported conflict. The judge is asked about
+    all other answers.
 
     If a decision is missing, the verdict has an error instead of a value. Otherwise its explanation
-    begins with the type of error, if there is one.
+    begins with the type of error, if the answer is wrong.
     """
     conflicts_told = [verdict.value for verdict in judgement.reference_conflicts]
     if all(conflicts_told):
@@ -89,7 +92,7 @@ async def told_in_full(
 def _error_by_rule(
     untold: Iterable[AnswerPair], references_given: Sequence[float | None], parts: Decomposition
 ) -> ErrorType | None:
-    """The type of error according to the decisions; None if the judge must be asked."""
+    """Return the type of error according to the decisions; None if the judge must be asked."""
     if not any(references_given):
         return None if parts.answers else ErrorType.REFRAINS
     if any(references_given[first] and references_given[second] for first, second in untold):
@@ -98,7 +101,7 @@ def _error_by_rule(
 
 
 def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]:
-    """The wrong answers of each method by type; empty if the run did not ask for types."""
+    """Tabulate each method's wrong answers by type; empty if the run did not ask for types."""
     counts: dict[str, Counter[str]] = {}
     judged_answers: Counter[str] = Counter()
     for question_result in question_results:
@@ -121,12 +124,12 @@ def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]
     paper = (f"{percent(_PUBLISHED[kind])}" if kind in _PUBLISHED else "" for kind in ErrorType)
     return (
         Card(
-            title="Wrong answers by type of error, % of the wrong",
+            title="Wrong answers by type of error, in % of the wrong answers",
             columns=("method", "wrong", *ErrorType),
             rows=(*rows, ("in the paper", "80 of 160", *paper)),
-            note="wrong: not every conflict is reported. A person assigned the paper's types"
-            " (section 5.3) to four models' answers with default prompting; here rules and the"
-            " judge assign them",
+            note="wrong: not every conflict is reported. In the paper (section 5.3), a person"
+            " assigned the types to four models' answers with default prompting; here rules"
+            " and the judge assign them",
             faint=frozenset({len(rows)}),
         ),
     )

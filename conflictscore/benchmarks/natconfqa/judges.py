@@ -1,4 +1,4 @@
-"""Makes the decisions on an answer that its measures count (formulas 1 to 4)."""
+"""Makes the decisions on an answer from which its measures are computed (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ _PAIR = re.compile(
 
 
 class Decomposition(Record):
-    """The short answers that a text gives to a question, in order, without repetitions."""
+    """The short answers that a text gives to a question, in order, without duplicates."""
 
     answers: tuple[str, ...]
     conflicts: tuple[AnswerPair, ...]
-    """The pairs of ``answers`` that the text presents as conflicting, ascending."""
+    """The pairs of ``answers`` that the text presents as conflicting, in ascending order."""
 
 
 _NOTHING = Decomposition(answers=(), conflicts=())
@@ -45,7 +45,10 @@ class Judgement(Record):
     """All decisions on an answer to a question."""
 
     decomposition: Decomposition | None
-    """None if the answer could not be split; both precisions are then unknown."""
+    """The decomposition of the answer, or None if the answer could not be split.
+
+    Both precisions are then unknown.
+    """
     error: str | None = None
     references: tuple[Verdict, ...]
     """For each reference answer, whether the answer gives it (formula 1)."""
@@ -58,7 +61,7 @@ class Judgement(Record):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """The reasons for missing decisions, without repetitions; empty if all were made."""
+        """The reasons for missing decisions, without duplicates; empty if none is missing."""
         verdicts = (
             *self.references,
             *self.answers,
@@ -70,17 +73,17 @@ class Judgement(Record):
 
 
 async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) -> Judgement:
-    """Judge a free-form answer, with one call to split it and one for each decision.
+    """Judge a free-form answer, with one call to split it and one call for each decision.
 
     Decisions about a short answer that equals a reference word for word need no call, as in most
-    yes/no questions. A reference that is among the short answers is in the text from which they
-    were taken, and a short answer that is a reference is in the passages where people found the
-    reference. The same holds for conflicting pairs.
+    yes/no questions. If a reference is one of the short answers, the answer gives it. If a short
+    answer is one of the references, the passages give it, since annotators found it there. The same
+    is true of conflicting pairs.
 
-    If a call fails or twice gives an unreadable reply, its decision, or the whole decomposition,
-    has an error instead of a value; other decisions are not affected. A decision also has an error
-    if nothing was found in passages that were cut to fit the judge's context window, since the rest
-    may contain it.
+    If a call fails, or returns an unreadable reply twice, the decision (or the whole decomposition)
+    has an error instead of a value. Other decisions are not affected. A decision also has an error
+    if nothing was found in passages that were shortened to fit the judge's context window, since
+    the missing parts may contain it.
     """
     parts, error = _NOTHING, None
     try:
@@ -106,7 +109,7 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
 
 
 async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
-    """Have a judge split an answer; the judge sees neither references nor passages.
+    """Have a judge split an answer into short answers; it sees neither references nor passages.
 
     A blank answer costs no call.
     """
@@ -120,7 +123,7 @@ async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Dec
 
 @dataclass(frozen=True)
 class _Decider:
-    """Decides about the parts of an answer, each with at most one call (formulas 1 to 4)."""
+    """Makes the decisions about an answer, each with at most one call (formulas 1 to 4)."""
 
     question: NatConfQuestion
     answer: str
@@ -157,14 +160,14 @@ class _Decider:
 
     @cached_property
     def _references(self) -> Mapping[int, int]:
-        """The indices of references that equal short answers word for word, by their index."""
+        """Maps the index of a short answer to the reference that it equals word for word."""
         references = [answer_key(answer) for answer in self.question.answers]
         keys = enumerate(map(answer_key, self.parts.answers))
         return {index: references.index(key) for index, key in keys if key in references}
 
     @cached_property
     def _parts(self) -> Mapping[int, int]:
-        """The same mapping, reversed."""
+        """Maps the index of a reference to the short answer that equals it."""
         return {reference: index for index, reference in self._references.items()}
 
     async def _in_answer(self, template: str, word: str, **lines: str) -> Verdict:
@@ -187,8 +190,8 @@ class _Decider:
             numbers = ", ".join(map(str, evidence.cut))
             return Verdict(
                 value=None,
-                error=f"not found, but passages {numbers} were cut to the context window of"
-                f" {model.name} ({model.context_window} tokens)",
+                error=f"not found, but passages {numbers} were shortened to fit the context window"
+                f" of {model.name} ({model.context_window} tokens)",
             )
         return verdict
 
@@ -203,7 +206,7 @@ def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
 
 
 def read_decomposition(reply: str) -> Decomposition:
-    """Read the two lists of a reply: numbered short answers, and pairs of their numbers.
+    """Read the two lists of a reply: numbered short answers, and pairs of these numbers.
 
     Markdown around the words is ignored. Short answers that differ only in spelling are merged.
     """

@@ -1,16 +1,17 @@
-"""Precision, recall and F1 of answers and of conflicts (paper, section 4.3, formulas 1 to 4).
+"""Computes precision, recall and F1 of answers and of conflicts (section 4.3, formulas 1 to 4).
 
-The paper leaves some points open, which are decided here:
+The paper leaves some points open. We settle them as follows:
 
-- A fraction with total 0 is undefined, and not included in any mean. This applies to the precision
-  of an answer without short answers or without a conflict between them, and to recall if there is
-  nothing to find. The paper's Table 8 cannot be explained otherwise: Gemini 2.5 Pro with the
-  conflict-aware prompt has a mean F1 of 100 and a mean recall of 80.
-- F1 is undefined if precision or recall is undefined and, as in the authors' code, if both are 0;
-  such an answer is left out of the mean. In our own measure ``f1 with zeros`` it counts as 0. Both
-  only cover answers that name any conflict, so read them together with recall.
-- Conflicting pairs are judged pair by pair, as in the authors' code.
-- A question with a missing decision has no value for that measure, and is counted.
+- A fraction with denominator 0 is undefined, and is not part of any mean. So precision is undefined
+  for an answer without short answers, or without conflicts between them. Recall is undefined if
+  there is nothing to find. The paper's Table 8 cannot be explained otherwise: in it, Gemini 2.5 Pro
+  with the conflict-aware prompt has a mean F1 of 100, but a mean recall of 80.
+- F1 is undefined if precision or recall is undefined. As in the authors' code, it is also undefined
+  if both are 0. Such an answer is left out of the mean. In our own measure ``f1 with zeros``, F1 is
+  0 if both are 0. Both measures cover only answers that name a conflict at all, so read them
+  together with recall.
+- Conflicts are judged pair by pair, as in the authors' code.
+- A question with a missing decision has no value for the measure, and is counted as unjudged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,18 +27,18 @@ MEASURES = tuple(
 )
 """The measures of the benchmark.
 
-The first has a value for every question, whatever the answer, since each question has a conflict to
-report. Precision and F1 have no value if an answer names nothing.
+The first measure has a value for every answer, since each question has a conflict to report.
+Precision and F1 have no value if an answer names nothing.
 """
 
 
 def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
-    """The verdicts by each of :data:`MEASURES` that is defined for the answer.
+    """Compute the verdicts by all :data:`MEASURES` that are defined for the answer.
 
     Returns:
-        Numbers in [0, 1]. The explanation of a precision or recall gives its counts, such as ``2 of
-        3``, and the parts not found. Measures that are undefined for this answer are absent. A
-        measure with a missing decision has an error instead of a value.
+        Verdicts with values in [0, 1]. The explanation of a precision or recall states the counts,
+        such as ``2 of 3``, and what was not found. Measures that are undefined for the answer are
+        absent. A measure with a missing decision has an error instead of a value.
     """
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()
@@ -54,7 +55,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 
 def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
-    """Recall and precision of both kinds, with their F1, without undefined ones (None)."""
+    """Add F1 to recall and precision of both kinds, and drop undefined measures (None)."""
     verdicts = dict(shares)
     for kind in _KINDS:
         precision, recall = shares[f"{kind} precision"], shares[f"{kind} recall"]
@@ -69,7 +70,7 @@ def _is_zero(verdict: Verdict | None) -> bool:
 
 
 def pair_names(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
-    """Each pair as ``one / other``."""
+    """Return each pair as ``one / other``."""
     return [f"{answers[first]} / {answers[second]}" for first, second in pairs]
 
 
@@ -88,12 +89,12 @@ def _share(
 
 
 def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
-    """F1, which is undefined if either input is undefined, and 0 if one of them is 0."""
+    """Compute F1: undefined if either input is undefined, 0 if one of them is 0."""
     if precision is None or recall is None:
         return None
     errors = dict.fromkeys(verdict.error for verdict in (precision, recall) if verdict.error)
     if precision.value is None or recall.value is None:
         return Verdict(value=None, error="; ".join(errors))
-    # not 2pr / (p + r), which can underflow to 0, or exceed both by a rounding error
+    # 2pr / (p + r) could underflow to 0, or exceed both p and r by a rounding error
     both_above_zero = precision.value and recall.value
     return Verdict(value=2 / (1 / precision.value + 1 / recall.value) if both_above_zero else 0.0)

@@ -1,4 +1,4 @@
-"""Reads answers that people judged, from the published ``human_judgments.jsonl`` (appendix G)."""
+"""Reads answers judged by annotators, from the published ``human_judgments.jsonl`` (appendix G)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,23 +16,23 @@ from conflictscore.errors import InputError
 
 
 class JudgedByPeople(NamedTuple):
-    """A model's answer, and people's decisions about it."""
+    """A model's answer, and the annotators' decisions about it."""
 
     question: NatConfQuestion
     model: str
     prompt: str
-    """``Normal`` or ``ContradictAware``, as published."""
+    """The name of the prompt: ``Normal`` or ``ContradictAware``, as published."""
     answer: str
     verdicts: Mapping[str, Verdict]
-    """The verdicts by measure, with an error if people's decisions cannot be counted."""
+    """The verdicts by measure, with an error if the annotators' decisions cannot be counted."""
     references: tuple[bool, ...] = ()
-    """Whether each reference answer was found; empty if that cannot be counted."""
+    """Whether each reference answer is in the answer; empty if the decisions cannot be counted."""
     reference_conflicts: tuple[bool, ...] = ()
-    """For each of the question's conflicts, whether it was reported."""
+    """Whether the answer reports each of the question's conflicts."""
 
     @property
     def id(self) -> str:
-        """The name of the answer: question, model and prompt."""
+        """The answer's name, made of question, model and prompt."""
         return f"{self.question.id}/{self.model}/{self.prompt}"
 
 
@@ -46,7 +46,7 @@ _Judged = Annotated[
 
 
 class _Published(PublishedRow):
-    """An answer that people judged, with the columns of their spreadsheet."""
+    """A row of the published spreadsheet: an answer, and what annotators found in it."""
 
     question_id: Text
     model: Text
@@ -70,10 +70,10 @@ class _Published(PublishedRow):
 def read_people(
     path: str | Path, questions: Sequence[NatConfQuestion]
 ) -> tuple[JudgedByPeople, ...]:
-    """Read people's judgements, one on each line, in file order.
+    """Read the annotators' judgements, one per line, in file order.
 
-    A list may name an answer that does not exist, as one of the published lists does. Its meaning
-    is unknown, so it is an error and is not included in any figure.
+    One of the published lists refers to an answer that does not exist. The meaning of such a
+    reference is unknown, so it is an error and does not count in any figure.
     """
     questions_by_id = {question.id: question for question in questions}
     return read_items(
@@ -84,7 +84,7 @@ def read_people(
 def _judged(
     row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
 ) -> JudgedByPeople:
-    """The verdicts on a row by NatConfQA's measures, computed from people's lists.
+    """Compute the verdicts on a row, by NatConfQA's measures, from the annotators' lists.
 
     Raises:
         InputError: The question is unknown, its references have changed, or a pair is not a
@@ -92,12 +92,12 @@ def _judged(
     """
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
-    # people judged by the references of that time, which must equal those of the questions
+    # annotators used the references of that time, which must equal those of the questions
     there = len(row.reference_answers.splitlines())
     if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
         raise InputError(
-            f"{where}, field reference_answers: they, or their conflicting pairs, are not those of"
-            " the question"
+            f"{where}, field reference_answers: the answers or their conflicting pairs differ from"
+            " those of the question"
         )
     conflicts = _pairs(row.found_pairs)
     if not conflicts <= set(question.conflicts):
@@ -143,7 +143,7 @@ def _share(
 ) -> Verdict | None:
     if beyond := sorted({index for index in indices if index >= there}):
         names = ", ".join(map(str, beyond))
-        why = f"it names {names}, counted from 0, and there are {there} {what}"
+        why = f"the list contains {names} (counted from 0), but there are only {there} {what}"
         return Verdict(value=None, error=why)
     n = there if of is None else of
     return Verdict(value=hits / n) if n else None

@@ -31,13 +31,13 @@ def test_the_questions_are_those_with_conflicting_answers(lamps: Benchmark) -> N
     assert question.category == Subset.WH_MIX
     assert question.documents[0]["text"].startswith("The log says")
     assert lamps.notes == (
-        "questions left out: 1, none of their answers are in conflict",
-        "questions left out: 1, their passages contain no answer",
+        "questions left out: 1, because none of their answers are in conflict",
+        "questions left out: 1, because their passages contain no answer",
     )
 
 
 def test_a_file_without_conflicts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no question in it has conflicting answers"):
+    with pytest.raises(InputError, match="the file has no question with conflicting answers"):
         natconfqa(write_jsonl(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
 
 

@@ -78,8 +78,8 @@ def test_the_harness_is_given_the_passages_as_documents(tmp_path: Path) -> None:
     ("fields", "said"),
     [
         ({"question_type": "why"}, "row 1, field question_type: Input should be 'boolean'"),
-        ({"answers": [YES]}, "field answers: true or false is needed in a yes/no question"),
-        ({"question_type": "boolean"}, "field answers: true or false is needed"),
+        ({"answers": [YES]}, "field answers: a yes/no question needs true or false"),
+        ({"question_type": "boolean"}, "field answers: a yes/no question needs true"),
         (
             {"answers": [YES | {"answer": "In May"}, YES | {"answer": "in  may."}]},
             "field answers: items 1 and 2 are the same answer",
@@ -95,7 +95,7 @@ def test_the_harness_is_given_the_passages_as_documents(tmp_path: Path) -> None:
         ),
         (
             {"answers": [], "conflicting_answer_pairs": []},
-            "field answers: there is no answer, and answer_type is Conflict",
+            "field answers: there are no answers, but answer_type is Conflict",
         ),
     ],
 )

@@ -96,7 +96,7 @@ async def test_questions_without_conflict_are_a_benchmark_of_their_own(tmp_path:
     file = write_jsonl(tmp_path / "q.jsonl", [row(), SUPPORT])
     benchmark = natconfqa_without_conflict(file, "free-form", 0)
     assert [question.id for question in benchmark.questions] == ["b"]
-    assert "questions left out: 1, their answers are in conflict" in benchmark.notes
+    assert "questions left out: 1, because their answers are in conflict" in benchmark.notes
     run = await run_of(benchmark, tmp_path / "run", "In 1871, or, which is at odds, in 1874.")
     rag, control = (run.results[0].methods[name] for name in ("rag", "control-rag"))
     assert {m: rag.value(m) for m in benchmark.measures} == {
@@ -106,5 +106,7 @@ async def test_questions_without_conflict_are_a_benchmark_of_their_own(tmp_path:
         "answers f1 with zeros": pytest.approx(0.8),
     }
     assert control.value("answers recall") == pytest.approx(1 / 3)
-    with pytest.raises(InputError, match="no question in it has answers that do not conflict"):
+    with pytest.raises(
+        InputError, match="the file has no question with answers that do not conflict"
+    ):
         natconfqa_without_conflict(write_jsonl(tmp_path / "c.jsonl", [row()]), "free-form", 0)

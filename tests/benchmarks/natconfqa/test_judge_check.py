@@ -77,7 +77,7 @@ def test_an_index_of_nothing_leaves_that_measure_uncounted(
         ({CONFLICT_RECALL: "(1, 2)"}, "a pair is not a conflict of the question"),
         ({CONFLICT_PRECISION: "[(0, 1)]"}, f"field {CONFLICT_PRECISION}: String should match"),
         ({"reference_answers": "1871"}, "field reference_answers: they, or their"),
-        ({"conflicting_answer_pairs": None}, "or their conflicting pairs, are not those of"),
+        ({"conflicting_answer_pairs": None}, "or their conflicting pairs differ from those of"),
     ],
 )
 def test_a_field_of_people_s_file_that_cannot_be_used_is_named(

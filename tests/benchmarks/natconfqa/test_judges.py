@@ -137,7 +137,7 @@ async def test_nothing_found_in_passages_that_were_cut_is_no_verdict(found: bool
     judgement = await judged(Judge(TWO, lambda step, short: found), question, context_window=1200)
     assert [verdict.value for verdict in judgement.answers] == [found or None] * 2
     if not found:
-        assert "passages 1 were cut to the context window" in judgement.errors[0]
+        assert "passages 1 were shortened to fit the context window" in judgement.errors[0]
         assert "were cut" in told(judgement, question)["answers precision"]
 
 

@@ -294,7 +294,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     for given, place, told in (
         ([], out, "at least one run"),
         (runs, tmp_path / "absent" / "report.html", r"absent/report\.html: cannot be written"),
-        (runs, tmp_path, "a folder; name the HTML file"),
+        (runs, tmp_path, "is a folder; give the name of an HTML file"),
     ):
         with pytest.raises(InputError, match=told):
             write_report(given, place)

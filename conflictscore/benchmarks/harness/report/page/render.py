@@ -39,18 +39,21 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _DIFFED_PAIRS = 100_000
-"""Maximum pairs of equal words in two texts to compare; pairs may be examined repeatedly."""
+"""The maximum number of pairs of equal words in two texts that are compared.
+
+The comparison may examine a pair repeatedly.
+"""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:
-    """Write the report of one or more runs."""
+    """Write the HTML report of one or more runs."""
     if out.is_dir():
-        raise InputError(f"{out}: a folder; name the HTML file to write")
+        raise InputError(f"{out} is a folder; give the name of an HTML file")
     write_whole(out, render_report(runs).encode())
 
 
 def render_report(runs: Sequence[ReportRun]) -> str:
-    """The report's HTML; see :func:`write_report`."""
+    """Return the report's HTML; see :func:`write_report`."""
     if not runs:
         raise InputError("a report needs at least one run")
     page = _environment().get_template("page.html.j2")
@@ -92,7 +95,7 @@ def _environment() -> "Environment":
     return _compiling_environment()
 
 
-@cache  # the environment caches the compiled template; compiling takes longer than filling
+@cache  # the environment caches the compiled template, since compiling takes longer than rendering
 def _compiling_environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -117,14 +120,14 @@ def _compiling_environment() -> "Environment":
 
 
 def markdown(text: str) -> Any:
-    """Untrusted Markdown as markup; HTML in it is shown as text."""
+    """Render untrusted Markdown as markup; HTML in it is shown as text."""
     from markupsafe import Markup
 
     return Markup(rendered_markdown(text))  # noqa: S704 - escaped by the renderer
 
 
 def word_diff(before: str, after: str) -> Any:
-    """Deletions and insertions, word by word; empty if the texts are too long."""
+    """Mark deletions and insertions word by word; empty if the texts are too long."""
     from markupsafe import Markup, escape
 
     old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
@@ -146,7 +149,7 @@ def word_diff(before: str, after: str) -> Any:
 
 
 def _asset(name: str) -> tuple[Any, str]:
-    """A style or script of the page as markup, and the hash by which its policy allows it."""
+    """Return a style or script of the page as markup, and the hash for the page's policy."""
     from markupsafe import Markup
 
     text = (_FOLDER / name).read_text("utf-8")
@@ -155,7 +158,7 @@ def _asset(name: str) -> tuple[Any, str]:
 
 
 def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
-    """The entries of all manifests, by run; empty if a run lacks an entry."""
+    """Return the entries of all manifests, by run; empty if a run lacks an entry."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
     names = dict.fromkeys(name for settings in flat for name in settings)
     return {name: [settings.get(name, "") for settings in flat] for name in names}
@@ -175,12 +178,12 @@ def _flat(name: str, setting: Any) -> Iterator[tuple[str, str]]:
 
 
 KEPT = "kept"
-"""The kind of a card with an unchanged answer."""
+"""The kind of a card whose answer is unchanged."""
 
 
 @dataclass(frozen=True)
 class FlipCard:
-    """A method's answer to a question, with the first answer and the answers of other methods."""
+    """A card of the report: a method's answer, along with the first answer and others' answers."""
 
     run: ReportRun
     result: QuestionResult
@@ -188,23 +191,23 @@ class FlipCard:
 
     @cached_property
     def kind(self) -> str:
-        """The kind of change: a ``FlipKind``, or ``kept``."""
+        """The kind of change: a ``FlipKind``, or ``KEPT``."""
         kind = flip_kind(self.result, self.method, self.run.first_measure, falls=self.run.falls)
         return KEPT if kind is None else kind.value
 
     @property
     def before(self) -> MethodResult | None:
-        """The first answer with its verdicts; None if it failed."""
+        """The first answer with its verdicts, or None if it failed."""
         return _answered(self.result.methods.get(BASELINE))
 
     @property
     def after(self) -> MethodResult | None:
-        """The method's answer; None if it failed."""
+        """The method's answer with its verdicts, or None if it failed."""
         return _answered(self.result.methods[self.method])
 
     @property
     def others(self) -> list["FlipCard"]:
-        """The answers of other methods."""
+        """Cards for the answers of the other methods."""
         names = (name for name in self.result.methods if name not in (BASELINE, self.method))
         return [FlipCard(self.run, self.result, name) for name in names]
 
@@ -215,17 +218,17 @@ class FlipCard:
 
     @property
     def graded(self) -> bool:
-        """Whether its verdict is a number instead of right or wrong."""
+        """Whether the verdicts are numbers instead of right or wrong."""
         return self.run.figures.is_graded(self.run.first_measure)
 
     @property
     def reason(self) -> str:
-        """The model's reason for its answer."""
+        """The model's reason for the method's answer."""
         return justification(self.result, self.method) or "It gave none."
 
     @property
     def guarded(self) -> str:
-        """``accepted`` or ``refused``, by ``guarded-rag``; empty if nothing changed."""
+        """The guard's verdict, ``accepted`` or ``refused``; empty if nothing changed."""
         guard = self.result.guard
         return "" if guard is None else "accepted" if guard.accepted else "refused"
 
@@ -240,7 +243,7 @@ class FlipCard:
         return self.result.claims_about(self.method)
 
     def tally(self, claim: ClaimEvidence) -> str:
-        """The documents on both sides as the score counts them, such as ``1 for, 4 against``."""
+        """Count the documents on both sides as the score does, for example ``1 for, 4 against``."""
         first = self.result.methods.get(BASELINE)
         report = first.report if first is not None else None
         duplicates = report.duplicates if report is not None else {}
@@ -259,7 +262,7 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Where a document is cited: in the answers or in the reason; empty if nowhere."""
+        """Say where a document is cited: in the answers or in the reason; empty if nowhere."""
         texts = {
             "before": self.before.answer.text if self.before and self.before.answer else "",
             "after": self.after.answer.text if self.after and self.after.answer else "",
@@ -269,12 +272,12 @@ class FlipCard:
         return f"cited in {' and '.join(places)}" if places else ""
 
     def witnesses(self, claim: ClaimEvidence, label: str) -> list[Witness]:
-        """The documents on one side of a claim."""
+        """Return the documents on one side of a claim."""
         return list(witnesses(claim, Label(label), self.result.documents))
 
 
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
-    """The flips of a run, and then the conflicts with a kept answer, each in the run's order."""
+    """Return cards for the flips of a run, and for its conflicts with a kept answer."""
     flips, retained_cards = [], []
     for question_result in run.results:
         if look := second_look(question_result):

@@ -1,4 +1,4 @@
-"""The input of a report: a benchmark run, or logged runs that are judged only by reviewers."""
+"""The input of a report: a benchmark run, or logged runs, which only reviewers judge."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,15 +22,15 @@ LIVE = "live runs"
 
 @dataclass(frozen=True)
 class ReportRun:
-    """A run in the form that a report shows.
+    """A run, as a report shows it.
 
     Attributes:
-        name: Its name on the page, such as the name of its folder.
+        name: The run's name on the page, such as the name of its folder.
         manifest: The content of ``manifest.json``: ``benchmark``, ``created``, ``configuration``,
             ``hashes``, ``versions``.
         figures: The figures of the run.
-        results: The results of its questions.
-        reviews: Reviewers' verdicts on a service's runs.
+        results: The results of the run's questions.
+        reviews: The reviewers' verdicts, if a service's runs were reviewed.
     """
 
     name: str
@@ -51,7 +51,7 @@ class ReportRun:
 
     @property
     def first_measure(self) -> str:
-        """The measure that judges changed answers; empty for live runs, which have none."""
+        """The measure by which changed answers are judged; empty for live runs, which have none."""
         return self.figures.measures[0] if self.figures.measures else ""
 
     @property
@@ -61,7 +61,7 @@ class ReportRun:
 
     @property
     def categorised(self) -> bool:
-        """Whether its questions have several categories."""
+        """Whether the questions belong to several categories."""
         return len(self.figures.categories) > 1
 
     @property
@@ -72,16 +72,16 @@ class ReportRun:
 
     @property
     def paper(self) -> PaperFigures | None:
-        """A paper's figures for the same benchmark and form; None if there are none."""
+        """A paper's figures for the same benchmark and form, or None."""
         model = ((self.manifest.get("configuration") or {}).get("model") or {}).get("name")
         return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
 def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
-    """The runs of ``ask --log`` or of a service, as one run of a report.
+    """Combine the runs of ``ask --log`` or of a service into one run of a report.
 
-    First answers count as ``rag``, and final answers as ``regenerated-rag``. The category is the
-    run's status.
+    First answers count as ``rag``, and final answers as ``regenerated-rag``. The category of a
+    question is the status of its run.
     """
     question_results = [
         _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
@@ -92,7 +92,7 @@ def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> R
 
 
 def _live_manifest(logged_runs: Sequence[LoggedRun]) -> dict[str, Any]:
-    """The manifest of logged runs, with the settings of the last one."""
+    """Build a manifest for logged runs, with the settings of the last one."""
     last = logged_runs[-1].about if logged_runs else {}
     about = ("models", "model", "mode", "prompts", "max_rounds", "versions")
     return {
@@ -104,12 +104,12 @@ def _live_manifest(logged_runs: Sequence[LoggedRun]) -> dict[str, Any]:
 
 
 def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
-    """The counts, coverage and cost of logged runs.
+    """Compute the counts, coverage and cost of logged runs.
 
-    The answers are not judged, so there are no measures.
+    There are no measures, since the answers are not judged.
 
-    A logged run has only its total usage, not usage by model, so it is attributed to the last run's
-    generator.
+    A logged run records only its total usage, not usage by model. So the usage is attributed to the
+    last run's generator.
     """
     runs = [logged_run.run for logged_run in logged_runs]
     last = logged_runs[-1].about if logged_runs else {}
@@ -137,9 +137,9 @@ def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
 
 
 def _result(number: int, run: Run) -> QuestionResult:
-    """A logged run in the form of a benchmark question, so that the same page shows both.
+    """Convert a logged run into the result of a question, so that the same page can show both.
 
-    A run without a question only scored an answer, so it has only the baseline.
+    A run without a question has only scored an answer, so only the baseline has a result.
     """
     report, disputed_claim = run.report, None
     if report is not None and report.reconsider is not None:

@@ -1,4 +1,4 @@
-"""The charts of runs: differences, the flow of answers, scores, and gain against cost."""
+"""Draws charts of runs: differences, the flow of answers, scores, and gain against cost."""
 
 import re
 from collections import Counter
@@ -39,9 +39,10 @@ _BINS: Final = 10
 
 
 def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
-    """Every chart for which the runs have figures; none for live runs, which are not judged.
+    """Return every chart for which the runs have figures.
 
-    ``studies`` are the studies of these runs if already computed, which takes seconds.
+    Live runs have none, since they are not judged. ``studies`` are the studies of these runs, if
+    already computed; computing them takes seconds.
     """
     judged_runs = [run for run in runs if run.figures.measures]
     studies = (
@@ -56,7 +57,7 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
-    """CS-C and CS-R of every method whose answers were all scored."""
+    """Plot CS-C and CS-R of every method whose answers were all scored."""
     scores_by_method = {
         name: scores
         for name in scored_methods(
@@ -114,7 +115,7 @@ def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
 
 
 def _shares(scores: Sequence[float]) -> list[float]:
-    """The shares of values in bins of equal width over [0, 1]; 1 belongs to the last bin."""
+    """Return the shares of values in bins of equal width over [0, 1]; 1 falls into the last bin."""
     counts = Counter(min(int(score * _BINS), _BINS - 1) for score in scores)
     return [counts[bin_] / len(scores) for bin_ in range(_BINS)]
 
@@ -123,7 +124,7 @@ _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
 
 
 def _by_score(run: ReportRun, stem: str) -> Picture | None:
-    """How often first answers are right, by their CS-R: whether the score separates them."""
+    """Plot how often first answers are right, by CS-R, to show whether the score separates them."""
     if run.figures.is_graded(run.first_measure):
         return None
     verdicts: dict[int, list[bool]] = {}
@@ -153,12 +154,12 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
         f"CS-R {_BANDS[band]}: {percent(share.value)} % of {share.n:,}{_bounds(share)}"
         for band, share in shares.items()
     )
-    title = f"First answers that are right, by CS-R: {label(run.name)}"
+    title = f"Share of right first answers, by CS-R: {label(run.name)}"
     return Picture(f"{stem}-right-by-score", title, words, draw)
 
 
 def _band(cs_r: float) -> int:
-    """The band of a CS-R: 0 for exactly 0, then quarters, each including its upper bound."""
+    """Return the band of a CS-R: 0 for exactly 0, then quarters that include the upper bound."""
     return sum(cs_r > bound for bound in (0, 0.25, 0.5, 0.75))
 
 
@@ -168,7 +169,7 @@ def _bounds(share: Proportion) -> str:
 
 
 def _gain(run: ReportRun, stem: str) -> Picture | None:
-    """Points gained over ``rag``, against tokens per question."""
+    """Plot points gained over ``rag``, against tokens per question."""
     lines = [
         (pair.method, tokens, pair.difference)
         for pair in run.figures.paired
@@ -207,7 +208,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _tokens(run: ReportRun, method: str) -> float | None:
-    """Mean tokens per question in the method's step; None if nothing was counted."""
+    """Return the mean tokens per question in the method's step; None if none were counted."""
     benchmark_method = METHODS.get(method)
     step = (benchmark_method.step if benchmark_method else None) or method
     totals = [
@@ -229,7 +230,7 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
     """Write every chart into a folder, as NAME.svg and NAME.png.
 
     Returns:
-        The number of charts.
+        The number of charts written.
 
     Raises:
         InputError: The runs have no figures to draw, or the folder is a file.
@@ -237,9 +238,9 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
     """
     charts = pictures(runs)
     if not charts:
-        raise InputError("these runs have nothing to draw: no answer in them was judged")
+        raise InputError("there is nothing to draw, since no answer in these runs was judged")
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: a file; name a folder for the pictures")
+        raise InputError(f"{folder} is a file; give a folder for the pictures")
     folder.mkdir(parents=True, exist_ok=True)
     for chart in charts:
         write_whole(folder / f"{chart.name}.svg", chart.image("svg"))

@@ -1,4 +1,4 @@
-"""Draws the outcomes of first answers: retained, corrected, harmed or hedged (section 6.4)."""
+"""Draws what became of first answers: retained, corrected, harmed or hedged (section 6.4)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ENDS: Final = ("right", "hedged", "wrong")
-"""The outcomes of an answer; a true answer without information is hedged."""
+"""The states of an answer.
+
+An answer is hedged if it is true but uninformative.
+"""
 
 
 def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """Flows from first answers to the answers of each second look; empty for graded measures."""
+    """Draw the flow from first answers to those of each second look; none for graded measures."""
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
@@ -39,7 +42,7 @@ def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
 
 
 def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
-    """The outcomes of first answers and the method's, over questions with both judged."""
+    """Count the states of first answers and of the method's answers, if both were judged."""
     counts: Counter[tuple[str, str]] = Counter()
     for question_result in run.results:
         before = end_of(question_result.methods.get(BASELINE), run)
@@ -50,7 +53,7 @@ def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
 
 
 def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
-    """The outcome of an answer: right, hedged or wrong; None if it was not judged."""
+    """Return the state of an answer: right, hedged or wrong; None if it was not judged."""
     if answer is None or not isinstance(right := answer.value(run.first_measure), bool):
         return None
     if run.falls:
@@ -61,9 +64,9 @@ def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
 
 
 def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
-    """A flow chart of how first answers changed.
+    """Draw a flow chart of how first answers changed.
 
-    The height of a band is its share of the questions.
+    The height of a band is the share of questions with that change.
     """
     words = ", ".join(
         f"{count:,} {_change_name(before, after)}"
@@ -106,7 +109,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
 def _node_starts(
     axes: "Axes", counts: Mapping[tuple[str, str], int], *, side: int, gap: float
 ) -> dict[str, float]:
-    """Draw the outcomes of one side as bars from 0 downwards; returns the upper edge of each."""
+    """Draw the states on one side as bars from 0 downwards; return the upper edge of each."""
     edges: dict[str, float] = {}
     edge = 0.0
     for end in _ENDS:
@@ -138,14 +141,14 @@ def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> 
 
 
 def _bend(step: float) -> float:
-    """How far a band has moved towards its end height, after a share of its length."""
+    """Return how far a band has moved towards its final height, after a share of its length."""
     return step * step * (3 - 2 * step)
 
 
 _NAME_PLACE: Final = 0.2
-"""Position of a band's name, as a share of its length.
+"""The position of a band's name, as a share of the band's length.
 
-It is before the bands cross, so that names do not overlap.
+The name is placed before the bands cross, so that names do not overlap.
 """
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _PLOT_INCHES: Final = 4.5
 _LINE_INCHES: Final = 0.3
 _AXIS_INCHES: Final = 0.75
-"""Height of the scale below the lines, including its numbers and name."""
+"""The height of the scale below the lines, including its numbers and name."""
 _GAP_INCHES: Final = 0.15
-"""Space between the names and the plot."""
+"""The space between the names and the plot."""
 
 
 class _Line(NamedTuple):
@@ -40,9 +40,10 @@ class _Line(NamedTuple):
 
 
 def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture | None:
-    """Every tested difference of each run, and of each study over its pooled runs.
+    """Draw every tested difference of each run, and of each study over its pooled runs.
 
-    None if there is none. Differences are method minus compared method, so above 0 is better.
+    Returns None if there is no difference to draw. Differences are the method's value minus that of
+    the compared method.
     """
     lines: list[_Line] = []
     for run in runs:
@@ -56,23 +57,25 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
             name = _pair_name(pooled_pair.method, pooled_pair.against, pooled_pair.measure)
             color = color_of(pooled_pair.difference)
             lines.append(_Line(f"all runs: {name}", pooled_pair.difference, color, is_pooled=True))
-    lines = [line for line in lines if line.interval.value is not None]  # too few questions
+    lines = [
+        line for line in lines if line.interval.value is not None
+    ]  # drop pairs with too few questions
     if not lines:
         return None
 
     def draw(figure: "Figure") -> None:
         axes = _forest(figure, lines)
         axes.axvline(0, color=NEUTRAL, linewidth=1, zorder=0)
-        axes.set_xlabel("points of difference, with the 95 % interval")
+        axes.set_xlabel("difference in points, with the 95 % interval")
 
     words = "; ".join(f"{line.name}: {in_points(line.interval)}" for line in lines)
     return Picture("differences", "Differences between methods", words, draw)
 
 
 def levels(study: Study, stem: str) -> Picture | None:
-    """The pooled level of every method, with the levels of single runs in the description.
+    """Draw every method's pooled level; the description has the levels of single runs.
 
-    ``stem`` is the beginning of the picture's file name. None if no level is known.
+    The picture's file name begins with ``stem``. Returns None if no level is known.
     """
     pooled_levels = [level for level in study.levels if level.level.value is not None]
     if not pooled_levels:
@@ -106,12 +109,12 @@ def levels(study: Study, stem: str) -> Picture | None:
         f" {', '.join(percent(run_level) for run_level in level.runs.values())}"
         for line, level in zip(lines, pooled_levels, strict=True)
     )
-    title = f"Levels of all runs together: {label(study.benchmark)}, {label(study.form)}"
+    title = f"Levels pooled over all runs: {label(study.benchmark)}, {label(study.form)}"
     return Picture(f"{stem}-levels", title, words, draw)
 
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
-    """Draw a line for each estimate, first on top: a stroke from low to high, a mark at the value.
+    """Draw each estimate, top to bottom, as a stroke from low to high with a mark at the value.
 
     The mark is a diamond for pooled runs, and a dot otherwise. All values are in points, that is,
     hundredths.
@@ -138,7 +141,7 @@ def _pair_name(method: str, against: str, measure: str) -> str:
 
 
 def color_of(interval: Interval) -> str:
-    """Blue if the whole interval is above 0, vermilion if below, grey if it contains 0."""
+    """Return blue if the whole interval is above 0, vermilion if below, grey if it contains 0."""
     if interval.low is not None and interval.low > 0:
         return GOOD
     if interval.high is not None and interval.high < 0:
@@ -147,7 +150,7 @@ def color_of(interval: Interval) -> str:
 
 
 def in_points(interval: Interval) -> str:
-    """A difference in words, with its interval."""
+    """Write a difference in words, with its interval."""
     bounds = span(points(interval.low), points(interval.high))
     return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
 

@@ -1,4 +1,4 @@
-"""A chart as SVG or PNG, drawn by Matplotlib without a screen."""
+"""A chart as SVG or PNG, drawn by Matplotlib without a display."""
 
 import base64
 import io
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 GOOD: Final = "#1b6ca8"
 BAD: Final = "#c2532d"
 NEUTRAL: Final = "#8a949e"
-"""Blue, vermilion and grey, which differ for all kinds of colour vision and in grey print."""
+"""Blue, vermilion and grey, which can be told apart with any colour vision and in grey print."""
 
 _DPI: Final = 200
-"""Resolution of PNG files, enough for two columns in print."""
+"""The resolution of PNG files, in dots per inch; enough for a two-column figure in print."""
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
     "axes.spines.top": False,
     "font.family": "DejaVu Sans",  # comes with Matplotlib, so charts look the same everywhere
     "font.size": 9,
-    "svg.fonttype": "path",  # needs no font on the reader's machine
-    "svg.hashsalt": "conflictscore",  # makes equal charts equal bytes
-    "text.parse_math": False,  # a dollar sign in the name of a run is not a formula
+    "svg.fonttype": "path",  # readers then need no font
+    "svg.hashsalt": "conflictscore",  # makes the files of equal charts identical
+    "text.parse_math": False,  # a dollar sign in a run's name starts no formula
 }
 _LONGEST_NAME: Final = 44
-"""Maximum characters of a name in a chart."""
+"""The maximum number of characters of a name in a chart."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Picture:
     """A chart.
 
     Attributes:
-        name: The stem of its file name, of letters, digits and hyphens.
-        title: A line on what it shows.
+        name: The stem of the file name, made of letters, digits and hyphens.
+        title: What the chart shows, in one line.
         description: The figures in words, for a reader who cannot see the chart.
         draw: Draws the chart on an empty figure.
     """
@@ -54,7 +54,7 @@ class Picture:
     draw: "Callable[[Figure], None]"
 
     def image(self, kind: Literal["svg", "png"]) -> bytes:
-        """The chart in this format, on white.
+        """Draw the chart in this format, on a white background.
 
         Raises:
             ConfigurationError: Matplotlib is not installed.
@@ -74,7 +74,7 @@ class Picture:
 
 
 def can_draw() -> bool:
-    """Whether Matplotlib is installed; without it a page has only tables."""
+    """Return whether Matplotlib is installed; without it, a page has only tables."""
     try:
         import matplotlib  # noqa: F401 - asked whether it is there
     except ImportError:
@@ -83,17 +83,17 @@ def can_draw() -> bool:
 
 
 def label(text: str) -> str:
-    """A name from a file or a model as a chart shows it: a short line without hidden characters."""
+    """Return a name as charts show it: one short line without hidden characters."""
     return one_line(shown(text), _LONGEST_NAME)
 
 
 def bare(axes: "Axes") -> None:
-    """Remove the frame, and the marks of both axes."""
+    """Remove the frame and the tick marks of both axes."""
     axes.set_axis_off()
 
 
 class Margins(NamedTuple):
-    """Inches around the axes of a figure, for the names of axes and marks."""
+    """The inches around the axes of a figure, for the names of axes and tick marks."""
 
     left: float = 0.6
     right: float = 0.15
@@ -107,10 +107,10 @@ _USUAL_MARGINS: Final = Margins()
 def lay_out(
     figure: "Figure", width: float, height: float, margins: Margins = _USUAL_MARGINS
 ) -> None:
-    """Set the size of a figure in inches, and the place of its axes.
+    """Set the size of a figure in inches, and the position of its axes.
 
-    Matplotlib's own layouts draw a figure three times to find the same place, and a page would take
-    three times as long.
+    Matplotlib's own layouts draw a figure three times to find the same position, so a page would
+    take three times as long.
     """
     figure.set_size_inches(width, height)
     figure.subplots_adjust(
@@ -123,7 +123,7 @@ def lay_out(
 
 
 def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
-    """Draw a share in per cent above its place, with its interval; nothing if there is none."""
+    """Draw a share in per cent, with its interval, above its place; nothing without a value."""
     if share.value is None:
         return
     if share.low is not None and share.high is not None:
@@ -132,7 +132,7 @@ def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
 
 
 def text_width(text: str, *, bold: bool = False) -> float:
-    """The width of a text in the size of charts, in inches."""
+    """Return the width of a text in charts, in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
