@@ -1,4 +1,4 @@
-"""Figures of papers for comparison with a run, and the tables of single benchmarks."""
+"""Papers' figures for comparison with a run, and the tables of single benchmarks."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """The paper's outcomes of answers with a conflict under ``regenerated-rag`` (section 6.4).
+    """The paper's counts of answers with a conflict under ``regenerated-rag`` (section 6.4).
 
-    Every revised answer was a correction or a harm, so these are all questions on which ``rag`` and
-    ``regenerated-rag`` differ.
+    In the paper, every revised answer was a correction or a harm. So the revised answers are all
+    questions on which ``rag`` and ``regenerated-rag`` differ.
     """
 
     conflict: int
@@ -30,9 +30,9 @@ class PaperTransitions:
     corrections: int
     harms: int
     p_value: float
-    """The p-value of corrections against harms, by the exact two-sided McNemar test.
+    """The p-value for corrections against harms, by the exact two-sided McNemar test.
 
-    We computed it; the paper does not report one.
+    We computed this p-value; the paper does not report one.
     """
 
 
@@ -41,43 +41,43 @@ class PaperFigures:
     """A paper's figures for one form of a benchmark."""
 
     source: str
-    """Their place in the paper, for a caption."""
+    """Where the figures are in the paper, for a caption."""
     model: str
     questions: int
-    """The number of questions behind all measures."""
+    """The number of questions on which all measures are based."""
     measures: Mapping[str, Mapping[str, float]]
-    """The figures by method and measure, in [0, 1]."""
+    """The figures, by method and then measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
-    """None if the paper does not count them."""
+    """The counts of section 6.4, or None if the paper does not report them."""
     whose: str = "the published"
-    """The words before a figure in a sentence."""
+    """The words that precede a figure in a sentence."""
     note: str = ""
-    """A few words on how they differ from a run's figures."""
+    """A short note on how the paper's figures differ from a run's."""
     types: tuple[tuple[str, float], ...] = ()
-    """The accuracy of models in naming the conflict type, in [0, 1]."""
+    """Models' names, each with the model's accuracy in naming the conflict type, in [0, 1]."""
     types_source: str = ""
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """The same measures for other answering models, by the model's name."""
+    """The figures for other answering models, by the model's name; see ``measures``."""
     tables: tuple[Card, ...] = ()
-    """Figures of the paper that cannot be compared with a run cell by cell."""
+    """Tables of the paper's figures that cannot be compared with a run cell by cell."""
 
     def of(self, model: str) -> "PaperFigures":
-        """The paper's figures for this model, or for its first model if this one is missing."""
+        """Return the paper's figures for this model or, if missing, for the paper's first model."""
         names = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self
 
     def value(self, method: str, measure: str) -> float | None:
-        """A figure in [0, 1]; None if the paper has none."""
+        """Return the paper's figure, in [0, 1], or None if the paper does not report it."""
         return self.measures.get(method, {}).get(measure)
 
     def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
-        """The difference, method minus other, in [-1, 1]; None if the paper lacks one of them."""
+        """Return method minus other, in [-1, 1], or None if the paper lacks one of them."""
         level, baseline = self.value(method, measure), self.value(against, measure)
         return None if level is None or baseline is None else level - baseline
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
-    """A paper's figures for a benchmark."""
+    """Return a paper's figures for a benchmark, or None."""
     paper = _published().get(benchmark, {}).get(form)
     return paper and paper.of(model)
 
@@ -89,7 +89,7 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 
 def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
-    """The tables that benchmarks make from a run."""
+    """Return the tables that benchmarks make from a run."""
     benchmarks = BENCHMARKS.values()
     makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
     of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
@@ -100,7 +100,7 @@ def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()
 
 
 def published_types(paper: PaperFigures | None) -> str:
-    """A paper's accuracies in naming the conflict type, on one line; empty if it has none."""
+    """Describe a paper's accuracies in naming the conflict type; empty if it reports none."""
     if paper is None or not paper.types:
         return ""
     models = ", ".join(f"{model} {percent(accuracy)} %" for model, accuracy in paper.types)

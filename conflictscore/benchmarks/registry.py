@@ -1,4 +1,4 @@
-"""The benchmarks by name; a new benchmark is a folder, and a line here."""
+"""Lists the benchmarks by name; a new benchmark is a folder, and an entry here."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FOLDERS = ("truthfulqa", "ramdocs", "conflicts", "natconfqa", "wikicontradict", "reports")
-"""Folders with an ``ENTRY``, or several ``ENTRIES``, that import nothing heavy."""
+"""Folders whose ``ENTRY`` or ``ENTRIES`` can be imported without heavy dependencies."""
 
 
 def _entries(folder: str) -> tuple[Entry, ...]:
@@ -26,9 +26,10 @@ def _entries(folder: str) -> tuple[Entry, ...]:
 
 
 def _installed() -> Iterator[Entry]:
-    """The benchmarks of other packages, by entry points of the group ``conflictscore.benchmarks``.
+    """Yield benchmarks of other packages, from the entry point group ``conflictscore.benchmarks``.
 
-    A benchmark that cannot be imported is left out, so that others can be run.
+    A benchmark that cannot be imported is skipped with a warning, so that other benchmarks can be
+    run.
     """
     for point in entry_points(group="conflictscore.benchmarks"):
         try:
@@ -44,7 +45,7 @@ BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed(
 
 
 def usual_methods(method_names: Sequence[str]) -> list[str]:
-    """The methods run by default, among those offered: the papers' and the guard."""
+    """Return the offered methods that are run by default: the papers' methods and the guard."""
     return [name for name in USUAL_METHODS if name in method_names]
 
 
@@ -58,22 +59,22 @@ def open_benchmark(
 ) -> "Benchmark":
     """Read a benchmark's questions.
 
-    ``data`` is its official file, or several files if its entry allows that. ``form`` is by default
-    its first form. ``seed`` decides the order of each question's options. ``flags`` are those of
-    its entry.
+    ``data`` is the benchmark's official file, or several files if its entry allows that. ``form``
+    is one of the benchmark's forms; by default, the first one. ``seed`` determines the order of
+    each question's options. ``flags`` are options that the benchmark's entry declares.
 
     Raises:
-        InputError: There is no such benchmark or form, or the file cannot be used.
+        InputError: The benchmark or form does not exist, or the file cannot be used.
     """
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
-        raise InputError(f"unknown benchmark {name!r}; one of {', '.join(BENCHMARKS)}")
+        raise InputError(f"unknown benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
     if form is not None and form not in benchmark.forms:
-        raise InputError(f"{name} has no {form} form; it is run as {' or '.join(benchmark.forms)}")
+        raise InputError(f"{name} has no form {form}; choose from {', '.join(benchmark.forms)}")
     if unknown := flags.keys() - benchmark.flags.keys():
         raise InputError(f"{name} has no option {min(unknown)!r}")
     sources = [str(data)] if isinstance(data, str | Path) else list(map(str, data))
     if not sources or (len(sources) > 1 and not benchmark.several):
-        raise InputError(f"{name} is run from one file, and {len(sources)} were given")
+        raise InputError(f"{name} takes one file, but {len(sources)} were given")
     source = sources if benchmark.several else Path(sources[0])
     return benchmark.open(source, form or benchmark.forms[0], seed, **flags)

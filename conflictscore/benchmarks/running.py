@@ -45,12 +45,12 @@ from conflictscore.storage.cache import ContentCache
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on how fast a run goes and when it stops; they do not affect the figures."""
+    """Limits how fast a run goes and when it stops, which does not affect the figures."""
 
     concurrency: int = 4
-    """The number of questions at a time."""
+    """The number of questions that are processed at the same time."""
     max_tokens: int | None = None
-    """Maximum input and output tokens of all sessions of the run together."""
+    """The maximum number of input and output tokens, over all sessions of the run."""
 
     def __post_init__(self) -> None:
         for name, limit in asdict(self).items():
@@ -75,16 +75,16 @@ async def arun_benchmark(
     study: Sequence[Path] = (),
     transcripts: bool = True,
 ) -> BenchmarkRun:
-    """Run a benchmark, or resume it if its folder already contains part of it.
+    """Run a benchmark, or resume it if its folder already contains a part of the run.
 
-    Every step is recorded as soon as it ends, and every reply inside a step is cached as it
-    arrives, so a run that dies loses at most the calls in flight.
+    Every step is recorded as soon as it ends, and every reply within a step is cached as it
+    arrives. So a run that dies loses at most the calls in flight.
     """
-    require_statistics()  # check this before anything is paid for
+    require_statistics()  # checks this before anything is paid for
     setup = setup.fitted(benchmark)
     questions, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not questions:
-        raise InputError(f"{benchmark.name}: no question is left to run")
+        raise InputError(f"{benchmark.name}: there are no questions left to run")
     configuration = {
         **setup.configuration(benchmark),
         "retrieval": _retrieval(retrieval, benchmark, setup),
@@ -126,14 +126,16 @@ async def arun_benchmark(
             budget_error = await session.run(limits.concurrency)
         notes = [*benchmark.notes, *store.notes]
         if left_out:
-            notes.append(f"{len(left_out)} questions were left out: they are not in the recording")
+            notes.append(
+                f"{len(left_out)} questions were left out because they are not in the recording"
+            )
         run = summarised(store, prices, budget_error=budget_error, notes=notes, compare=compare)
         write_figures(run)
         return run
 
 
 def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
-    """Usage by model of all sessions so far, which a budget includes."""
+    """Add up the usage of all sessions so far, by model, which counts towards the budget."""
     usage_by_model: dict[str, Usage] = {}
     for paid_run in paid_runs:
         for record in paid_run.records():
@@ -143,16 +145,16 @@ def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
 
 
 def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
-    """The retriever, if a question needs it."""
+    """Return the retriever, if a question needs it."""
     needs_search = any(not question.documents for question in benchmark.questions)
     return setup.context.retriever if needs_search else None
 
 
 def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
-    """How documents are found, for the manifest: the caller's description and the retriever.
+    """Describe for the manifest how documents are found: the caller's entries and the retriever.
 
-    The retriever is described here for every way of starting a run, so that no run is resumed with
-    a different one.
+    The retriever is described here, however the run was started, so that no run is resumed with a
+    different retriever.
     """
     identity = retriever_identity(_searched(benchmark, setup))
     return {**retrieval, **({"retriever": identity} if identity else {})}
@@ -163,7 +165,7 @@ def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
 
 
 def _share_documents(study_run: RunStore, store: RunStore) -> None:
-    """Reuse the documents that another run of a study found and paid for."""
+    """Copy the documents that another run of the study has found and paid for."""
     question_ids = {question.id for question in store.questions}
     for place, record in study_run.done.items():
         has_documents = record.step == DOCUMENTS and record.error is None
@@ -172,7 +174,7 @@ def _share_documents(study_run: RunStore, store: RunStore) -> None:
 
 
 class BenchmarkOptions(BenchmarkModels, total=False):
-    """The settings of the loop that a benchmark accepts, and how its models are opened."""
+    """The settings of the loop that a benchmark accepts, and options for opening its models."""
 
     labeler: Labeler | LabelerFactory | str | None
     prompts: PromptSet | str | Path | None
@@ -213,34 +215,35 @@ def run_benchmark(
     Args:
         benchmark: A name in ``BENCHMARKS``, or your own benchmark.
         folder: The folder of the run; the same call resumes it.
-        data: The benchmark's official file, or several if it accepts them; required with a name.
+        data: The benchmark's official file, or several if it accepts them; required if
+            ``benchmark`` is a name.
         form: The form of the questions; by default the benchmark's first form.
         model: The answering model: a spec or any LangChain chat model.
         retriever: Any LangChain retriever; not needed if questions come with documents.
-        methods: Names of ``METHODS`` that the benchmark offers; ``rag`` is always run. None for the
-            papers' methods and ``guarded-rag``.
+        methods: Names from ``METHODS`` that the benchmark offers; ``rag`` is always run. By
+            default, the papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers; by default ``judge``.
         sample: The number of questions to draw by seed; all by default.
-        seed: Decides the order of options and the sample.
-        temperature: Temperature of the answers, from 0 to 2. By default the model is unchanged, and
-            one named by a spec answers at 0.
-        concurrency: The number of questions at a time.
+        seed: Determines the order of options, and the sample.
+        temperature: The temperature of the answers, from 0 to 2. By default, a model object keeps
+            its temperature, and a model named by a spec answers at 0.
+        concurrency: The number of questions that are processed at the same time.
         max_tokens: Stop once this many tokens have been used.
-        prices: The prices of calls; by default the published ones.
-        missing: Whether questions missing from a recording end the run (``fail``) or are left out
-            (``skip``).
+        prices: The prices of calls; by default, the providers' published prices.
+        missing: Whether a question that is missing from a recording ends the run (``fail``) or is
+            left out (``skip``).
         retry_failed: Whether to repeat steps that failed in an earlier session.
         transcripts: Whether each call's prompt and reply are written into the folder, compressed.
-        **settings: See below. Apart from these, the loop is the paper's (``effort="paper"``). The
-            calls of your own labeler are not counted. The prompt set is by default that of the
-            benchmark's published figures.
+        **settings: See below. All other settings are those of the paper's loop
+            (``effort="paper"``). The calls of your own labeler are not counted. By default, the
+            prompt set is the one with which the benchmark's published figures were made.
 
     Raises:
-        InputError: The data, the folder or a setting cannot be used; says which and why.
+        InputError: The data, the folder or a setting cannot be used; the message says why.
         ConfigurationError: A model, key, extra or prompt folder is missing or wrong.
     """
     if missing not in ("fail", "skip"):
-        raise InputError(f"unknown missing {missing!r}; one of fail, skip")
+        raise InputError(f"missing is {missing!r}; give fail or skip")
     if isinstance(benchmark, str):
         if data is None:
             raise InputError(f"the benchmark {benchmark} needs data, its official file")

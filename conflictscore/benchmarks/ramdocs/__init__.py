@@ -1,12 +1,12 @@
-"""RAMDocs: questions with ambiguous names, and documents of which some misinform."""
+"""RAMDocs: questions with ambiguous names, and documents, some of which misinform."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 ENTRY = Entry(
     name="ramdocs",
-    summary="ambiguous names, some documents misinform; by exact match with all right"
-    " answers and no wrong one",
+    summary="questions with ambiguous names, where some documents misinform; an answer must"
+    " contain all right answers and no wrong one",
     data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
     forms=("free-form",),
     searches=False,

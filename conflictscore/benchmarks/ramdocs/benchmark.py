@@ -1,12 +1,12 @@
-"""RAMDocs, judged by exact match.
+"""Defines RAMDocs for the harness, judged by exact match.
 
-A name covers one to three entities ("What sport is Richard Leach associated with?"), each with its
-own right answer, and the question asks for all of them. So correct documents may disagree without
-any wrong one among them, and a conflict is not a sign of misinformation. If the question names the
-entities, answers and their claims say which entity they are about.
+A name refers to one to three entities ("What sport is Richard Leach associated with?"). Each entity
+has its own right answer, and the question asks for all of them. So documents may disagree although
+none of them is wrong, and a conflict is not a sign of misinformation. The harness names the
+entities in the question, so that answers and their claims say which entity they are about.
 
-Exact match has limits: a wrong answer that is mentioned only to be denied counts as given, and a
-date or number in a different notation counts as missing.
+Exact match has limits. A wrong answer counts as given even if it is mentioned only to be denied,
+and a date or number in a different notation counts as missing.
 """
 
 import re
@@ -30,43 +30,45 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
-"""The measures of :func:`judge_exact_match`; the first is the benchmark's own."""
+"""The measures of :func:`judge_exact_match`; the first one is the benchmark's main measure."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 class ExactMatch(NamedTuple):
-    """The right and wrong answers that occur in an answer."""
+    """The right and wrong reference answers that an answer contains."""
 
     given: tuple[str, ...]
-    """Right answers that occur in it."""
+    """The right answers that it contains."""
     missing: tuple[str, ...]
-    """Right answers that do not occur in it."""
+    """The right answers that it lacks."""
     wrong: tuple[str, ...]
-    """Wrong answers that occur in it."""
+    """The wrong answers that it contains."""
 
     @property
     def exact(self) -> bool:
-        """Whether all right answers and no wrong one occur in it."""
+        """Whether it contains all right answers and no wrong one."""
         return not self.missing and not self.wrong
 
 
 def normalised(text: str) -> str:
-    """A text without case, punctuation, articles, and commas within numbers, for comparison."""
+    """Normalise a text for comparison: no case, punctuation, articles, or commas within numbers."""
     plain = _GROUPED.sub("", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(word for word in re.findall(r"\w+", plain) if word not in _ARTICLES)
 
 
 def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> ExactMatch:
-    """Search an answer for right and wrong answers, as sequences of whole words.
+    """Search an answer for right and wrong reference answers, as sequences of whole words.
 
     A wrong answer counts only outside right ones: "football" does not count in "American football"
-    if that is right. An answer that is right for another entity is not wrong.
+    if the latter is right. An answer that is right for another entity does not count as wrong.
     """
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
-        raise ValueError("a right answer is needed, and each must have a letter or digit")
+        raise ValueError(
+            "at least one right answer is needed, and each must contain a letter or digit"
+        )
     text = f" {normalised(answer)} "
     answers_given = [candidate for form, candidate in forms.items() if f" {form} " in text]
     missing = [candidate for form, candidate in forms.items() if f" {form} " not in text]
@@ -84,16 +86,16 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
 
 def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
-    """Answers by their normalised form, except answers without a word and those in ``besides``."""
+    """Index answers by normalised form, except answers without a word and those in ``besides``."""
     return {
         form: answer for answer in answers if (form := normalised(answer)) and form not in besides
     }
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """A normalised text with these forms replaced by bars, the longest first.
+    """Replace these forms in a normalised text by bars, the longest first.
 
-    Normalised texts contain no bars, so words on both sides of a bar do not join.
+    Normalised texts contain no bars, so words on either side of a bar cannot match together.
     """
     for form in sorted(forms, key=len, reverse=True):
         while f" {form} " in text:
@@ -104,7 +106,7 @@ def _without(text: str, forms: Iterable[str]) -> str:
 async def judge_exact_match(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """The verdicts on an answer by :data:`MEASURES`, without a model (an ``AnswerJudge``)."""
+    """Judge an answer by :data:`MEASURES`, without a model; see ``AnswerJudge``."""
     match = exact_match(answer, question.correct, question.incorrect)
     parts = (("missing", match.missing), ("wrong", match.wrong))
     why = "; ".join(f"{name}: {', '.join(answers)}" for name, answers in parts if answers) or None
@@ -116,7 +118,7 @@ async def judge_exact_match(
 
 
 class _Document(PublishedRow):
-    """A document of RAMDocs; ``type`` is ``misinfo`` if it states a wrong answer."""
+    """A document of RAMDocs; ``type`` is ``misinfo`` if the document states a wrong answer."""
 
     text: Text
     type: Text
@@ -125,7 +127,7 @@ class _Document(PublishedRow):
 class _Published(PublishedRow):
     """A row of RAMDocs.
 
-    ``disambig_entity`` lists the entities of a name, with different answers.
+    ``disambig_entity`` lists the entities with the ambiguous name, which have different answers.
     """
 
     question: Text
@@ -139,11 +141,12 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
     """Read the published JSON lines as free-form questions, in file order.
 
     ``correct`` contains the right answers, and ``incorrect`` the answers that are wrong for every
-    entity. All documents are attached in file order, without their types. The category gives the
-    number of entities, whether a document misinforms, and whether the question already contains a
-    right answer. Names of entities reveal some answers ("Monkey Grip (film)", asked for its
-    medium), and an answer that repeats the question then counts as giving it; this was so in 77 of
-    252 lines tried. Without ``name_entities`` the question stays ambiguous, as published.
+    entity. All documents are attached in file order, but without their types. The category states
+    the number of entities, whether a document misinforms, and whether the question already contains
+    a right answer. Entity names reveal some answers ("Monkey Grip (film)", if asked for the
+    medium). An answer that repeats the question then counts as giving the right answer; this
+    affected 77 of 252 lines tried. Without ``name_entities``, questions stay ambiguous, as
+    published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 
@@ -151,7 +154,9 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
 def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
     right, entities = ([*filter(None, texts)] for texts in (row.gold_answers, row.disambig_entity))
     if not right or not all(map(normalised, right)):
-        raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
+        raise InputError(
+            f"{where}, field gold_answers: every answer must contain a letter or digit"
+        )
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a non-empty text is needed")
     misinforms = any(document.type == "misinfo" for document in row.documents)
@@ -176,7 +181,7 @@ def _listed(entities: Sequence[str]) -> str:
 
 
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
-    """RAMDocs for the harness, with each question's own documents; no model judges it."""
+    """Define RAMDocs, with each question's own documents; no model judges the answers."""
     return Benchmark(
         name="ramdocs",
         form=form,

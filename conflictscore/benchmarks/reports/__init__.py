@@ -1,7 +1,7 @@
-"""The report benchmark (paper, section 5): reports from conflicting documents, scored.
+"""The report benchmark (paper, section 5): reports on conflicting documents, with their scores.
 
-A report is about a topic, and is written from the topic's documents. The harness asks for it with
-one of three prompts.
+A report is about a topic, and is written from the documents on that topic. The harness requests the
+report with one of three prompts.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily
@@ -9,7 +9,7 @@ from conflictscore.benchmarks.entry import Entry, lazily
 ENTRY = Entry(
     name="reports",
     summary="how much of a three-paragraph report its documents dispute (paper, section 5);"
-    " suits sets on controversial topics",
+    " use it with sets on controversial topics",
     data="conflicts.jsonl of CONFLICTS, claims with labelled documents (*_groups.jsonl) or"
     " conflictingqa:FILE as it is published",
     forms=("free-form",),

@@ -1,13 +1,14 @@
-"""Reports for the harness: on topics whose documents disagree, judged by their ConflictScore.
+"""Defines the report benchmark, on topics whose documents disagree, judged by ConflictScore.
 
-The paper takes 100 questions of ConflictingQA, and names the main entity of each as the topic. Here
-the topic is the question itself, or the claim if there is no question. With ``--write-topics`` a
-model names entities, in a file that can be checked and corrected before any report is paid for.
+The paper takes 100 questions of ConflictingQA, and uses the main entity of each question as the
+topic. Here, the topic is the question itself, or the claim if there is no question. With
+``--write-topics``, a model names the entities and writes them to a file, which can be checked and
+corrected before any report is paid for.
 
-Suitable sets are about controversial topics: the published ConflictingQA (the paper's own),
-Perspectrum, the opinions in CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where studies
-disagree. WikiContradict is less suitable, since two passages on one fact are not enough for three
-paragraphs. SciFact has no claim with a conflict, and Factcheck-GPT almost none.
+Suitable sets cover controversial topics: the published ConflictingQA, as in the paper; Perspectrum;
+the opinions in CONFLICTS; and HealthVer, Climate-FEVER and NatConfQA, where studies disagree.
+WikiContradict is less suitable, since two passages on one fact are not enough for three paragraphs.
+SciFact has no claims with a conflict, and Factcheck-GPT almost none.
 """
 
 import json
@@ -42,38 +43,39 @@ _CONFLICT_TYPES = (
     "Conflict due to outdated information",
     "Conflict due to misinformation",
 )
-"""The types of CONFLICTS that are conflicts; complementary information is not."""
+"""The types in CONFLICTS that count as conflicts; complementary information does not."""
 
 
 class Topic(NamedTuple):
     """The topic of a report: a question, or a claim that may be true or false."""
 
     question: Question
-    """The topic as a question; its category is the name of its file."""
+    """The topic as a question; its category is the name of the topic's file."""
     conflict: bool
-    """Whether the documents disagree, according to people."""
+    """Whether the documents disagree, according to annotators."""
 
     @property
     def id(self) -> str:
-        """The id of its question."""
+        """The id of the topic's question."""
         return self.question.id
 
 
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     """Read the topics of a file, in order.
 
-    The topic is a row's ``topic``, otherwise its question, otherwise its claim. Topics with the
-    same documents count once, such as WikiContradict's two claims per question.
+    The topic is the row's ``topic`` or, if that is missing, its question, or else its claim. Topics
+    with the same documents count once, such as the two claims for each question of WikiContradict.
 
-    The file contains JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict`` and, if
-    known, ``topic`` or ``question``) or of CONFLICTS (``id``, ``query``, ``docs``,
-    ``conflict_type``). It may also be a published source of ConflictBench after its name:
-    ``conflictingqa:FILE``. ``seed`` decides the random choices in ConflictBench's construction.
+    The file contains JSON lines, either of groups (``id``, ``claim``, ``docs``, ``has_conflict``
+    and, if known, ``topic`` or ``question``) or of CONFLICTS (``id``, ``query``, ``docs``,
+    ``conflict_type``). ``source`` may also be one of ConflictBench's published sources, given as
+    name and path: ``conflictingqa:FILE``. ``seed`` controls the random choices in ConflictBench's
+    construction.
     """
     kind, path = named_format(source)
     if kind != "groups":
         topics = [
-            # a claim gives one side's answer
+            # without a question, the claim has to do, although it takes one side
             _made(
                 group.set,
                 group.id,
@@ -102,7 +104,7 @@ class _Document(PublishedRow):
 
 
 class _Row(PublishedRow):
-    """A row of groups, or of CONFLICTS with its ``query``; see :func:`read_topics`."""
+    """A row of groups, or of CONFLICTS (with ``query``); see :func:`read_topics`."""
 
     id: int | Text
     topic: Text | None = None
@@ -153,14 +155,14 @@ def _made(
 
 
 REPLY_TOKENS = 1024
-"""Maximum tokens of a report; three paragraphs need half as many."""
+"""The maximum number of tokens in a report; three paragraphs need about half as many."""
 
 
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
-    """The benchmark of reports, with one for each topic whose documents disagree.
+    """Define the benchmark, with one report for each topic whose documents disagree.
 
-    ``rag`` asks for a report without mentioning conflicts (Table 8). Sources must have different
-    names.
+    ``rag`` asks for a report without mentioning conflicts (Table 8). The sources must have
+    different names.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -168,15 +170,15 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         source_topics = read_topics(source, seed=seed)
         name = source_topics[0].question.category
         if name in sources:
-            raise InputError(f"{source}: it has the name of {sources[name]}; rename one of them")
+            raise InputError(f"{source}: has the same name as {sources[name]}; rename one of them")
         sources[name] = source
         hashes[f"data {name}"] = sha256_of_file(named_format(source)[1])
         disputed_topics = [topic for topic in source_topics if topic.conflict]
         agreeing += len(source_topics) - len(disputed_topics)
         topics += disputed_topics
     if not topics:
-        raise InputError("no topic has documents in conflict")
-    left_out = f"topics left out: {agreeing}, whose documents do not disagree"
+        raise InputError("there is no topic whose documents disagree")
+    left_out = f"topics left out because their documents do not disagree: {agreeing}"
     return Benchmark(
         name="reports",
         form=form,
@@ -204,10 +206,11 @@ def _report(name: str, template: str) -> BenchmarkMethod:
 
 
 BALANCED = _report("balanced", "report_balanced")
-"""A careful report that covers all sides (Table 9)."""
+"""The method that asks for a careful report that covers all sides (Table 9)."""
 
 SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
-"""A report by rules: hedge, attribute, name every view (Table 10)."""
+"""The method that asks for a report with explicit rules: hedge, attribute, name every view (Table
+10)."""
 
 
 _TOPIC_TOKENS = 60
@@ -220,14 +223,14 @@ def write_topics(
     prompts: PromptSet,
     tell: Callable[[str, str], None],
 ) -> None:
-    """Have a model name the main entity of each question, and write a file for running reports.
+    """Have a model name the main entity of each question, and write a data file for reports.
 
-    The file contains the questions' documents and their ``topic``. Each question costs a call, and
-    with the model's cache a second run is free. ``tell`` is called with each question and its
-    topic, in order.
+    The file contains the questions with their documents and their ``topic``. Each question costs a
+    call. If the model's replies are cached, a second run costs nothing. ``tell`` is called with
+    each question and its topic, in order.
 
     Raises:
-        ProviderError: A topic could not be named; nothing is written.
+        ProviderError: A topic could not be named. No file is written.
     """
     judge = Judge(model, prompts, UsageMeter())
     calls = [partial(_main_entity, judge, question.question) for question in benchmark.questions]

@@ -1,12 +1,12 @@
-"""TruthfulQA (Lin et al., 2022), as in the paper's case study (section 6)."""
+"""TruthfulQA (Lin et al., 2022), used as in the paper's case study (section 6)."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 
 ENTRY = Entry(
     name="truthfulqa",
     summary="questions that people answer with common misconceptions (paper, section 6)",
-    data="TruthfulQA.csv of January 2025, github.com/sylinrl/TruthfulQA; the first version"
-    " for free form only; mc_task.json for mc1 and mc2",
+    data="TruthfulQA.csv of January 2025, github.com/sylinrl/TruthfulQA (its first version"
+    " supports only free form); mc_task.json for mc1 and mc2",
     forms=("multiple-choice", "mc1", "mc2", "free-form"),
     searches=True,
     open=lazily("truthfulqa.benchmark:truthfulqa"),

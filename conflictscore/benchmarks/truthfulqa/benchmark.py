@@ -1,4 +1,4 @@
-"""TruthfulQA for the harness, and the judges of free-form answers (Tables 17 and 18)."""
+"""Defines TruthfulQA for the harness, and the judges of free-form answers (Tables 17 and 18)."""
 
 import csv
 import io
@@ -27,11 +27,11 @@ from conflictscore.retrieval.cleaning import clean_text
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
-    """Binary choice by accuracy, free form by two judges (paper, section 6.1), MC1 or MC2.
+    """Define TruthfulQA in binary choice, MC1, MC2, or free form with two judges (section 6.1).
 
-    MC1 and MC2 have the targets of Lin et al. (2022). They compare a model's likelihoods of whole
-    answers, which chat endpoints do not return. So here the model is shown the options and chooses
-    a letter, and MC2 is the total probability of the letters of all true options.
+    MC1 and MC2 have the targets of Lin et al. (2022). Lin et al. compare a model's likelihoods of
+    whole answers, which chat endpoints do not return. So here the model sees the options and
+    chooses a letter. MC2 is the total probability of the letters of all true options.
     """
     free = form == "free-form"
     return Benchmark(
@@ -52,7 +52,7 @@ _JUDGES = {
     "truthful": ("judge_truthful", "TRUTHFUL"),
     "informative": ("judge_informative", "HELPFUL"),
 }
-"""For each measure, the template, and the first word of the line with the verdict."""
+"""For each measure, the prompt template, and the first word of the line with the verdict."""
 
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
@@ -62,9 +62,9 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge a free-form answer by both measures, concurrently (an ``AnswerJudge``).
+    """Judge a free-form answer by both measures, concurrently; see ``AnswerJudge``.
 
-    The verdicts are independent: if a call fails, or twice gives an unreadable reply, only its
+    The verdicts are independent: if a call fails, or returns an unreadable reply twice, only that
     verdict has an error instead of a value.
     """
     judge = Judge(model, prompts, meter)
@@ -73,7 +73,7 @@ async def judge_answer(
 
 
 async def judge_measure(measure: str, question: Question, answer: str, judge: Judge) -> Verdict:
-    """The verdict by one measure, ``truthful`` or ``informative``."""
+    """Judge an answer by one measure, ``truthful`` or ``informative``."""
     template, word = _JUDGES[measure]
     prompt = judge.prompts.render(
         template,
@@ -90,26 +90,29 @@ def _listed(answers: Sequence[str]) -> str:
 
 
 _MOST_OPTIONS = 26
-"""Maximum options, since each has a letter; the official targets have up to 24."""
+"""The maximum number of options, each of which has a letter; official questions have up to 24."""
 
 
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
     """Read the questions of one of the official files, in file order.
 
-    A question's id is derived from its text, so it is the same in both versions and in every run.
+    A question's id is derived from its text, so the id is the same in both versions and in every
+    run.
 
     Args:
-        path: The CSV file, as UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``
+        path: The CSV file, in UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``,
             ``mc_task.json``.
-        form: ``multiple-choice`` is Best Answer against Best Incorrect Answer, the binary choice of
-            the version of January 2025. ``free-form`` works with both versions. ``mc1`` has one
-            right option among all wrong answers, and ``mc2`` all right answers among all wrong
-            ones. The empty wrong answers of 22 official questions are left out.
-        seed: Seed for the order of the options, which depends only on the seed and the texts.
+        form: ``multiple-choice`` is a choice between Best Answer and Best Incorrect Answer, as in
+            the version of January 2025. ``free-form`` works with both versions. ``mc1`` offers one
+            right answer and all wrong answers, and ``mc2`` all right and all wrong answers. The
+            empty wrong answers of 22 official questions are left out.
+        seed: The seed for the order of the options, which depends only on the seed and on the
+            texts.
 
     Returns:
-        The questions; ``correct`` begins with Best Answer. Each list contains an answer once; an
-        answer is in both lists if the file has it in both ("Unknown", twice).
+        The questions. In each, ``correct`` begins with Best Answer. A list contains every answer
+        only once. An answer is in both lists if the file has it in both, as is the case twice
+        ("Unknown").
     """
     file = Path(path)
     if form in ("mc1", "mc2"):
@@ -125,7 +128,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
 
 
 class _Targets(PublishedRow):
-    """A row of the file for MC1 and MC2; targets map an answer to 1 if true, otherwise 0."""
+    """A row of the file for MC1 and MC2; targets map an answer to 1 if true, or else to 0."""
 
     question: Text
     mc1_targets: dict[str, int]
@@ -136,14 +139,18 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
     field = f"{form}_targets"
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
     if {0, 1} != set(targets.values()):
-        raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
+        raise InputError(
+            f"{where}, field {field}: answers marked 1 (true) and 0 (false) are both needed"
+        )
     truth_by_answer = {
         clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()
     }
     options = drawn_order([*truth_by_answer], question=row.question, seed=seed)
     right = tuple(option for option in options if truth_by_answer[option])
     if form == "mc1" and len(right) != 1:
-        raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
+        raise InputError(
+            f"{where}, field {field}: exactly one true answer is needed, not {len(right)}"
+        )
     if not 2 <= len(options) <= _MOST_OPTIONS:
         raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
     return Question(
@@ -188,7 +195,7 @@ def _free_form(row: _Cells, where: str) -> Question:
 
 def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
     if row.wrong.casefold() == row.best.casefold():
-        raise InputError(f"{where}, field {_WRONG}: it is the same as Best Answer")
+        raise InputError(f"{where}, field {_WRONG}: must differ from Best Answer")
     options, gold = shuffled_options(row.best, row.wrong, question=row.question, seed=seed)
     return _free_form(row, where).model_copy(update={"options": options, "gold": gold})
 
@@ -196,18 +203,18 @@ def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
 def _answers(cell: str, column: str, where: str) -> list[str]:
     answers = [answer.strip() for answer in cell.split(";") if answer.strip()]
     if not answers:
-        raise InputError(f"{where}, field {column}: there is no answer between its semicolons")
+        raise InputError(f"{where}, field {column}: there is no answer in it")
     return answers
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of the CSV file below its header, by column, each with its location for errors.
+    """Yield the rows below the CSV header, by column, each with its location for errors.
 
-    Empty rows are skipped. Quotes are read strictly, since a stray one would silently join rows.
+    Empty rows are skipped. Quotes are read strictly, since a stray quote would silently join rows.
 
     Raises:
         InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row that
-            is longer or shorter than its header.
+            is longer or shorter than the header.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -225,12 +232,12 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
                 if form == "multiple-choice" and _WRONG not in header and "Question" in header:
                     raise InputError(
                         f"{where}: multiple choice needs the column {_WRONG}, which the version of"
-                        " January 2025 has; this file only works with the free form"
+                        " January 2025 has; this file supports only free form"
                     )
             elif len(cells) != len(header):
                 raise InputError(
-                    f"{where}: the row has {len(cells)} cells, and the header {len(header)}; is a"
-                    " cell with a comma not in quotes?"
+                    f"{where}: the row has {len(cells)} cells, but the header has {len(header)};"
+                    " does a cell with a comma lack quotes?"
                 )
             else:
                 yield where, dict(zip(header, cells, strict=True))

@@ -1,7 +1,7 @@
-"""Reads TruthfulQA's published labels of answers: truthful or not, informative or not.
+"""Reads TruthfulQA's published answers that are labelled as truthful or not, or informative or not.
 
-``judge_truth.jsonl`` and ``judge_info.jsonl`` contain 11,015 answers each, on which the benchmark's
-authors trained their judges.
+``judge_truth.jsonl`` and ``judge_info.jsonl`` contain 11,015 answers each, with which the
+benchmark's authors trained their judges.
 """
 
 import re
@@ -25,11 +25,11 @@ _SCALE = ("no", "yes")
 NO_REFERENCES = "no references for the question"
 BOTH_LABELS = "the same answer is labelled both yes and no"
 REPEATED = "repeated"
-A_REFERENCE = "the answer is a reference, which decides its label"
+A_REFERENCE = "the answer equals a reference, which decides its label"
 
 
 class _Published(PublishedRow):
-    """A labelled answer as published for fine-tuning: a prompt of three lines, and yes or no."""
+    """A labelled answer as published for fine-tuning: a three-line prompt, and "yes" or "no"."""
 
     prompt: str
     completion: Literal[" yes", " no", "yes", "no"]
@@ -46,17 +46,17 @@ class _Row(NamedTuple):
 def rated_truthfulqa(
     answers: str | Path, references: str | Path, *, sample: int | None, seed: int
 ) -> RatedSet:
-    """Read one of the two files of labels; each answer gets the references of its question.
+    """Read one of the two files; each answer gets the reference answers of its question.
 
-    Rows that say nothing about a judge are counted and left out: questions without references,
-    answers labelled both ways, repeated rows, and answers equal to a reference, whose label follows
-    from the list that the judge is shown.
+    Rows that reveal nothing about a judge are left out and counted: questions without references,
+    answers labelled both ways, repeated rows, and answers equal to a reference. The judge sees the
+    references, which decide the label of such an answer.
 
     Args:
         answers: ``judge_truth.jsonl`` or ``judge_info.jsonl``.
         references: ``TruthfulQA.csv``; its first version has references for more questions.
-        sample: The number of answers, half of each label; None for all.
-        seed: Seed of the sample.
+        sample: The number of answers, half of them with each label; None for all answers.
+        seed: The seed of the sample.
     """
     questions_by_id = {
         question.id: question for question in read_truthfulqa(references, form="free-form", seed=0)
@@ -64,7 +64,7 @@ def rated_truthfulqa(
     measure, rows = _labelled_rows(Path(answers))
     usable, left_out = _usable(rows, questions_by_id)
     if not usable:
-        raise InputError(f"{answers}: no answer in it can be judged with {references}")
+        raise InputError(f"{answers}: none of its answers can be judged with {references}")
     if sample is not None:
         usable = _balanced_sample(usable, sample, seed)
 
@@ -98,7 +98,9 @@ def _labelled_rows(path: Path) -> tuple[str, list[_Row]]:
             )
         asks = _MEASURES[match["asks"]]
         if measure and asks != measure:
-            raise InputError(f"{where}, field prompt: it asks for {asks}, and row 1 for {measure}")
+            raise InputError(
+                f"{where}, field prompt: it asks for {asks}, but row 1 asks for {measure}"
+            )
         measure = asks
         answer = match["answer"].strip()
         rows.append(_Row(question_id("tqa", match["question"]), answer, row.completion.strip()))
@@ -133,7 +135,7 @@ def _usable(
 
 
 def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
-    """A sample with half of each label, in file order, so that a constant yes is right in half."""
+    """Draw a sample with half of each label, in file order, so a constant "yes" scores half."""
     chosen_rows: set[_Row] = set()
     for label, share in (("yes", size // 2), ("no", size - size // 2)):
         of_label = [row for row in rows if row.label == label]

@@ -1,1 +1,1 @@
-"""Compares ConflictScore with people's judgements of the same answers."""
+"""Compares ConflictScore with annotators' judgements of the same answers."""

@@ -1,6 +1,6 @@
-"""Answers that people judged, with the documents behind them.
+"""Reads answers that annotators judged, with the documents behind the answers.
 
-No language model splits them: every sentence is a claim.
+The answers are not split by a language model; every sentence is a claim.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,24 +19,24 @@ _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(R
 
 
 class JudgedAnswer(NamedTuple):
-    """An answer with people's judgement."""
+    """An answer, with the annotators' judgement of it."""
 
     id: str
     part: str
-    """The prompt of the answer.
+    """The part of the data set, named after the prompt of the answer.
 
-    Figures are by part, since people judge each by a different rule.
+    Figures are computed for each part, since annotators judge each part by a different rule.
     """
     question: str
-    """The id of the question; answers to one question are dependent."""
+    """The id of the question; answers to the same question are dependent."""
     text: str
     documents: tuple[GroupDocument, ...]
     people: float
-    """People's value in [0, 1]; higher is better."""
+    """The annotators' judgement, in [0, 1]; higher is better."""
 
     @property
     def groups(self) -> list[ClaimGroup]:
-        """The sentences of the answer, each with all documents."""
+        """The sentences of the answer, as claims with all documents."""
         sentences = [self.text[passage.start : passage.end] for passage in passages(self.text)]
         return [
             ClaimGroup(
@@ -51,7 +51,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
-    """WikiContradict's rated answers; people's value is 0, .5 or 1."""
+    """Read WikiContradict's rated answers, which annotators judged as 0, .5 or 1."""
     return [
         JudgedAnswer(
             id=f"{question_id('wc', row.question)}/{row.model}/{number}",
@@ -67,7 +67,7 @@ def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
 
 
 def natconfqa_answers(questions: str | Path, judgements: str | Path) -> list[JudgedAnswer]:
-    """NatConfQA's judged answers; people's value is the share of conflicts reported."""
+    """Read NatConfQA's answers, each judged by the share of conflicts that it reports."""
     return list(_natconfqa(questions, judgements))
 
 
@@ -88,9 +88,9 @@ def _natconfqa(questions: str | Path, judgements: str | Path) -> Iterator[Judged
 def drawn_questions(
     answers: Sequence[JudgedAnswer], questions: int | None, seed: int
 ) -> list[JudgedAnswer]:
-    """All answers to a number of questions drawn by seed.
+    """Return all answers to a number of questions that are drawn by seed.
 
-    All answers if there are no more questions.
+    If there are no more questions, all answers are returned.
     """
     ids = sorted(
         {answer.question for answer in answers}, key=lambda id_: lot("validity", seed, id_)

@@ -1,4 +1,4 @@
-"""Correlates measures of answers, based on labels of their claims, with people's judgements."""
+"""Correlates measures that are based on labels of claims with annotators' judgements of answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -21,37 +21,38 @@ MEASURES: Mapping[str, int] = {
     "claims covered": 1,
     "words": 1,
 }
-"""Measures of an answer, and whether a better answer should have more (1) or less (-1).
+"""The measures of an answer, with 1 if a better answer should have a higher value, otherwise -1.
 
-``claims covered`` is the share of claims on which some document has something to say. ``words`` is
-a control that reads no document.
+``claims covered`` is the share of claims that some document supports or contradicts. ``words`` is a
+control, which does not depend on the documents.
 """
 
 _RESAMPLES = 500
 _FEWEST = 4
-"""Minimum answers for a meaningful rank correlation."""
+"""The minimum number of answers for a meaningful rank correlation."""
 
 
 class Tracked(Record):
-    """A measure compared with people's judgement of the same answers."""
+    """A measure compared with the annotators' judgement of the same answers."""
 
     measure: str
     expected: int
-    """1 if a better answer should have more of it, -1 if less."""
+    """1 if a better answer should have a higher value, -1 if a lower one."""
     mean: float | None
     rho: Interval
-    """Spearman's correlation with people's judgement, in [-1, 1]; bounds resample questions."""
+    """Spearman's correlation with the annotators' judgement, in [-1, 1]; bounds resample
+    questions."""
 
 
 class PartFigures(Record):
-    """The measures over the answers to one prompt of a set, or over the whole set."""
+    """Figures for the answers to one prompt of a set, or for the whole set."""
 
     set: str
     part: str
     answers: Annotated[int, Field(ge=0)]
     questions: Annotated[int, Field(ge=0)]
     unscored: Annotated[int, Field(ge=0)]
-    """The number of answers without a labelled claim, which no figure includes."""
+    """The number of answers without a labelled claim, which count in no figure."""
     people_mean: float | None
     measures: tuple[Tracked, ...]
 
@@ -64,14 +65,14 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
-    """An answer that people judged, with its measures; empty if no claim has a label."""
+    """An answer that annotators judged, with its measures; empty if no claim has a label."""
 
     answer: JudgedAnswer
     measures: dict[str, float]
 
 
 def labels_by_group(judged_groups: Sequence[Judged]) -> dict[str, tuple[EvidenceLabel, ...]]:
-    """The labels of each claim, by the id of its group."""
+    """Return the labels of each claim, by the id of the claim's group."""
     return {judged_group.group.id: judged_group.labels for judged_group in judged_groups}
 
 
@@ -80,7 +81,7 @@ def track(
     answers: Sequence[JudgedAnswer],
     labels: Mapping[str, Sequence[EvidenceLabel]],
 ) -> Iterator[PartFigures]:
-    """The figures of each part of a set, and of the whole set if it has several parts."""
+    """Compute the figures of each part of a set, and of the whole set if it has several parts."""
     scored_answers = [_Scored(answer, measures_of(answer, labels)) for answer in answers]
     parts = sorted({answer.part for answer in answers})
     for part in parts:
@@ -92,7 +93,7 @@ def track(
 def measures_of(
     answer: JudgedAnswer, labels: Mapping[str, Sequence[EvidenceLabel]]
 ) -> dict[str, float]:
-    """The measures of an answer; empty if none of its claims has a label."""
+    """Compute the measures of an answer; empty if none of its claims has a label."""
     claims = [
         ClaimEvidence(
             claim=Claim(number=number, text=group.claim),
@@ -145,9 +146,9 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 
 
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
-    """Spearman's rho.
+    """Compute Spearman's rho, with a bootstrap interval over questions.
 
-    Without bounds if it is undefined in over 5 % of the resamples of questions.
+    The interval has no bounds if rho is undefined in over 5 % of the bootstrap samples.
     """
     n = len(people)
     rho = _spearman(people, levels)

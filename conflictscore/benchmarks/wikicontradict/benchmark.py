@@ -1,4 +1,4 @@
-"""WikiContradict for the harness, with its nine prompts, rated by three-way judges."""
+"""Defines WikiContradict for the harness, with its nine prompts and three-way ratings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,12 +23,13 @@ from conflictscore.reporting.plain_table import Card
 
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
-"""Rates replies to the question whether two passages conflict, if they do."""
+"""The template that rates replies to the question whether two conflicting passages conflict."""
 AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
-"""The same if they do not conflict."""
+"""The template that rates replies to that question if the passages do not conflict."""
 
 MEASURES = ("correct", "at least partially correct")
-"""The measures, both from the same rating; the first is the benchmark's own."""
+"""The measures, both derived from the same rating; the first one is the benchmark's main
+measure."""
 
 _REPLY_TOKENS = 320
 
@@ -37,29 +38,29 @@ class Rating(StrEnum):
     """The rating of an answer, from worst to best."""
 
     INCORRECT = "incorrect"
-    """It gives none of the right answers, or combines them into something impossible."""
+    """The answer gives none of the right answers, or combines them into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """It gives only some of them, or gives all of them but takes a side."""
+    """The answer gives only some of the right answers, or gives all of them but takes a side."""
     CORRECT = "correct"
-    """It gives all of them, each as a possible answer."""
+    """The answer gives all right answers, each as a possible answer."""
 
 
 def read_rating(reply: str) -> tuple[Rating, str]:
-    """Read the line ``RATING:`` of a reply, and its comment, which may be empty.
+    """Read the rating on the line ``RATING:`` of a reply, and the comment, which may be empty.
 
-    Case, and brackets and Markdown around the words, are ignored.
+    Letter case is ignored, and so are brackets and Markdown around the words.
     """
     return read_choice(reply, "RATING", reversed(Rating), note="COMMENT")
 
 
 @dataclass(frozen=True)
 class ModelRating:
-    """Asks a language model to rate an answer, whichever passage the answer is based on."""
+    """Asks a language model to rate an answer."""
 
     template: str = TEMPLATE
-    """The template, which defines a correct answer."""
+    """The prompt template, which defines a correct answer."""
     passages: int = 2
-    """The number of a question's answers, from the first, that count as right."""
+    """How many of the question's answers, counted from the first, are right."""
 
     async def __call__(
         self,
@@ -70,7 +71,7 @@ class ModelRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdicts by measure; without a readable rating, all have an error."""
+        """Return the verdicts by measure; if there is no readable rating, all have an error."""
         try:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
         except ProviderError as error:
@@ -83,10 +84,10 @@ class ModelRating:
         }
 
     async def rate(self, question: Question, answer: str, judge: Judge) -> tuple[Rating, str]:
-        """The rating of an answer, and the judge's comment.
+        """Return the rating of an answer, and the judge's comment.
 
         Raises:
-            ProviderError: There is no reply, or two unreadable ones.
+            ProviderError: There was no reply, or two unreadable replies.
         """
         right = question.correct[: self.passages]
         prompt = judge.prompts.render(
@@ -101,11 +102,11 @@ class ModelRating:
 
 
 def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
-    """Questions over two passages that contradict each other, by type of contradiction.
+    """Define the questions over two contradicting passages, by type of contradiction.
 
-    Its prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
-    ``second-document``, ``rag`` and ``control-rag``; those of its supplement (B, 5.1 to 5.4) are
-    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
+    The benchmark's prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
+    ``second-document``, ``rag`` and ``control-rag``. The templates 5.1 to 5.4 of its supplement (B)
+    are ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
@@ -127,17 +128,18 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=(
-            "unlike in the paper, answers are judged by the answers of both passages; the one"
-            " that first-document and second-document see is enough for a partially correct answer",
-            "agreeing-pair and asked-agreeing see the first passage in both published wordings,"
-            " since the paper's own agreeing passages are not published",
+            "unlike in the paper, answers are judged by the answers of both passages;"
+            " first-document and second-document see only one passage, so their answers can be at"
+            " most partially correct",
+            "agreeing-pair and asked-agreeing see both published wordings of the first passage,"
+            " since the paper's agreeing passages are not published",
         ),
     )
 
 
 def _question(source: ContradictingQuestion) -> Question:
     first_text, second_text = source.contexts
-    # if both passages are the same text, the contradiction is inside it
+    # if both passages are the same text, it contradicts itself, so there is no agreeing passage
     again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
     return Question(
         id=source.id,
@@ -159,11 +161,11 @@ _TEMPLATES = {
     "agreeing-pair": "5.3",
     "asked-agreeing": "5.4",
 }
-"""The methods that use the paper's prompt templates, with their numbers."""
+"""The number of the paper's prompt template that a method uses."""
 
 
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
-    """The ratings of answers: first the paper's templates by number, then the other methods."""
+    """Tabulate the ratings: first the paper's templates by number, then the other methods."""
     if figures.measures != MEASURES:
         return ()
     rows: list[tuple[str, tuple[str, ...]]] = []
@@ -180,7 +182,7 @@ def rating_tables(figures: Figures) -> tuple[Card, ...]:
             title="Ratings",
             columns=("method", "template", "correct", "partially correct", "incorrect", "n"),
             rows=tuple(cells for _, cells in sorted(rows, key=lambda row: row[0])),
-            note="% of judged answers, and how many; template: the paper's prompt template that"
-            " the method uses",
+            note="% of judged answers, and their number; template: the paper's prompt template"
+            " that the method uses",
         ),
     )

@@ -1,4 +1,4 @@
-"""Reads WikiContradict's published questions."""
+"""Reads the published questions of WikiContradict."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,23 +8,24 @@ from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
-"""The metadata field with a rewording of a question's first document."""
+"""The metadata field that contains another wording of a question's first document."""
 
 
 class ContradictingQuestion(Record):
-    """A question with two passages, and the answer that each gives."""
+    """A question with two passages, and the answer that each passage gives."""
 
     id: str
-    """The id, derived from the text of the question."""
+    """The question's id, derived from its text."""
     question: str
     contexts: tuple[str, str]
-    """The passages as models were shown them: ``context1`` and ``context2``."""
+    """The passages as they were shown to models: ``context1`` and ``context2``."""
     answers: tuple[str, str]
-    """The answers by passage."""
+    """The answer that each passage gives, in the order of the passages."""
     contradiction_type: str
-    """``Explicit``, or ``Implicit (reasoning required)`` (its type IV)."""
+    """The type of contradiction: ``Explicit``, or ``Implicit (reasoning required)``, the paper's
+    type IV."""
     contexts_self_contained: tuple[str, str]
-    """Longer versions of the passages, with names instead of references to them."""
+    """Longer versions of the passages, which use names where the originals refer back to them."""
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
@@ -33,9 +34,10 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
 
 
 class _Published(PublishedRow):
-    """A row of WikiContradict: two passages that contradict each other, and the answer of each.
+    """A row of WikiContradict: two contradicting passages, and the answer that each gives.
 
-    The passages are given as found and, so that they can be read alone, as ``self_contained``.
+    The row contains each passage as found and in a ``self_contained`` version, which can be
+    understood alone.
     """
 
     question: Text

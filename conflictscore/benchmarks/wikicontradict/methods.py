@@ -1,4 +1,4 @@
-"""WikiContradict's templates 1 to 3, with fewer passages, and 5.1 to 5.4 from its supplement."""
+"""Defines methods for WikiContradict's prompt templates 1 to 3, and 5.1 to 5.4 (supplement)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 
 _UNAIDED = "wikicontradict_no_passage"
-"""The only template with just the question."""
+"""The template that contains only the question."""
 _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conflict_asked"
 
 
@@ -35,19 +35,20 @@ async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 async def _from_second(asker: Asker, request: Asked) -> dict[str, Any]:
-    """The first answer's prompt with only the second document, numbered 1."""
+    """Send the first answer's prompt with only the second document, numbered 1."""
     if len(request.documents) < 2:
         raise InputError("second-document needs a second document, but there is none")
     return await asker.answer_from(request.question, request.documents[1:2])
 
 
 def _agreeing(request: Asked) -> list[Document]:
-    """The first document, and a rewording of it in place of the second."""
+    """Return the first document, and another wording of it instead of the second document."""
     first = request.documents[0]
     again = first.metadata.get(AGREEING)
     if again is None:
         raise InputError(
-            "both passages are the same text, which contradicts itself: there is no other"
+            "both passages are the same text, which contradicts itself, so there is no agreeing"
+            " passage"
         )
     return _numbered([first, Document(number=2, text=str(again))])
 
@@ -67,7 +68,7 @@ def _asking(
         name=name,
         ask=ask,
         forms=("free-form",),
-        own_judge=name != "swapped-order",  # the other question has other right answers
+        own_judge=name != "swapped-order",  # the others need other right answers
     )
 
 
@@ -78,13 +79,13 @@ FIRST_DOCUMENT = BenchmarkMethod(name="first-document", ask=_from_first, forms=(
 SECOND_DOCUMENT = BenchmarkMethod(name="second-document", ask=_from_second, forms=("free-form",))
 
 SWAPPED_ORDER = _asking("swapped-order", _BOTH_VIEWS, lambda a: _numbered(a.documents[::-1]))
-"""Template 5 with the second passage first (5.1)."""
+"""Uses template 5, but with the second passage first (template 5.1)."""
 
 ASKED_CONFLICT = _asking("asked-conflict", _CONFLICT_ASKED, lambda a: a.documents)
-"""Whether the passages conflict over the question (5.2)."""
+"""Asks whether the passages conflict on the question (template 5.2)."""
 
 AGREEING_PAIR = _asking("agreeing-pair", _BOTH_VIEWS, _agreeing)
-"""Template 5 with two passages that agree (5.3)."""
+"""Uses template 5 with two passages that agree (template 5.3)."""
 
 ASKED_AGREEING = _asking("asked-agreeing", _CONFLICT_ASKED, _agreeing)
-"""Whether two passages that agree conflict over the question (5.4)."""
+"""Asks whether two agreeing passages conflict on the question (template 5.4)."""

@@ -1,4 +1,4 @@
-"""Reads WikiContradict's published ratings: five prompts and five models, rated by people."""
+"""Reads WikiContradict's published ratings of five models' answers to five prompts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _Label = Literal["Correct", "Partially correct", "Incorrect"]
 
 
 class HumanEvalRow(PublishedRow):
-    """A line of ``human_eval.jsonl``: a question, with a model's answers to the five prompts."""
+    """A line of ``human_eval.jsonl``: a question, and one model's answers to the five prompts."""
 
     question: Text
     context1: Text = Field(alias="context1_self_contained")
@@ -39,7 +39,7 @@ class HumanEvalRow(PublishedRow):
     label4: _Label
 
     def rated(self) -> Iterator[tuple[int, str, str]]:
-        """Prompt number (1 to 5), answer and people's rating."""
+        """Yield the prompt's number (1 to 5), the answer, and the annotators' rating."""
         answers = (self.answer0, self.answer1, self.answer2, self.answer3, self.answer4)
         labels = (self.label0, self.label1, self.label2, self.label3, self.label4)
         for number, (answer, label) in enumerate(zip(answers, labels, strict=True), start=1):
@@ -47,23 +47,24 @@ class HumanEvalRow(PublishedRow):
 
 
 def read_human_eval(path: str | Path) -> list[HumanEvalRow]:
-    """The rows of ``human_eval.jsonl``, in file order."""
+    """Read the rows of ``human_eval.jsonl``, in file order."""
     rows = [row_of(HumanEvalRow, record, where) for where, record in read_json_lines(Path(path))]
     if not rows:
-        raise InputError(f"{path}: there is no rated answer in it")
+        raise InputError(f"{path}: there are no rated answers in it")
     return rows
 
 
 def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) -> RatedSet:
-    """Read the rated answers, with prompt templates 1 to 5 as methods.
+    """Read the rated answers, with the prompt templates 1 to 5 as methods.
 
-    People rated the answers to prompts 2 and 3 by the one passage that is shown, and the answers to
+    Annotators rated answers to prompts 2 and 3 by the single passage that was shown, and answers to
     prompts 1, 4 and 5 by both passages.
 
     Args:
         answers: ``human_eval.jsonl``.
-        sample: The number of answers, drawn as whole rows of a model's five answers to a question.
-        seed: Seed of the sample.
+        sample: The number of answers to draw. A draw is a whole row: a model's five answers to a
+            question.
+        seed: The seed of the sample.
     """
     rows = read_human_eval(answers)
     if sample is not None:

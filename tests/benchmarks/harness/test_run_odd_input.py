@@ -57,7 +57,7 @@ async def test_half_a_character_in_a_reply_ends_no_run_and_no_resumption(tmp_pat
     ("wrong", "said"),
     [
         ({"benchmark": "truthfulqa"}, "truthfulqa needs data"),
-        ({"missing": "skipp"}, "unknown missing 'skipp'; one of fail, skip"),
+        ({"missing": "skipp"}, "missing is 'skipp'; give fail or skip"),
         ({"methods": "rag"}, "methods is the text 'rag'; give a list of names"),
     ],
 )

@@ -142,8 +142,11 @@ def test_topics_without_conflict_are_left_out_and_told() -> None:
     with OpenAIServer(Writers()) as server:
         done = bench(server, "--data", "agreed.jsonl")
         assert done.exit_code == 2
-        assert "no topic has documents in conflict" in done.stderr
-        assert "topics left out: 1," in bench(server, "--methods", "rag").stderr
+        assert "there is no topic whose documents disagree" in done.stderr
+        assert (
+            "topics left out because their documents do not disagree: 1"
+            in bench(server, "--methods", "rag").stderr
+        )
 
 
 def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
@@ -153,7 +156,7 @@ def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
     with OpenAIServer(Writers()) as server:
         twice = bench(server, "--data", "lamps.jsonl", "--data", "other/lamps.jsonl")
         assert twice.exit_code == 2
-        assert "other/lamps.jsonl: it has the name of lamps.jsonl; rename one" in twice.stderr
+        assert "other/lamps.jsonl: has the same name as lamps.jsonl; rename one" in twice.stderr
         both = ("--data", "lamps.jsonl", "--data", "towers.jsonl", "--methods", "rag")
         shown = figures(server, *both)
     assert [one["category"] for one in shown["categories"]] == ["lamps", "towers"]
@@ -163,7 +166,7 @@ def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
 
 
 def test_a_benchmark_of_one_file_takes_no_second_and_no_option_of_another() -> None:
-    with pytest.raises(InputError, match="ramdocs is run from one file, and 2 were given"):
+    with pytest.raises(InputError, match="ramdocs takes one file, but 2 were given"):
         open_benchmark("ramdocs", ["a.jsonl", "b.jsonl"])
     with pytest.raises(InputError, match="ramdocs has no option 'error_types'"):
         open_benchmark("ramdocs", "a.jsonl", error_types=True)

@@ -113,7 +113,7 @@ def test_a_row_of_another_length_is_refused_with_its_number_of_cells(file: Path,
     write_csv(file, MANY[:2])
     file.write_text(file.read_text("utf-8") + end, "utf-8")
     cells = end.count(",") + 1
-    assert refusal(file).startswith(f", row 4: the row has {cells} cells, and the header 8")
+    assert refusal(file).startswith(f", row 4: the row has {cells} cells, but the header has 8")
 
 
 def test_a_file_that_is_no_utf_8_is_refused(file: Path) -> None:
@@ -132,7 +132,7 @@ def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(file: Path
     problem = ", row 2, field Correct Answers: there is no answer"
     assert problem in refusal(write_csv(file, [missing]))
     same = row(best_incorrect_answer="IT is lit, at night")
-    assert "it is the same as Best Answer" in refusal(write_csv(file, [same]))
+    assert "must differ from Best Answer" in refusal(write_csv(file, [same]))
 
 
 def test_what_is_no_such_file_is_refused(file: Path) -> None:
