@@ -207,7 +207,7 @@ def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_pat
         (
             "macnoise-nq",
             [{**macnoise(1)[0], "pert_lbls": [1]}],
-            "item 1, field pert_lbls: a number",
+            "item 1, field pert_lbls: needs one number",
         ),
         ("macnoise-tqa", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "no row can be used"),
     ],

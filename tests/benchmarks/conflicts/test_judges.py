@@ -123,7 +123,7 @@ async def test_no_support_in_a_document_that_was_cut_is_no_verdict() -> None:
     for sentence, said in sayings.items():
         with OpenAIServer(scripted({"GROUNDING": f"GROUNDING: {said}"})) as server:
             verdicts = await judged(server, sentence, long, context_window=2048)
-        cut = "the parts cut from documents 1 to fit the context window of" in (
+        cut = "documents 1 were shortened to fit the context window of" in (
             verdicts[GROUNDING].error or ""
         )
         assert cut is (said == "unsupported")

@@ -132,7 +132,11 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("method", "lacking", "why"),
         [
-            ("oracle", lambda _: {"conflict_type": None}, "oracle needs the conflict type"),
+            (
+                "oracle",
+                lambda _: {"conflict_type": None},
+                "oracle needs a conflict type given by people",
+            ),
             ("second-document", lambda found: {"documents": found[:1]}, "needs a second document"),
         ],
     )

@@ -91,7 +91,7 @@ def test_the_harness_is_given_the_passages_as_documents(tmp_path: Path) -> None:
         ({"answer_type": "Support"}, "field conflicting_answer_pairs: there are pairs"),
         (
             {"answer_type": "Neutral", "conflicting_answer_pairs": []},
-            "field answers: there are answers, and answer_type is Neutral",
+            "field answers: there are answers, but answer_type is Neutral",
         ),
         (
             {"answers": [], "conflicting_answer_pairs": []},

@@ -70,9 +70,9 @@ def test_a_papers_gain_is_placed_against_the_interval_and_called_its_own() -> No
     ("given", "words"),
     [
         (figures(methods=(method("rag", 5, 10), method("oracle", 9, 10))), "an upper bound"),
-        (figures(measures=("truthful",), paired=()), "a model's verdicts"),
-        (figures(measures=("conflicts recall",), paired=()), "a model's verdicts"),
-        (figures(measures=("expected behaviour",), paired=()), "a model's verdicts"),
+        (figures(measures=("truthful",), paired=()), "verdicts of a model"),
+        (figures(measures=("conflicts recall",), paired=()), "verdicts of a model"),
+        (figures(measures=("expected behaviour",), paired=()), "verdicts of a model"),
     ],
 )
 def test_what_a_reader_could_take_wrong_is_said_where_it_is_so(given: Figures, words: str) -> None:
