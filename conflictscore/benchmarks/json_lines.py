@@ -80,9 +80,9 @@ def read_items(
     """Make an item from each row of a file, in order.
 
     ``make`` takes a row and its place, and returns either an item, or the reason why the row is
-    left out. Every id may appear only once in a file; errors call it ``id_field``. ``rows`` are
-    pairs of a place (for error messages) and a row; by default, they are read from the file as JSON
-    lines.
+    left out. Every id may appear only once in a file; error messages name its field, ``id_field``.
+    ``rows`` are pairs of a place (for error messages) and a row; by default, they are read from the
+    file as JSON lines.
 
     Raises:
         InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.

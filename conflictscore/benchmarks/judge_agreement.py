@@ -108,7 +108,7 @@ class RatingAgreement(Record):
     """The share of a true difference between two methods that remains in the judge's ratings.
 
     This is the judge's true positive rate minus its false positive rate. If the share is d, a study
-    needs 1 / d² times as many questions. If it is 0, the judge sees no difference.
+    needs 1 / d² times as many questions. If d is 0, the judge sees no difference.
     """
     differences: tuple[MethodDifference, ...]
     """The differences for every pair of methods in the file."""
@@ -216,7 +216,7 @@ def _bias(pairs: Sequence[_RatedPair], rating: str) -> RatingBias:
 
 
 def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
-    """Count right by both, right by annotators, right only by the judge, wrong by annotators."""
+    """Return the cells: right by both, by annotators, only by the judge; wrong by annotators."""
     right, judged_right = pair.row.rating == best, pair.judge == best
     return (
         int(right and judged_right),

@@ -71,7 +71,7 @@ class PaperFigures:
         return self.measures.get(method, {}).get(measure)
 
     def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
-        """Return method minus other, in [-1, 1], or None if the paper lacks one of them."""
+        """Return the difference, method minus other, in [-1, 1]; None if a figure is missing."""
         level, baseline = self.value(method, measure), self.value(against, measure)
         return None if level is None or baseline is None else level - baseline
 

@@ -118,7 +118,7 @@ class _AmbigDocs(PublishedRow):
 
 
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
-    """Read AmbigDocs, whose questions have a different answer for each entity of the same name.
+    """Read AmbigDocs, whose questions have one answer for each entity with the ambiguous name.
 
     The claim gives the answer of the question's first document. A document with a different answer
     counts as contradicting the claim, although it is about another entity with that name.
@@ -237,7 +237,7 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
         fakes = versions.get(folded(row.context), ())
         fakes = [text for text in fakes if answer_words not in f" {folded(text)} "]
         if not fakes:
-            return "no false version of their context in corpus.json omits the answer"
+            return "corpus.json has no false version of their context without the answer"
         return _Question(
             row.id,
             row.question,

@@ -47,8 +47,8 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
             raise InputError(f"--data {source}: there is no claim in it")
         if groups_read[0].set in groups:
             raise InputError(
-                f"--data {source}: a set {groups_read[0].set!r} was read already; rename one of"
-                " the files, or give each only once"
+                f"--data {source}: a set named {groups_read[0].set!r} has already been read; rename"
+                " one of the files, or give each only once"
             )
         groups[groups_read[0].set] = groups_read
     return [group for groups_read in groups.values() for group in groups_read]

@@ -57,7 +57,7 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     if figures.reliability is not None:
         yield reliability_card(figures.reliability)
     usage, pairs = figures.usage, overall.pairs
-    each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""
+    each = f", {figures.seconds / pairs:.2f} s per pair" if pairs else ""
     cost_line = (
         f"{counted(usage.calls, 'call')}, {usage.cached_calls:,} from the cache,"
         f" {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out,"

@@ -110,7 +110,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
         )
     if has_conflict is not None and has_conflict is not both and (both or None not in labels):
         raise InputError(
-            f"{where}, field has_conflict: it is {str(has_conflict).lower()}, and the labels of the"
+            f"{where}, field has_conflict: it is {str(has_conflict).lower()}, but the labels of the"
             " documents say otherwise"
         )
     return both if has_conflict is None else has_conflict

@@ -71,7 +71,7 @@ class SetFigures(Record):
     unlabelled: _Count
     """The number of pairs on which the labeler failed."""
     label_accuracy: Interval
-    """The share of single verdicts that equal the annotators' label, where there is one."""
+    """The share of pairs with the annotators' label, among pairs labelled by both."""
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
@@ -91,8 +91,7 @@ class DetectionFigures(Record):
     overall: SetFigures
     """The figures of all groups as one set."""
     reliability: Reliability | None = None
-    """The reliability over all pairs that annotators labelled too, or None without
-    probabilities."""
+    """How reliable the labeler's probabilities are; None if it gives no probabilities."""
     usage: Usage
     """The labeler's usage in this run; cached verdicts are counted separately."""
     seconds: float

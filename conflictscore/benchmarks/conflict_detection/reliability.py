@@ -127,7 +127,7 @@ def reliability_card(figures: Reliability) -> Card:
             for tenth in figures.bins
         ),
         f"expected calibration error: {percent(figures.calibration_error)} points; probabilities"
-        f" can be trusted if mean and right agree{without}",
+        f" can be trusted if the columns mean and right agree{without}",
     )
 
 

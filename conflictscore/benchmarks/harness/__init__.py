@@ -1,1 +1,1 @@
-"""The parts shared by all benchmarks: methods, run store, resume, budget, grading, figures."""
+"""The parts that all benchmarks share: methods, stored runs, budgets, grading, figures, reports."""

@@ -1,7 +1,7 @@
 """The conflict taxonomy of "DRAGged into Conflicts": types, expected behaviour, and citations.
 
-The loop knows nothing about types. The questions of CONFLICTS come with a type, which the methods
-``pipeline``, ``taxonomy-aware`` and ``oracle`` use.
+The correction loop does not use these types. The questions of CONFLICTS come with a type, which the
+methods ``pipeline``, ``taxonomy-aware`` and ``oracle`` use.
 """
 
 import re
@@ -39,7 +39,7 @@ def all_behaviours(prompts: PromptSet) -> str:
 
 
 def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
-    """Return a type and its expected behaviour as template fields, or no fields without a type."""
+    """Return template fields for a type and its expected behaviour; no fields without a type."""
     return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 

@@ -74,7 +74,7 @@ def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
 def _of_a_correction(
     question_results: Sequence[QuestionResult], method: str, net: int, money: Money
 ) -> tuple[float | None, float | None]:
-    """Compute dollars and tokens per net correction; None without net corrections or if unknown."""
+    """Compute dollars and tokens per net correction; None if there is none, or if unknown."""
     usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
     if usage_beyond is None:
         return None, None

@@ -117,10 +117,10 @@ class Benchmark:
         return replace(self, questions=questions), how
 
     def shortened(self, tokens: int) -> "Benchmark":
-        """Return the benchmark with each long document cut to the passage that fits best.
+        """Return the benchmark with each long document cut to one passage.
 
-        The passage is chosen by the question; ``tokens`` is its length, and 0 leaves the documents
-        uncut.
+        The passage is the one that fits the question best. ``tokens`` is its length; 0 leaves the
+        documents uncut.
         """
         return replace(self, questions=shortened(self.questions, tokens)) if tokens else self
 

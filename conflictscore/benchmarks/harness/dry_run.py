@@ -369,7 +369,7 @@ def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[
 
 
 def _rate_note(rate: _ChangeRate, questions: int) -> str:
-    """Describe the share of changed answers and, if they gain, how many questions show the gain."""
+    """Describe the share of changed answers and how many questions would show a gain, if any."""
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note

@@ -58,7 +58,7 @@ class Paired(Record):
     measure: str
     n: int
     both_right: int | None
-    """The number of questions that both methods answer right."""
+    """The number of questions that both methods answer right; None for a graded measure."""
     both_wrong: int | None
     corrected: int
     """The number of questions that only the method answers right."""
@@ -84,7 +84,8 @@ class Transitions(Record):
 
     The figures cover the questions that the method finished and whose first answer has a claim with
     evidence on both sides. A free-form answer counts as revised if its claims differ from the first
-    answer's: according to the run's labeler, each answer does not support all claims of the other.
+    answer's. That is, according to the run's labeler, at least one of the two answers does not
+    support all claims of the other.
     """
 
     method: str

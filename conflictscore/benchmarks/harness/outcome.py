@@ -21,7 +21,7 @@ from conflictscore.storage.private_files import write_whole
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """A benchmark run, as far as it has got."""
+    """A benchmark run, finished or not."""
 
     folder: Path
     manifest: Manifest
@@ -35,7 +35,7 @@ class BenchmarkRun:
 def read_run(
     folder: str | Path, prices: PriceTable, compare: Sequence[tuple[str, str]] = ()
 ) -> BenchmarkRun:
-    """Read a finished or running run as far as it has got, without changing its folder.
+    """Read a run, finished or still running, without changing its folder.
 
     Raises:
         InputError: The folder contains no run, or the run is damaged or has an unknown format.

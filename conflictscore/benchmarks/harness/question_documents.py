@@ -22,7 +22,7 @@ def with_documents(
     """Return the questions that have documents available, and the texts of all others.
 
     Only a recording can lack documents for a question: a live search is not run until it is the
-    question's turn. A live search is not asked before the question's turn.
+    question's turn.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:

@@ -35,9 +35,9 @@ class Question(Record):
     """The question's id, unique in the benchmark and the same in every run."""
     question: str
     options: tuple[str, ...] = ()
-    """The options of a multiple choice, in the order in which they are shown.
+    """The options of a multiple-choice question, in the order in which they are shown.
 
-    The options are empty in free form.
+    Free-form questions have no options.
     """
     gold: Annotated[int, Field(ge=0)] | None = None
     """The index of the right option.
@@ -163,7 +163,7 @@ class StepRecord(Record):
 
 
 class Verdict(Record):
-    """The verdict on an answer by one measure, from a judge or by the known right option."""
+    """The verdict on an answer by one measure, from a judge or by comparison with the gold option."""
 
     value: bool | float | None
     """Whether the answer is right or, for a graded measure, its grade in [0, 1].

@@ -231,7 +231,7 @@ class Session:
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
     def result(self, question: Question) -> QuestionResult:
-        """Return the result of a question, as far as it has got."""
+        """Return the result of a question from the steps recorded so far."""
         records, measures = self._records[question.id], self.benchmark.measures
         (question_result,) = results([question], records, methods=self.methods, measures=measures)
         return question_result

@@ -1,6 +1,6 @@
 """Computes the statistics behind the figures, with scipy and statsmodels (the extra ``[bench]``).
 
-The result of every function depends only on the values, not on their order, and is deterministic.
+Every result is deterministic, and depends only on the values, not on their order.
 """
 
 from collections import Counter
@@ -137,7 +137,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
 
 def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
-    """Test the mean over questions of the mean over runs; see :func:`sign_flip`.
+    """Test the mean of values averaged over runs, then over questions; see :func:`sign_flip`.
 
     ``values_by_question`` contains each question's differences (-1, 0 or 1), one per run.
     """

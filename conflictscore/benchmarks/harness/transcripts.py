@@ -73,7 +73,7 @@ _PARAMETERS = frozenset(
 )
 """The call parameters that are recorded.
 
-Other parameters may contain anything that a client puts there, so they are not.
+Other parameters are left out, since a client may put anything into them.
 """
 
 _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))

@@ -156,7 +156,7 @@ def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
 
 
 def _ended(question_result: QuestionResult, method: str) -> bool:
-    """Return whether a result is final; a free-form answer is not until it has been graded.
+    """Return whether a result is final; a free-form answer must have been graded.
 
     A grade may lack measures that do not apply to the question.
     """
@@ -201,7 +201,7 @@ def _method(
 def judged_both(
     question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
-    """Return each question's grades, from 0 to 1, of the compared method and of this one, by id."""
+    """Return two grades, from 0 to 1, for each question id: of ``against`` and of ``method``."""
     return {
         question_result.question.id: (float(before), float(after))
         for question_result in question_results
@@ -294,7 +294,7 @@ class ConflictOutcome(NamedTuple):
     revised: bool
     """Whether the method's answer makes other claims than the first answer.
 
-    If answers are compared by wording: whether the words are different.
+    If answers are compared by wording, it says whether the words are different.
     """
     unread: bool
     """Whether the words are different and the claims could not be compared."""

@@ -5,7 +5,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="natconfqa",
-    summary="whether an answer names every answer of its passages, and which of them conflict",
+    summary="whether the answer lists every answer in its passages, and says which ones conflict",
     data="questions.jsonl, as the authors of NatConfQA publish it",
     forms=("free-form",),
     searches=False,
@@ -26,7 +26,7 @@ ENTRY = Entry(
 
 NO_CONFLICT = Entry(
     name="natconfqa-no-conflict",
-    summary="whether an answer names every answer of passages that agree",
+    summary="whether the answer lists every answer in passages that agree",
     data=ENTRY.data,
     forms=ENTRY.forms,
     searches=False,

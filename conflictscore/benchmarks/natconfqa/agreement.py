@@ -37,7 +37,7 @@ _Natural = Annotated[int, Field(ge=0)]
 
 
 class Correlation(Record):
-    """A measure from the judge's decisions and from annotators' decisions, over answers."""
+    """A measure computed twice, from the judge's and from the annotators' decisions on answers."""
 
     n: _Natural
     """The number of answers with a value from both, on which the other figures are based."""
@@ -48,10 +48,9 @@ class Correlation(Record):
     bias: Interval = Interval(value=None)
     """The judge's value minus the annotators' value, averaged over answers."""
     people_difference: Interval = Interval(value=None)
-    """The annotators' ``ContradictAware`` minus ``Normal``, where a question and model have
-    both."""
+    """The effect of the prompt, by annotators' values: ``ContradictAware`` minus ``Normal``."""
     judge_difference: Interval = Interval(value=None)
-    """The judge's ``ContradictAware`` minus ``Normal``, where a question and model have both."""
+    """The effect of the prompt, by the judge's values: ``ContradictAware`` minus ``Normal``."""
     pearson: float | None
     """Pearson's correlation r, in [-1, 1].
 

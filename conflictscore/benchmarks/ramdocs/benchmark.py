@@ -40,15 +40,15 @@ class ExactMatch(NamedTuple):
     """The right and wrong reference answers that an answer contains."""
 
     given: tuple[str, ...]
-    """The right answers that it contains."""
+    """The right reference answers that occur in the answer."""
     missing: tuple[str, ...]
-    """The right answers that it lacks."""
+    """The right reference answers that are missing from the answer."""
     wrong: tuple[str, ...]
-    """The wrong answers that it contains."""
+    """The wrong reference answers that occur in the answer."""
 
     @property
     def exact(self) -> bool:
-        """Whether it contains all right answers and no wrong one."""
+        """Whether the answer contains all right reference answers and no wrong one."""
         return not self.missing and not self.wrong
 
 
@@ -93,7 +93,7 @@ def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[st
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """Replace these forms in a normalised text by bars, the longest first.
+    """Replace these forms in a normalised text with bars, the longest first.
 
     Normalised texts contain no bars, so words on either side of a bar cannot match together.
     """

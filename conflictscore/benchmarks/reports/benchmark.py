@@ -75,7 +75,7 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     kind, path = named_format(source)
     if kind != "groups":
         topics = [
-            # without a question, the claim has to do, although it takes one side
+            # the claim is used only without a question, since it gives one side's answer
             _made(
                 group.set,
                 group.id,

@@ -29,7 +29,7 @@ from conflictscore.retrieval.cleaning import clean_text
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
     """Define TruthfulQA in binary choice, MC1, MC2, or free form with two judges (section 6.1).
 
-    MC1 and MC2 have the targets of Lin et al. (2022). Lin et al. compare a model's likelihoods of
+    MC1 and MC2 use the targets of Lin et al. (2022). Lin et al. compare a model's likelihoods of
     whole answers, which chat endpoints do not return. So here the model sees the options and
     chooses a letter. MC2 is the total probability of the letters of all true options.
     """
@@ -140,7 +140,8 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
     if {0, 1} != set(targets.values()):
         raise InputError(
-            f"{where}, field {field}: answers marked 1 (true) and 0 (false) are both needed"
+            f"{where}, field {field}: answers marked 1 (true) and answers marked 0 (false) are"
+            " needed"
         )
     truth_by_answer = {
         clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()

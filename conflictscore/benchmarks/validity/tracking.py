@@ -1,4 +1,4 @@
-"""Correlates measures that are based on labels of claims with annotators' judgements of answers."""
+"""Correlates measures of answers, computed from labels of claims, with annotators' judgements."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple

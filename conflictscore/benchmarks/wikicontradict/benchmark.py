@@ -23,9 +23,9 @@ from conflictscore.reporting.plain_table import Card
 
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
-"""The template that rates replies to the question whether two conflicting passages conflict."""
+"""The template for rating a reply to "do the passages conflict?" if they do."""
 AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
-"""The template that rates replies to that question if the passages do not conflict."""
+"""The template for rating such a reply if the passages do not conflict."""
 
 MEASURES = ("correct", "at least partially correct")
 """The measures, both derived from the same rating; the first one is the benchmark's main
@@ -60,7 +60,7 @@ class ModelRating:
     template: str = TEMPLATE
     """The prompt template, which defines a correct answer."""
     passages: int = 2
-    """How many of the question's answers, counted from the first, are right."""
+    """How many of the question's answers count as right, starting with the first."""
 
     async def __call__(
         self,
@@ -129,8 +129,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         hashes={"data": sha256_of_file(data)},
         notes=(
             "unlike in the paper, answers are judged by the answers of both passages;"
-            " first-document and second-document see only one passage, so their answers can be at"
-            " most partially correct",
+            " first-document and second-document see only one passage, whose answer is enough for"
+            " a partially correct answer",
             "agreeing-pair and asked-agreeing see both published wordings of the first passage,"
             " since the paper's agreeing passages are not published",
         ),

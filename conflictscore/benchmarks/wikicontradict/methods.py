@@ -68,7 +68,7 @@ def _asking(
         name=name,
         ask=ask,
         forms=("free-form",),
-        own_judge=name != "swapped-order",  # the others need other right answers
+        own_judge=name != "swapped-order",  # only swapped-order has the usual right answers
     )
 
 

@@ -89,7 +89,7 @@ def test_two_files_of_one_name_are_not_taken_for_one_set(tmp_path: Path) -> None
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         write_jsonl(tmp_path / folder / "x.jsonl", [record()])
-    with pytest.raises(InputError, match="a set 'x' was read already"):
+    with pytest.raises(InputError, match="a set named 'x' has already been read"):
         read_data([str(tmp_path / "a" / "x.jsonl"), str(tmp_path / "b" / "x.jsonl")])
     with pytest.raises(InputError, match="give each only once"):
         read_data([str(tmp_path / "a" / "x.jsonl")] * 2)

@@ -116,5 +116,5 @@ ORACLE = BenchmarkMethod(
     ask=_oracle,
     forms=("free-form",),
     caveat="oracle is given the conflict type that people assigned. It is an upper bound that"
-    " cannot be reached in use, since nobody knows the type there.",
+    " cannot be reached in practice, where nobody knows the type.",
 )

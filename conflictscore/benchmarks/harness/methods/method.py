@@ -26,7 +26,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BenchmarkMethod:
-    """A method: how it answers.
+    """How a benchmark method answers a question, and its properties.
 
     ``records.Method`` lists only the methods of the loop itself.
     """

@@ -42,7 +42,7 @@ _LOOP_METHODS = {
     "rag": MethodEntry("answers from the documents, without mentioning conflicts", ".loop", LOOP),
     "control-rag": MethodEntry("answers once, with a prompt to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
-        "rag, then asked again about a claim with evidence on both sides (the paper's)",
+        "rag; if a claim has evidence on both sides, asks again (the paper's)",
         ".loop",
         LOOP,
     ),
@@ -54,7 +54,7 @@ _LOOP_METHODS = {
 }
 _CONTROLS = {
     "resample": MethodEntry(
-        "rag, and the same prompt again if a claim is disputed: the effect of asking twice",
+        "rag; if a claim is disputed, sends the same prompt again: the effect of asking twice",
         ".controls",
     ),
     "placebo": MethodEntry(

@@ -55,7 +55,7 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Compare two methods in sentences: the difference, whether it may be chance, the paper's.
+    """Describe the difference of two methods, whether chance may explain it, and the paper's.
 
     If there are several tests, the Holm-adjusted p-value decides significance.
     """
@@ -81,7 +81,7 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
     paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if (
         not is_significant and pair.difference.value
-    ):  # the questions for a gain as large as observed can always be given
+    ):  # a gain of the observed size never exceeds the share of changes
         yield from _needed(pair, paper_difference, is_graded=is_graded)
     if paper is not None and paper_difference is not None and pair.difference.low is not None:
         place = "inside" if _holds(pair.difference, paper_difference) else "outside"

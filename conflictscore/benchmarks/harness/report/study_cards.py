@@ -94,7 +94,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
             "n: equally worded answers, or equal flips, that were judged in at least two runs; a"
             " cached verdict does not count as a judgement",
         ),
-        Card("Not shown by this study", rows=tuple(_not_shown(study))),
+        Card("Differences that this study does not show", rows=tuple(_not_shown(study))),
     ):
         if card.rows:
             yield card
@@ -125,7 +125,7 @@ def _pooled_card(
 
 
 def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
-    """List how many questions each difference would need that the study does not show."""
+    """For each difference that the study does not show, say how many questions would show it."""
     for pair in study.pairs:
         if pair.needed is not None:
             yield (

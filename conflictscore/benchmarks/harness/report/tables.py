@@ -1,7 +1,7 @@
-"""Shows the figures of a run as tables, in an 80 to 100 column terminal, on a page and in files.
+"""Shows the figures of a run as tables: in a terminal, on the report page and in files.
 
-The names of models and categories, and error messages, are untrusted text. They are shown without
-markup or control characters.
+In a terminal, the tables fit into 80 to 100 columns. The names of models and categories, and error
+messages, are untrusted text. They are shown without markup or control characters.
 """
 
 from collections import defaultdict
@@ -163,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Compare methods with another one by one measure; the paper's figures are faint rows below."""
+    """Compare methods with ``against`` by one measure; the paper's figures are faint rows."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()

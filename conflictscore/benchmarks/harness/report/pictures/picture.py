@@ -31,7 +31,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "font.size": 9,
     "svg.fonttype": "path",  # readers then need no font
     "svg.hashsalt": "conflictscore",  # makes the files of equal charts identical
-    "text.parse_math": False,  # a dollar sign in a run's name starts no formula
+    "text.parse_math": False,  # so a dollar sign in a name starts no formula
 }
 _LONGEST_NAME: Final = 44
 """The maximum number of characters of a name in a chart."""
