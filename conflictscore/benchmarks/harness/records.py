@@ -163,7 +163,7 @@ class StepRecord(Record):
 
 
 class Verdict(Record):
-    """The verdict on an answer by one measure, from a judge or by comparison with the gold option."""
+    """The verdict on an answer by one measure, from a judge or from the known right option."""
 
     value: bool | float | None
     """Whether the answer is right or, for a graded measure, its grade in [0, 1].
