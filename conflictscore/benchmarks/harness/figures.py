@@ -80,7 +80,7 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """What a method does with first answers that have a conflict (ACL submission, section 6.4).
+    """A method's outcomes on first answers that have a conflict (ACL submission, section 6.4).
 
     The figures cover the questions that the method finished and whose first answer has a claim with
     evidence on both sides. A free-form answer counts as revised if its claims differ from the first

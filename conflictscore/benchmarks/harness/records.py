@@ -111,7 +111,7 @@ class StepRecord(Record):
     answers.
     """
     value: dict[str, Any] | None = None
-    """What the step produced; None if and only if ``error`` is set.
+    """The output of the step; None if and only if ``error`` is set.
 
     The fields depend on the step:
 

@@ -51,7 +51,7 @@ _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class _Outcome(NamedTuple):
-    """What a step led to: a value, or a failure with its reason."""
+    """The outcome of a step: a value, or a failure with its reason."""
 
     value: dict[str, Any] | None
     error: str | None = None

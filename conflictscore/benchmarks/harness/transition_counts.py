@@ -286,7 +286,7 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """What a method did with a first answer that has a conflict (section 6.4)."""
+    """The outcome of a first answer with a conflict under a method (section 6.4)."""
 
     question: str
     answered: bool

@@ -43,7 +43,7 @@ def test_what_decides_the_figures_is_compared_field_by_field_but_not_time_and_ve
         (
             '{"format": 3, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',
             "the run has format 3, written by conflictscore 0.9, but this version reads formats up"
-            " to 2; resume it with the version that started it, or give another folder",
+            " to 2; resume the run with the version that started it, or give another folder",
         ),
         (
             '{"format": "a", "benchmark": "x"}',

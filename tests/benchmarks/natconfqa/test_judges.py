@@ -138,7 +138,7 @@ async def test_nothing_found_in_passages_that_were_cut_is_no_verdict(found: bool
     assert [verdict.value for verdict in judgement.answers] == [found or None] * 2
     if not found:
         assert "passages 1 were shortened to fit the context window" in judgement.errors[0]
-        assert "were cut" in told(judgement, question)["answers precision"]
+        assert "were shortened" in told(judgement, question)["answers precision"]
 
 
 async def test_passages_that_do_not_fit_at_all_are_a_failure_of_this_question() -> None:
