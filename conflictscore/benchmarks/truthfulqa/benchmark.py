@@ -136,6 +136,7 @@ class _Targets(PublishedRow):
 
 
 def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Question:
+    """Convert a row into a question of MC1 or MC2; raise InputError if it cannot be used."""
     field = f"{form}_targets"
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
     if {0, 1} != set(targets.values()):
