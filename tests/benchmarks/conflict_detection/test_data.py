@@ -59,7 +59,7 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
         ({"docs": [{"text": "x", "label": "TRUE"}]}, "field docs.0.label: Input should be"),
         ({"claim": ...}, "field claim: Field required"),
         ({"has_conflict": "yes"}, "field has_conflict: Input should be a valid boolean"),
-        ({"has_conflict": False}, "field has_conflict: it is false, and the labels"),
+        ({"has_conflict": False}, "field has_conflict: it is false, but the labels"),
         (
             {"has_conflict": ..., "docs": [{"text": "x"}]},
             "field has_conflict: it is required unless all documents have a label",
