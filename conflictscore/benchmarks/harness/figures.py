@@ -208,8 +208,8 @@ class Figures(Record):
     compared: tuple[Paired, ...] = ()
     """Comparisons with methods other than the baseline, by every measure.
 
-    By default, ``regenerated-rag`` is compared with ``control-rag``, as in the paper. The user can
-    ask for other pairs.
+    By default, ``regenerated-rag`` is compared with ``control-rag``, as in the paper, and with the
+    controls of the second look. The user can ask for other pairs.
     """
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]

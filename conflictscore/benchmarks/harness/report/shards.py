@@ -19,7 +19,8 @@ def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list
     """Merge shards, that is, runs with equal settings and disjoint data files.
 
     Shards are recognised by their manifests, which have the same benchmark, configuration and
-    hashes, except for the data. The merged run takes the place of its first shard.
+    hashes, except for the data. The merged run takes the place of its first shard. Other runs are
+    returned unchanged.
 
     Raises:
         InputError: Two such runs share some of their questions, but not all; these would count
