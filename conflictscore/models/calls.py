@@ -66,7 +66,7 @@ async def dispatch(
         await breaker.decided()
         async with limit.place(caller):
             if breaker.in_doubt:
-                continue  # the repeated requests need a slot
+                continue  # release the slot for the repeated requests
             attempt += 1
             breaker.check()
             if admit:

@@ -24,7 +24,7 @@ _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
 _REFUSED_TURNS = _REFUSED | {500}
-"""Statuses of refused messages; llama.cpp returns 500 if its chat template raises an error."""
+"""Statuses that may mean refused messages; llama.cpp returns 500 if its chat template fails."""
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"

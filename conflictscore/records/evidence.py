@@ -27,7 +27,7 @@ def encodable(value: Any) -> Any:
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
         return value
     if isinstance(value, str):
-        if value.isascii():  # most texts are, and the test is cheap
+        if value.isascii():  # most texts are ASCII, and the test is cheap
             return value
         try:
             value.encode()

@@ -14,8 +14,8 @@ from conflictscore.records.evidence import Record
 
 Checked = Literal["fully", "partly", "no"]
 """How far an answer was checked. ``fully``: the whole answer and all evidence were examined.
-``partly``: enough was examined. ``no``: too little was examined, or the answer contains nothing
-that can be checked."""
+``partly``: something was not examined, but enough was. ``no``: too little was examined, or the
+answer contains nothing that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
 _SENTENCE_CHARS = 160  # maximum characters quoted from a passage

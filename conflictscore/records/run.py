@@ -279,9 +279,9 @@ class Run(Record):
         Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
         ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
         ``fully``, and ``kind`` gives the reason to programs as a :class:`GapKind`. Both are None if
-        there is no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in [0, 1] or
-        None. The verdict quotes neither the answer nor its evidence, so it can be shown where the
-        texts must not appear.
+        the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in [0, 1]
+        or None. The verdict quotes neither the answer nor its evidence, so it can be shown where
+        the texts must not appear.
         """
         report = self.final_report or self.report
         gap = self.examined.main_gap if self.examined else None

@@ -174,7 +174,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             records = filter(None, reader)
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
-            is_cell = documents in header  # else the documents are inside an object in a cell
+            is_cell = documents in header  # otherwise the documents are in an object in a cell
             if len({*header}) < len(header):
                 raise InputError(f"{path}: the header has a column more than once")
             for cells in records:

@@ -174,7 +174,7 @@ def test_a_file_of_ones_own_is_never_written_to(source: Path, out: Path) -> None
     before = source.read_bytes()
 
     assert "exists, but is not the output of a run" in one_line(score, source, out)
-    assert "exists, but not as" in one_line(score, source, source)
+    assert "exists, but is not" in one_line(score, source, source)
     assert (out.read_text(), source.read_bytes()) == ("mine\n", before)
     assert "must end in .jsonl" in one_line(score, source, out.with_suffix(".csv"))
 
