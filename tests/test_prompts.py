@@ -177,7 +177,7 @@ def test_a_template_that_cannot_be_used_is_refused_with_file_and_reason(
     [
         ("retry.txt", "für $reason".encode("latin-1"), r"retry\.txt: cannot be read as UTF-8"),
         ("retry.txt/x", b"", r"retry\.txt: cannot be read"),
-        ("notes.md", b"x", r"holds no NAME\.txt template"),
+        ("notes.md", b"x", r"contains no NAME\.txt template"),
         ("../own", b"x", "is not a folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Write a whole new answer, with one disputed claim and its evidence in view (the paper's way)."""
+"""Writes a whole new answer, as the paper does, after showing a disputed claim and its evidence."""
 
 import re
 
@@ -22,10 +22,10 @@ _NUMBER_TOKENS = 16
 async def write_anew(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Show the answerer one claim in conflict with its evidence, and ask for a new answer.
+    """Show the answerer one disputed claim with its evidence, and ask for a new answer.
 
-    The paper asks about "the main claim that had conflicts" and leaves open which claim that is.
-    The run's context says how it is chosen.
+    The paper asks about "the main claim that had conflicts" and does not say which claim that is.
+    The run's context says how to choose it.
     """
     report = last.report
     if report is None or report.reconsider is None:
@@ -52,7 +52,7 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """The claim to reconsider, for each way of choosing that asks no model.
+    """The claim to reconsider, for each way of choosing it without asking a model.
 
     Raises ValueError if no claim is disputed.
     """
@@ -68,9 +68,9 @@ def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
 async def _chosen(
     report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> tuple[int, tuple[str, ...]]:
-    """The number of the claim to reconsider, and notes.
+    """Choose the claim to reconsider; returns its number and notes.
 
-    If the model names no claim, the worst claim is taken.
+    If the model names no claim, the most contradicted claim is chosen.
     """
     numbers, numbers_by_choice = report.disputed, claims_by_choice(report)
     if len(numbers) < 2 or context.reconsider != "asked":
@@ -86,12 +86,12 @@ async def _chosen(
     def read(reply: str) -> int:
         match = re.search(r"\d{1,4}", reply)
         if match is None or int(match[0]) not in claims:
-            raise ValueError(f"it names none of the claims {', '.join(map(str, claims))}")
+            raise ValueError(f"it named none of the claims {', '.join(map(str, claims))}")
         return int(match[0])
 
     try:
         naming = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
         return await naming, ()
     except (ProviderError, ContextWindowError) as error:
-        note = f"the model named no main claim, so the most contradicted one was taken: {error}"
+        note = f"the model named no main claim, so the most contradicted one was chosen: {error}"
         return numbers_by_choice["worst"], (note,)

@@ -29,15 +29,16 @@ from conflictscore.records import (
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
 _CITED = re.compile(r"\[\d{1,3}\](?:\([^()\s]{1,500}\))?|\(Docs?\.? [\d, ]{1,40}\)")
-_CLAIMS_NOTHING = "it makes no claim in place of the replaced one"
+_CLAIMS_NOTHING = "it makes no claim in place of the old one"
 
 
 def judge_change(change: Change, before: ConflictReport, now: ConflictReport) -> Change:
     """Return the change with the guard's verdict: whether it is accepted and, if not, the reason.
 
-    A change proposed by second looks is judged by their decision, and a whole new answer by
-    comparing its evidence with the previous answer's. If the change has a note or the new answer
-    has no scores, the note or the error is the reason for the refusal.
+    A second look is a new examination of one disputed claim (``look.py``). If second looks proposed
+    the change, it must state what they decided. A whole new answer is accepted only if its evidence
+    is better than the previous answer's. A change with a note, or without scores for the new
+    answer, is refused; the note or the scoring error is the reason.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
     case = _Case(
@@ -61,16 +62,17 @@ def refusal(
 ) -> str | None:
     """Why a change proposed by second looks is refused; None if it is accepted.
 
-    A change is accepted if all of this holds: a second look decided it; it states the winner and no
-    longer the loser (or, as a hedge, both sides, each supported by a document); and each further
-    claim in it has more documents for it than against it.
+    An accepted change meets three conditions. A second look decided it. It states the winner and no
+    longer the loser; a hedge states both sides instead, each supported by a document. Each further
+    claim that it adds is supported by more than the winner's own documents, and has no more
+    documents against it than for it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A change to judge, with the passage's claims before and after it, and the scores after it."""
+    """A change to judge, with the passage's old and new claims and the scores of the new answer."""
 
     change: Change
     old: Sequence[ClaimEvidence]
@@ -97,12 +99,12 @@ class _Case:
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
-        """Whether this claim is new: the old passage did not make it."""
+        """Whether the change adds this claim, so that the old passage did not make it."""
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
 def _refusal_of_whole(case: _Case) -> str | None:
-    """Why a whole new answer, which has no rival, is refused; None if it is accepted."""
+    """Why a whole new answer, which no second look proposed, is refused; None if it is accepted."""
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
@@ -127,10 +129,10 @@ def _shown(balances: Sequence[float]) -> str:
 
 
 def _refusal_of_looks(case: _Case) -> str | None:
-    """See :func:`refusal`."""
+    """Why a change proposed by second looks is refused; see :func:`refusal`."""
     change = case.change
     if kind := added_active_content(change.before, change.after):
-        return f"it brings in {kind} that the passage did not have"
+        return f"it adds {kind} that the passage did not have"
     deciding_looks = [look for look in change.looks if look.decision != "keep"]
     if not deciding_looks:
         return "neither the vote nor the weighing decided it"
@@ -170,7 +172,7 @@ def _is_backed_by_its_source(
 ) -> bool:
     """Whether a claim says more than the winner and only the winner's own documents support it.
 
-    A document may add a statement to its answer that nobody asked for.
+    A document's answer may contain an additional statement that nobody asked for.
     """
     look_texts = [side.claim.text for look in deciding_looks for side in look.sides]
     old_texts = [each.claim.text for each in case.old]
@@ -182,16 +184,16 @@ def _is_backed_by_its_source(
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
-    """Why a passage may not be removed: the rest of the answer does not state the winner."""
+    """Why a passage may not be removed, if the rest of the answer does not state the winner."""
     winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
-    return None if any(c.supports for c in says) else f"nothing else says “{winner}”"
+    return None if any(c.supports for c in says) else f"nothing else in the answer says “{winner}”"
 
 
 def _misstated(
     look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
 ) -> str | None:
-    """Why a passage does not state the decision of a look; None if it does."""
+    """Why a passage does not state what a second look decided; None if it does."""
     if look.tells_several:
         return _untold_side(look, before, after)
     own, rival = look.candidates[0], look.counterpart
@@ -212,10 +214,10 @@ def _misstated(
 def _says_in_another_language(
     after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
 ) -> bool:
-    """Whether a passage states in its own language what a document states in another.
+    """Whether a passage states in its own language what a document states in another language.
 
-    The passage must contain the names and numbers that the rival has and the claim has not, and a
-    document that votes for the rival must support one of the passage's claims.
+    The passage must contain the names and numbers that only the rival has, not the claim. A
+    document that votes for the rival must also support one of the passage's claims.
     """
     if language_of(after) == language_of(rival.statement):
         return False
@@ -226,7 +228,7 @@ def _says_in_another_language(
 
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
-    """Why a passage does not name each side with a document behind it; None if it does."""
+    """Why a passage does not name both sides, each supported by a document; None if it does."""
     other_word = opposite(before, look.question)  # for "Yes." the other side is "No."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
@@ -241,7 +243,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 
 
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
-    """Whether a passage contains every value by which a side differs, in any notation."""
+    """Whether a passage contains, in any notation, every value by which a side differs."""
     own = look.sides[0].claim.text
     side_values = values_in(statement)
     stated_values = values_in(after)
@@ -252,14 +254,14 @@ def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:
-    """Whether a claim states what a look decided, or describes the dispute that it left open."""
+    """Whether a claim states what a look decided, or reports the dispute that a look left open."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
     return restates(text, look.counterpart.statement, look.question)
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
-    """Whether a claim states part of the winner, with support from a document that voted for it."""
+    """Whether a claim states part of the winner, and one of the winner's voters supports it."""
     winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

@@ -1,4 +1,4 @@
-"""Edits an answer in place: each disputed passage gets a second look, and everything else stays."""
+"""Edits an answer in place: takes a second look at disputed passages, and keeps everything else."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -33,15 +33,15 @@ from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
-"""Maximum passages of an answer whose only claim is assumed to answer the question.
+"""Maximum number of passages in an answer whose only claim is assumed to answer the question.
 
-Two allow for the claim and a sentence that introduces it. In a longer answer the claim may be about
-anything, since the model overlooked the rest.
+Two passages allow for the claim and a sentence that introduces it. In a longer answer the model
+must have overlooked other claims, so the one it found may be about anything.
 """
 _AROUND_CHARS = 1500
-"""Characters of the answer before a passage that the model sees when it rewrites the passage."""
+"""Characters of the preceding text that the model sees when it rewrites a passage."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
-"""Minimum and maximum reply tokens for a rewritten passage, which may get a sentence longer."""
+"""Minimum and maximum reply tokens for a rewritten passage, which may be a sentence longer."""
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 
@@ -59,8 +59,9 @@ async def write_in_place(
 ) -> Written:
     """Take a second look at each disputed passage, and replace the passage with the outcome.
 
-    The passages are looked at concurrently, the one with most at stake first. If a look fails or
-    the new text does not fit, the passage is kept, with a note.
+    A second look is a new examination of one disputed claim (``look.py``). Passages are examined
+    concurrently, the one with the most important claim first. If a look fails or the new text does
+    not fit, the passage is kept, with a note.
     """
     disputes = _disputes_in(last)
     changes_by_stake = await at_once(
@@ -73,11 +74,11 @@ async def write_in_place(
         if change.note
     )
     if all(change.note for change in changes):
-        # the caller reports why the first passage was kept
+        # the caller itself reports why the first passage was kept
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        # each change fits by itself but not all together, and nothing says which one to give up
+        # each change fits by itself, but together they do not, and it is unclear which to drop
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
@@ -86,7 +87,7 @@ async def write_in_place(
 
 
 def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Document]) -> Answer:
-    """The answer, with the reasons for the changes made to it as its justification."""
+    """The answer, with the reasons for its changes as its justification."""
     reasons = dict.fromkeys(change.reason for change in changes if change.applied and change.reason)
     if not reasons:
         return answer
@@ -102,10 +103,10 @@ def excerpt(passage: str) -> str:
 
 
 def _disputes_in(last: Attempt) -> list[_Dispute]:
-    """The passages with disputed claims, the one with most at stake first.
+    """The passages with disputed claims, the one with the most important claim first.
 
-    If no disputed claim has a place in the answer, the whole answer is one passage. Documents of
-    weight 0 are left out, since they may neither dispute a claim nor replace it.
+    If no disputed claim could be located in the answer, the whole answer counts as one passage.
+    Documents with a weight of 0 are left out, since they may neither dispute nor replace a claim.
     """
     if last.report is None or not last.report.disputed:
         raise ValueError("an answer is edited only if a claim is disputed")
@@ -126,7 +127,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
 
 
 def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
-    """Whether a claim belongs to a passage: the claim's span begins in it, wherever it ends."""
+    """Whether a claim belongs to a passage; it does if the claim's span begins in the passage."""
     span = evidence.claim.passage
     return span is not None and passage.start <= span[0] < passage.end
 
@@ -136,8 +137,8 @@ async def _look(
 ) -> Change:
     """Take a second look at a disputed passage; a failed look changes nothing.
 
-    A value of a JSON answer is compared as plain words. It has no room for both sides of a dispute,
-    so an unsettled dispute leaves it unchanged.
+    A value of a JSON answer is compared as plain words. It cannot state both sides of a dispute, so
+    it stays unchanged if the dispute is not settled.
     """
     answer, passage = last.answer.text, dispute.passage
     before = answer[passage.start : passage.end]
@@ -145,8 +146,8 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # documents answer with a statement: it cannot replace a truth value, and is too short for a
-        # text
+        # documents answer with a single statement, which can replace neither true or false nor a
+        # value of several sentences
         if before in _TRUTH_VALUES or is_prose(before):
             why = "A truth value, or a value of several sentences, is not replaced."
             return no_change.model_copy(update={"reason": why})
@@ -157,7 +158,7 @@ async def _look(
         proposal = await propose(shown_text, dispute.claims, others, looking, write, alone=alone)
     except (ProviderError, ContextWindowError, BudgetError) as error:
         return no_change.model_copy(update={"accepted": False, "note": str(error)})
-    reason = without_active_content(proposal.reason)  # it quotes documents
+    reason = without_active_content(proposal.reason)  # the reason quotes documents
     change = no_change.model_copy(update={"looks": proposal.looks, "reason": reason})
     return _put_in(change, dispute, shown_text, proposal, answer, context)
 
@@ -170,12 +171,12 @@ def _put_in(
     answer: str,
     context: RunContext,
 ) -> Change:
-    """Put the proposed text into a change, if it fits in the passage's place.
+    """Put the proposed text into a change, if it fits in place of the passage.
 
     Args:
-        change: A change that alters nothing yet, with its looks.
+        change: A change with its looks, which does not alter anything yet.
         dispute: The passage and its claims.
-        shown_text: The passage as the looks saw it; for a JSON value, its words.
+        shown_text: The passage in the form that the looks examined; for a JSON value, its words.
         proposal: The proposed text.
         answer: The whole answer.
         context: The run's context, which says what form the answer must have.
@@ -193,19 +194,19 @@ def _put_in(
         return change.model_copy(update=removal | {"action": RevisionAction.REMOVE})
     problem = misfit(answer, passage, text)
     if is_value and not problem:
-        # the guard checks sentences by their claims; a bare word or number makes none
+        # the guard checks sentences by their claims, but a bare word or number makes no claim
         problem = _invented(shown_text, text, proposal)
         text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
-    if problem and is_value:  # no failure: the reason describes the dispute
-        return change.model_copy(update={"reason": f"{change.reason} It stays: {problem}."})
+    if problem and is_value:  # not a failure, so the problem is added to the reason
+        return change.model_copy(update={"reason": f"{change.reason} The value stays: {problem}."})
     if problem:
         return change.model_copy(update={"accepted": False, "note": problem})
     return change.model_copy(update={"after": text, "action": _action(proposal.looks)})
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:
-    """The action that describes how looks changed a passage."""
+    """The kind of change that the decisions of looks make to a passage."""
     decisions = {look.decision for look in looks}
     if "hedge" in decisions:
         return RevisionAction.HEDGE
@@ -213,14 +214,14 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """Why a new value is refused: it has a word that no candidate has. None if it has no such word.
+    """Why a new value is refused, if it has a word that no candidate has; else None.
 
-    A model may have written the value, and may have written more than it was asked for.
+    The value may come from a model that wrote more than it was asked for.
     """
     statements = (look.counterpart.statement for look in proposal.looks)
     known_terms = telling_terms(before).union(*map(telling_terms, statements))
     new = sorted(telling_terms(text) - known_terms)
-    return f"none of the answers found says “{new[0]}”" if new else None
+    return f"no document's answer contains “{new[0]}”" if new else None
 
 
 def _in_wrong_form(
@@ -233,7 +234,7 @@ def _in_wrong_form(
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether a passage can go: it makes no further claim, and another one states the winner.
+    """Whether a passage can be removed: it makes no other claim, and another passage says the same.
 
     A passage that describes a dispute is never removed.
     """
@@ -273,15 +274,15 @@ async def _written(
     text: str,
     corrections: Iterable[Correction],
 ) -> str:
-    """Let the answerer put corrections into a passage; it sees the answer up to the passage.
+    """Ask the answerer to put corrections into a passage.
 
-    ``text`` is the passage with the corrections that needed no model. A reply that copies the
-    request, talks about the passage or does not fit in its place counts as unreadable and is
-    requested again.
+    The prompt contains the end of the preceding text. ``text`` is the passage after the corrections
+    that needed no model. A reply that copies the request, talks about the passage or does not fit
+    in its place counts as unreadable, and is requested once more.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
-    ours = render("put_in", **dict.fromkeys(fields, ""))  # the request's own words
+    ours = render("put_in", **dict.fromkeys(fields, ""))  # the prompt without its fields
     prompt = render(
         "put_in",
         question=material(state["question"]),
@@ -298,8 +299,8 @@ async def _written(
     )
 
     def read(reply: str) -> str:
-        # a caller's function that can only return JSON returns the whole answer, with the new value
-        # in it
+        # a caller's own answerer that can only return JSON returns the whole answer, with the new
+        # value
         new = unframed(value_in(reply.strip(), answer, passage.start), text)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")

@@ -1,4 +1,8 @@
-"""The second look at one disputed claim, from its rivals to a decision."""
+"""The second look: a new examination of one disputed claim, which ends in a decision.
+
+First the rivals of the claim are found. A rival is a different answer to the claim's own question.
+Then the documents vote between the claim and its rivals, and a tie is weighed.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -33,9 +37,9 @@ from conflictscore.threads import at_once
 
 
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
-    """Find the rivals of a disputed claim, let the documents vote, and weigh ties.
+    """Take a second look: find the rivals of a disputed claim, let documents vote, and weigh ties.
 
-    Claims that assert nothing about the world are skipped. Raises ProviderError if no document
+    A claim that asserts nothing about the world is skipped. Raises ProviderError if no document
     could be asked, a relation could not be determined, or no rival could be labelled.
     """
     if asserts_nothing(claim.claim.text):
@@ -57,7 +61,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             question=looking.question,
             candidates=(Candidate(evidence=claim),),
             outcome=LookOutcome.NO_QUESTION,
-            why="No question that it answers was found, so no document was asked.",
+            why="No question for this claim was found, so no document was asked.",
         )
     candidates = tallied(
         rivals.evidence,
@@ -86,10 +90,11 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _weighing_of(
     vote: VoteOutcome, question: str, candidates: Sequence[Candidate], looking: Looking
 ) -> Weighing | None:
-    """The weighing of two sides that counting leaves open; None if counting decides.
+    """Weigh two sides if counting votes leaves the dispute open; None if counting decides.
 
-    Embedded models do not weigh. Instead, the look searches for a document that says it replaces
-    the other side, even if the vote would remove what that document states.
+    Embedded models cannot weigh. With them, the look searches for a document that says that it
+    replaces the other side. It does so even if the vote was clear, since such a document may be on
+    the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -112,7 +117,7 @@ async def _weighing_of(
 def _decided(
     look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
-    """The look with its decision, and the reason in one sentence."""
+    """The look with its decision, and with the reason in one sentence."""
     if vote.rival is None:
         return _without_rival(look)
     claim, rival = look.candidates[0], look.candidates[vote.rival]
@@ -126,7 +131,8 @@ def _decided(
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
     elif claim.witnesses > 1 and rival.witnesses < 2:
-        # it was weighed because its document says something about itself, but that settled nothing
+        # this was weighed only because the rival's document seemed to know better, which was not
+        # confirmed
         why = f"A single dissenter changes nothing: {sides}."
         update = {"outcome": LookOutcome.DISSENTER, "why": why}
     elif looking.unsettled == "hedge" and claim.evidence.supports:
@@ -140,7 +146,7 @@ def _decided(
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
-    """The decision of a weighing that settled it."""
+    """The fields of a look that was decided by a weighing."""
     is_rival = weighing.chosen == rival
     how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
@@ -154,7 +160,10 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 
 
 def _without_rival(look: SecondLook) -> SecondLook:
-    """A look that found no rival: its reason, and any other things of the same name to explain."""
+    """Complete a look that found no rival, with the reason.
+
+    If documents are about another thing with the same name, the look decides to explain this.
+    """
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
     update: dict[str, object]
@@ -164,7 +173,7 @@ def _without_rival(look: SecondLook) -> SecondLook:
         why = "The documents that seem to contradict it are about another thing."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
     elif Relation.SAME in of_relation and own.supports:
-        why = "The answer already says what seems to contradict it."
+        why = "What seems to contradict it is already in the answer."
         update = {"outcome": LookOutcome.TOLD_ALREADY, "why": why}
     elif own.contradicts and not own.supports:
         why = "Documents contradict it, but none says what is true instead."
@@ -173,15 +182,15 @@ def _without_rival(look: SecondLook) -> SecondLook:
         why = "Documents are labelled as contradicting it, but none gives another answer."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     else:
-        why = "No document supports the other answer that it gave."
+        why = "No document supports the different answer that was given."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     return look.model_copy(update=update)
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """The decision to explain several things with the same name.
+    """The fields of a look that decides to explain several things with the same name.
 
-    Empty if documents support no other thing.
+    Empty if no document supports an answer about another thing.
     """
     things = _backed_things(look)
     if not things or not look.candidates[0].evidence.supports:
@@ -196,14 +205,14 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """The part of a hedge about other things of the name, which follows the dispute itself."""
+    """The fields that add other things with the same name to a hedge."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}
 
 
 def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
-    """The answers about other things of the name that a document supports."""
+    """The answers about other things with the same name that a document supports."""
     return [
         answer
         for answer in look.related
@@ -212,7 +221,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """A look's related answers; of those with labels, only these."""
+    """A look's related answers, without the labelled ones that are not in ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 
@@ -221,13 +230,13 @@ def _names_of(things: Sequence[RelatedAnswer]) -> str:
 
 
 def _told(candidate: Candidate) -> str:
-    """A candidate with the documents that vote for it, written like our citations."""
+    """A candidate's statement with the documents that vote for it, such as "(Docs 1, 2)"."""
     numbers = ", ".join(map(str, candidate.votes))
     behind = f"Doc{'s' if len(candidate.votes) > 1 else ''} {numbers}" if numbers else "no document"
     return f"“{candidate.statement.rstrip('.')}” ({behind})"
 
 
-_MOST_CLAIMS = 4  # disputed claims of a passage that are looked at, the most important first
+_MOST_CLAIMS = 4  # disputed claims of a passage that get a second look
 
 
 class Correction(NamedTuple):
@@ -238,10 +247,10 @@ class Correction(NamedTuple):
 
 
 class NewPassage(NamedTuple):
-    """The new text of a passage (the old text if nothing changes), and a look at each claim.
+    """A passage's new text, and the looks that led to it.
 
     Attributes:
-        text: The text.
+        text: The text; the old text if nothing changes.
         looks: The second look at each claim.
     """
 
@@ -250,7 +259,7 @@ class NewPassage(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The reasons for all claims, each once."""
+        """The distinct reasons of all looks."""
         return " ".join(dict.fromkeys(look.why for look in self.looks))
 
 
@@ -263,12 +272,12 @@ async def propose(
     *,
     alone: bool = False,
 ) -> NewPassage:
-    """Look again at each disputed claim of a passage, and write the outcomes into it.
+    """Take a second look at each disputed claim of a passage, and write the outcomes into it.
 
-    Claims are looked at concurrently. Winners are put in first: by changing the differing span, by
-    replacing the sentence, or, if neither works, by asking a model to rewrite the passage. Then at
-    most one unsettled dispute, or one set of things with the same name, is explained in the
-    passage, since two explanations would overwrite each other.
+    The looks run concurrently. First, winners are put into the passage: by changing the span that
+    differs, by replacing the sentence, or, if neither works, by asking a model to rewrite the
+    passage. Then only one unsettled dispute, or one set of things with the same name, is explained,
+    since two explanations would overwrite each other.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -292,7 +301,7 @@ def _with_winners(
     *,
     alone: bool,
 ) -> tuple[str, list[Correction]]:
-    """The passage with the winners that need no model, and the corrections that need one."""
+    """Put in the winners that need no model; returns the text and the corrections that need one."""
     text, pending = passage, list[Correction]()
     for look in looks:
         if look.decision != "replace" or look.rival is None:
@@ -312,10 +321,10 @@ def _with_dispute_told(
     beside: Callable[[SecondLook], Sequence[str]],
     looking: Looking,
 ) -> NewPassage:
-    """The passage with its first unsettled dispute, or its things with the same name, explained.
+    """Explain the first unsettled dispute or set of things with the same name in a passage.
 
-    The claims of all other looks with several answers are kept, and the outcomes of these looks say
-    so.
+    If other looks also found several answers, their claims are kept, and their outcomes record
+    this.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:
@@ -349,6 +358,6 @@ def _passage_told_anew(
 
 
 def _untold(look: SecondLook) -> SecondLook:
-    """A look whose dispute the passage does not explain after all."""
+    """The same look, changed to keep the claim because the passage does not explain the dispute."""
     outcomes = {"hedge": LookOutcome.UNSETTLED, "explain": LookOutcome.ANOTHER_THING}
     return look.model_copy(update={"decision": "keep", "outcome": outcomes[look.decision]})

@@ -1,4 +1,4 @@
-"""The collaborators and inputs of a second look."""
+"""The inputs of a second look, which is a new examination of one disputed claim."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from conflictscore.storage.cache import ContentCache
 
 @dataclass(frozen=True)
 class Looking:
-    """The collaborators of a second look, and the answer that it examines.
+    """The models, documents and settings that a second look uses, and the answer that it examines.
 
     Attributes:
         question: The user's question, rewritten to stand alone.
         documents: All documents of the run.
-        duplicates: Maps each near-copy to the first of its group. If domains count once, pages of a
-            domain are mapped too.
-        weights: Weights by document; empty if all count the same.
+        duplicates: Maps each near-copy to the first document of its group. If each domain counts
+            only once, pages of one domain form a group too.
+        weights: Weights by document; empty if all documents count the same.
         unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
         reader: Reads documents.
         judge: Compares statements and weighs sides.
         labeler: Labels statements against documents.
         cache: Store of verdicts.
         seconds: Maximum time for labelling rivals; None for no limit.
-        only_claim: Whether the answer makes only one claim, which then answers the user's question.
+        only_claim: Whether the answer's only claim is assumed to answer the user's question.
         answer: The whole answer, as context for a claim.
     """
 

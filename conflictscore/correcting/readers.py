@@ -1,8 +1,9 @@
-"""Asks each document alone for its answer, so that every side of a dispute has its own words.
+"""Asks each document separately for its answer, so that each side of a dispute speaks for itself.
 
-A reader does not see the earlier answer or other documents, since a model repeats an answer that it
-is shown. It is not offered "not stated" either, since models say that too often. Inventions are
-caught afterwards.
+A reader is a model that answers a question from one document. It does not see the earlier answer or
+other documents, since a model tends to repeat an answer that it sees. Its prompt does not offer
+"not stated" as a reply either, since models use it too often. Invented answers are rejected
+afterwards.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +27,7 @@ from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 80
-_MOST_CHARS = 320  # longest first sentence of a reply that counts as a short answer
+_MOST_CHARS = 320  # maximum characters of a short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
 
@@ -46,7 +47,7 @@ class Rival:
 
 
 class Answered(NamedTuple):
-    """The answers of documents that were asked alone."""
+    """The answers of documents that were asked separately."""
 
     rivals: tuple[Rival, ...]
     dropped: tuple[DroppedReply, ...]
@@ -100,7 +101,7 @@ async def ask_documents(
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
-    # callers look only at the first few, so the most frequent answers come first
+    # callers use only the first few answers, so the most frequent ones come first
     rivals.sort(key=lambda rival: -len(rival.given_by))
     return Answered(tuple(rivals), tuple(dropped_replies))
 
@@ -121,7 +122,7 @@ def _first_sentence(text: str) -> tuple[str, str]:
 
 
 def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:
-    """Why a reply does not count as the document's answer; None if it counts."""
+    """Why a reply does not count as the document's answer; None if it does."""
     if len(reply) > _MOST_CHARS:
         return "it is too long for one answer"
     if why := answers_nothing(reply, "" if yes_no else question):
@@ -137,17 +138,18 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
 async def own_question(
     claim: str, question: str, reader: Reader, *, secret: Collection[str]
 ) -> str:
-    """The question that a claim answers, if the user's question is wider.
+    """Ask for the question that a claim answers, for use when the user's question is broader.
 
-    Returns the user's question if the model writes no question, or one that reveals the claim.
+    Returns the user's question if the model writes no question, or a question that contains a word
+    in ``secret``.
     """
 
     def read(reply: str) -> str:
         line = " ".join(reply.split()).strip("\"'“” ")
         if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
-            raise ValueError("it was not one question")
+            raise ValueError("it was not a single question")
         if leaked_term := next((term for term in secret if term in line), None):
-            raise ValueError(f"it gives away “{leaked_term}”, which should be looked up")
+            raise ValueError(f"it reveals “{leaked_term}”, which it should ask for")
         return line
 
     fields = {"question": material(question), "claim": material(claim)}

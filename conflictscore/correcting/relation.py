@@ -1,13 +1,15 @@
 """Decides how the answers of documents relate to a disputed claim.
 
-A labeler calls a different predicate, entity, time or version of the same subject a contradiction.
-So each document is asked alone, and each reply is classified: *the same* as the answer's claim, a
-*rival*, about *another thing*, or *nothing*. Only rivals may be voted on, inserted or hedged.
+A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
+version of the subject. So each document is asked separately, and each reply is classified: *the
+same* as the answer's claim, a *rival* (a different answer to the claim's own question), about
+*another thing*, or *nothing*. Only rivals may be voted for or put into the answer.
 
-Three methods are tried, cheapest first: comparing the statements; reading the answer as one more
-document (it already states whatever it supports); and asking a capable judge that sees the claim,
-its answer and the documents. With embedded models the judge is replaced by the words that each
-document uses for its fact and its subject. In doubt, a reply does not count as a rival.
+Three methods are tried, cheapest first. The first compares the statements. The second labels the
+reply against the answer, as if the answer were a document: the answer already states what it
+supports. The third asks a capable judge that sees the claim, its answer and the documents. With
+embedded models, the third method compares the words that each document uses for its fact and its
+subject instead. In doubt, a reply does not count as a rival.
 """
 
 import re
@@ -41,13 +43,14 @@ class Related(NamedTuple):
     """An answer given by documents, and how it relates to the claim.
 
     Attributes:
-        statement: Its text.
-        given_by: The documents that gave it when each was asked alone.
-        relation: How it is related to the claim.
-        knows_better: The side whose document seems to know better, according to the judge; weighing
-            decides if it really does. None if neither side's does.
+        statement: The text of the answer.
+        given_by: The documents that gave the answer when they were asked separately.
+        relation: How the answer relates to the claim.
+        knows_better: The side whose document, according to the judge, seems to know better than the
+            other's. None if neither does. Weighing decides whether it really knows better.
         thing: The document's name for another thing that also fits the question.
-        own_thing: The name that the answer or its documents use for the claim's own thing.
+        own_thing: The name of the thing that the claim is about, in the words of the answer or its
+            documents.
     """
 
     statement: str
@@ -61,9 +64,9 @@ class Related(NamedTuple):
 async def related_answers(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> tuple[Related, ...]:
-    """Each answer with its relation to the claim, in the order given.
+    """Classify each answer by its relation to the claim, keeping the order.
 
-    A capable judge costs one call for all answers. It sees at most six; the rest, which the fewest
+    A capable judge needs one call for all answers. It sees at most six; the rest, which the fewest
     documents gave, count as NOTHING.
 
     Raises:
@@ -85,7 +88,7 @@ async def related_answers(
 async def _places_of_same(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> set[int]:
-    """The indices of replies that repeat the claim or other parts of the answer."""
+    """The indices of replies that repeat the claim or another part of the answer."""
     own = claim.claim.text
     same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
     pending = [place for place in range(len(answers)) if place not in same]
@@ -98,10 +101,11 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """The indices of replies that the answer supports when it is read as one more document.
+    """The indices of replies that the answer supports if it is labelled like a document.
 
-    Used only with an embedded labeler, since a judge that determines the relation sees the answer
-    anyway. The answer must contain every value of the reply, whatever label a small encoder gives.
+    This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
+    answer must also contain every value of the reply, since the label of a small encoder is not
+    reliable enough.
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []
@@ -126,7 +130,7 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
 
 
 def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
-    """Classify a reply as a rival unless its documents' words show another fact or another thing.
+    """Classify a reply as a rival unless the words of its documents show another fact or thing.
 
     A reply whose value already appears in the answer outside the claim is not a rival either.
     """
@@ -154,7 +158,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
 async def _judged(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> list[Related]:
-    """Ask a capable judge for the relations, and for the words that distinguish other things."""
+    """Ask a capable judge for the relations, and for the names that distinguish other things."""
     documents, judge = looking.documents_by_number, looking.judge
     givers = [documents[min(answer.given_by)] for answer in answers]
     prompt = judge.prompts.render(
@@ -199,9 +203,9 @@ async def _judged(
 
 
 class RelationVerdict(NamedTuple):
-    """One line of a judge's reply.
+    """The verdict in one line of a judge's reply.
 
-    Its words are untrusted, and used only if they appear in a document.
+    The names in it are untrusted, and are used only if they appear in a document.
     """
 
     relation: Relation
@@ -211,24 +215,24 @@ class RelationVerdict(NamedTuple):
 
 
 def read_relations(reply: str, count: int) -> list[RelationVerdict]:
-    """Read a judge's reply, a line for each statement: ``1: RIVAL``, ``2: OTHER | words | words``.
+    """Read a judge's reply, one line for each statement: ``1: RIVAL``, ``2: OTHER | name | name``.
 
     Raises:
-        ValueError: A statement has no line, or two lines with different relations.
+        ValueError: A statement has no line, or has two lines with different relations.
     """
     verdicts = dict[int, RelationVerdict]()
     for match in filter(None, map(_LINE.match, reply.splitlines())):
         number, verdict = int(match["number"]), _verdict(match)
         if verdicts.setdefault(number, verdict).relation is not verdict.relation:
-            raise ValueError(f"statement {number} had two relations")
+            raise ValueError(f"statement {number} had two different relations")
     missing = [number for number in range(1, count + 1) if number not in verdicts]
     if missing:
-        raise ValueError(f'no line "{missing[0]}:" had one of the six relations')
+        raise ValueError(f'there was no line "{missing[0]}:" with one of the six relations')
     return [verdicts[number] for number in range(1, count + 1)]
 
 
 def _verdict(match: re.Match[str]) -> RelationVerdict:
-    """The verdict in one line; if either name is too long, both are dropped."""
+    """The verdict in one line; if a name in it is too long, both names are dropped."""
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""

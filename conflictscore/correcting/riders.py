@@ -1,8 +1,8 @@
-"""Removes what a document adds to its answer, because a correction must not repeat it.
+"""Removes riders, which are additions to a document's answer that a correction must not repeat.
 
-A document may add an instruction, an offer or an unrelated statement that only it supports. So a
-correction uses only the clauses of a rival that answer the claim's own question, and gives a
-source's title only if the title is a name.
+Besides its answer, a document may contain an instruction, an offer or an unrelated statement that
+no other document supports. So a correction uses only those clauses of a rival that answer the
+claim's own question. It uses a source's title only if the title is a name.
 
 Every function takes time in proportion to the length of its text.
 """
@@ -15,7 +15,7 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_ENUMERATED_WORDS = 2  # plain words in a list item: "dark blue" in "red, white and dark blue"
+_ENUMERATED_WORDS = 2  # words of a list item, such as "dark blue" in "red and dark blue"
 _ENUMERATED_CHARS = 24
 _UNSPACED_CHARS = 6  # the same limit in characters, in a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
@@ -39,7 +39,7 @@ _UNFINISHED = re.compile(
     r"(?:^|\W)(?:is|are|was|were|be|ist|sind|war|waren|est|sont|était|es|son|era|è|sono|é|são)\s{0,4}$",
     re.IGNORECASE,
 )
-"""A verb at the end of a clause that the next clause completes: "the answer is: no"."""
+"""A verb at the end of a clause, so that the next clause completes it: "the answer is: no"."""
 _VERB_CHARS = 12
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -89,19 +89,21 @@ _AMOUNT = re.compile(
 
 
 class _Clause(NamedTuple):
-    """A clause of a statement, and the marks or conjunction before it."""
+    """A clause of a statement, and the punctuation or conjunction before it."""
 
     before: str
     text: str
 
 
 def without_riders(statement: str, claim: str, question: str) -> str | None:
-    """The clauses of a rival that answer a claim's question, as one sentence.
+    """Keep the clauses of a rival that answer a claim's question, as one sentence.
 
-    Clauses that say something new in ordinary words, or that give an order, are removed. Names,
-    numbers and short list items are kept. Answers to "why" and "how" lose only their orders.
+    Clauses are removed if they say something new in ordinary words, or if they give an order.
+    Names, numbers and short list items are kept. From answers to "why" and "how", only orders are
+    removed.
 
-    Returns None if the only clause that answers is an order that the claim does not mention.
+    Returns None if the only clause that answers the question is an order that the claim does not
+    mention.
     """
     known_terms = telling_terms(claim) | telling_terms(question)
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
@@ -127,8 +129,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
         return statement
     text = _joined(clauses, kept)
     if not telling_terms(text) - known_terms:
-        # the answer is in a clause that looks like an addition: in doubt, keep everything but
-        # orders
+        # the answer is in a clause that looks like an addition, so keep everything but orders
         kept = [not _is_ordered(clause.text, known_terms) for clause in clauses]
         text = _joined(clauses, kept)
     text = text.strip(" ,;:–—-")
@@ -136,10 +137,10 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 
 
 def is_name(title: str) -> bool:
-    """Whether a title names a source: short, and without a statement, an order or an amount.
+    """Whether a title only names a source: it is short, and states, orders and counts nothing.
 
-    A name may contain years. Few verbs of other languages than English are listed, so there mostly
-    length and numbers decide.
+    A name may contain years. Only a few verbs of other languages than English are listed, so in
+    these languages the length and the numbers mostly decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
@@ -154,9 +155,9 @@ def _words(text: str) -> list[str]:
 
 
 def _begins_with_order(text: str) -> bool:
-    """Whether the text, or what follows a mark in it, begins with a verb that orders something.
+    """Whether a text, or a part of it after punctuation, begins with a verb that gives an order.
 
-    A single word is not an order, and neither is a noun as in "Report of the board".
+    A single word is not an order. Neither is a noun followed by "of", as in "Report of the board".
     """
     parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
     phrases = [words for words in map(_words, parts) if len(words) > 1]
@@ -188,7 +189,8 @@ def _clauses_of(text: str) -> list[_Clause]:
 def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
     """The index of the clause that shares the most words with the claim and the question.
 
-    None if there are no clauses. Ties go to the first clause. Clauses that give an order rank last.
+    None if there are no clauses. Ties go to the first clause. A clause that gives an order is
+    chosen only if all others do too.
     """
 
     def worth(place: int) -> tuple[bool, int, int]:
@@ -200,7 +202,7 @@ def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | Non
 
 
 def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause says something new and says it as an order."""
+    """Whether a clause gives an order that says something new."""
     words = _words(text)
     if not words or not telling_terms(text) - known_terms:
         return False
@@ -208,9 +210,10 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause is just an order: it has a word of duty, or no word of claim and question.
+    """Whether a clause is nothing but an order.
 
-    "Open since 1874" begins with such a verb but is not an order.
+    It is if it contains a word of duty, or shares no word with the claim and the question. "Open
+    since 1874" begins with the verb "open" but is not an order.
     """
     has_duty_word = not _ORDERED.isdisjoint(_words(text))
     is_foreign = telling_terms(text).isdisjoint(known_terms)
@@ -237,7 +240,7 @@ def _is_further(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _joined(clauses: list[_Clause], kept: list[bool]) -> str:
-    """The kept clauses with the marks between them; the comma after a removed clause goes too."""
+    """Join the kept clauses by their punctuation, without the comma after a removed clause."""
     text = ""
     for place, (clause, is_kept) in enumerate(zip(clauses, kept, strict=True)):
         if is_kept:

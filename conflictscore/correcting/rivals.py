@@ -1,4 +1,8 @@
-"""Finds the rivals of a disputed claim: the answers that its documents give when asked alone."""
+"""Finds the rivals of a disputed claim, which are different answers to the claim's own question.
+
+Documents are asked this question separately. Their answers are related to the claim, and those that
+are rivals are labelled against all documents.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -33,10 +37,10 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # maximum rivals of a claim; those that most documents gave are kept
-_MOST_THINGS = 3  # maximum other things of the same name that are explained beside the claim's own
-# Minimum P(IRRELEVANT) at which a document is not asked. With the bundled NLI model on one half of
-# RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
+_MOST_RIVALS = 4  # maximum rivals of a claim; the ones that most documents gave are kept
+_MOST_THINGS = 3  # maximum other things with the claim's name that are explained
+# A document with at least this P(IRRELEVANT) is not asked. With the bundled NLI model on one half
+# of RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
 _SURELY_SILENT = 0.6
 _MOST_ASKED = 12  # documents that are asked about a claim
 
@@ -47,13 +51,18 @@ class Rivals(NamedTuple):
     Attributes:
         question: The question that the documents were asked.
         evidence: Labels of the claim, then of its rivals.
-        given_by: For each statement, the documents that gave it when asked alone.
+        given_by: For each statement, the documents that gave it when they were asked separately.
         dropped: Replies that are not answers.
-        related: Answers that are not rivals; those about other things of the same name have labels.
-        thing: The name of the claim's own thing; empty if nothing else has the same name.
-        corrects: Indices of rivals whose document knows better, according to the judge.
-        contested: Whether a document behind the claim knows better, according to the judge.
-        is_asked: Whether documents were asked; false if the claim's own question is unknown.
+        related: Answers that are not rivals. Answers about other things with the same name have
+            labels.
+        thing: The name of the thing that the claim is about; empty if no other thing has the same
+            name.
+        corrects: Indices of rivals whose document seems to know better than the others, according
+            to the judge.
+        contested: Whether a document that supports the claim seems to know better, according to the
+            judge.
+        is_asked: Whether documents were asked; false if the claim's own question could not be
+            found.
     """
 
     question: str
@@ -68,25 +77,25 @@ class Rivals(NamedTuple):
 
 
 class _Rival(NamedTuple):
-    """A rival of a claim, and the answers that are equal to it once worded like the claim."""
+    """A rival of a claim, and the answers that become it when they are worded like the claim."""
 
     statement: str
     answers: tuple[Related, ...]
 
     @property
     def given_by(self) -> tuple[int, ...]:
-        """The documents that gave it, ascending."""
+        """The documents that gave one of its answers, ascending."""
         return _givers_of(self.answers)
 
     def is_marked(self, side: Literal["rival", "claim"]) -> bool:
-        """Whether a judge said of one of the answers that this side's document knows better."""
+        """Whether, for one of the answers, a judge found that this side's document knows better."""
         return any(answer.knows_better == side for answer in self.answers)
 
 
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Ask the documents of the other side, and relate their answers to the claim.
+    """Ask the documents on the other side of a claim, and relate their answers to the claim.
 
-    A bare yes or no has one rival, its opposite.
+    The only rival of a bare yes or no is its opposite.
 
     Raises:
         ProviderError: No document could be asked, a relation could not be read, or no rival could
@@ -119,9 +128,9 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
 
 
 def _answering(replies: Answered, claim: str, question: str) -> Answered:
-    """The replies, reduced to the clauses that answer a claim's question.
+    """Reduce replies to the clauses that answer a claim's question.
 
-    Mere orders are dropped.
+    A reply that only gives an order is dropped.
     """
     rivals, orders = list[Rival](), list[DroppedReply]()
     for reply in replies.rivals:
@@ -138,7 +147,7 @@ def _answering(replies: Answered, claim: str, question: str) -> Answered:
 
 
 def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:
-    """The first few rivals among related answers; rivals with the same wording are merged."""
+    """The first few rivals among related answers; rivals that become the same text are merged."""
     answers_by_statement = dict[str, list[Related]]()
     for answer in answers:
         if answer.relation is Relation.RIVAL:
@@ -151,7 +160,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """The answers that are not rivals; those about a thing to be explained have labels."""
+    """The answers that are not rivals; answers about things to be explained have labels."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -190,13 +199,13 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
 
 
 async def _question_of(claim: str, looking: Looking) -> str | None:
-    """The question for the documents: the user's if the claim answers it, else the claim's own.
+    """The question to ask: the user's question if the claim answers it, else the claim's own.
 
-    In an answer with several claims, a claim answers the user's question if it has all its telling
-    words: "was closed in 1931" does not answer when the mine was opened.
+    In an answer with several claims, a claim answers the user's question if it has all its
+    informative words: "was closed in 1931" does not answer when the mine was opened.
 
-    Returns None if an embedded reader finds no question that the claim answers. It then repeats the
-    user's question, and answers to that are not rivals of the claim.
+    Returns None if an embedded reader finds no question that the claim answers. Such a reader
+    repeats the user's question, and answers to that question are not rivals of the claim.
     """
     question = looking.question
     if looking.only_claim or (is_about(claim, question) and answers_question(claim, question)):
@@ -215,11 +224,11 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
 def _namesakes(
     answers: Sequence[Related], claim: str, claim_question: str, looking: Looking
 ) -> list[Related]:
-    """Answers about other things with the claim's name, to be explained beside the claim.
+    """The answers about other things with the same name that the new answer should explain.
 
-    Empty if the question, the answer or the claim says which thing is meant: an answer that names
-    its thing is kept as it is. The value that the question asks for names no thing: "Ada Lowe drew
-    the map" does not say that Ada Lowe's map is meant.
+    Empty if the question, the answer or the claim already says which thing is meant. The value that
+    the question asks for does not identify the thing: "Ada Lowe drew the map" does not say that Ada
+    Lowe's map is meant.
     """
     stated_terms = telling_terms(looking.answer) | telling_terms(claim)
     if span := answer_span(claim, claim_question):
@@ -236,15 +245,15 @@ def _namesakes(
 
 
 def _has_words_of_thing(terms: frozenset[str], answer: Related) -> bool:
-    """Whether the words that distinguish the claim's own thing from another are among these."""
+    """Whether these terms include the words that distinguish the claim's thing from another one."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
     return bool(telling) and telling <= terms
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:
-    """A rival in the claim's words, if they differ in one value or the rival is not a sentence.
+    """Reword a rival like the claim, if they differ in one value or the rival is not a sentence.
 
-    The labeler then compares only the value, and the reader's bad grammar does not get into an
+    The labeler then has to compare only the value, and the reader's bad grammar stays out of the
     answer.
     """
     if is_about(rival, question):
@@ -263,11 +272,11 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """The opposite of a yes-or-no claim, as given by the documents that contradict the claim.
+    """Make the opposite of a yes-or-no claim its rival, and find the documents that give it.
 
-    An embedded labeler often takes a document on the claim's topic for one that agrees with the
-    claim, and hardly notices negations. So a document then counts for the opposite only if it gives
-    the opposite answer when asked the question alone.
+    These are the documents that contradict the claim. But an embedded labeler often labels any
+    document on the topic as support, and hardly notices negations. With such a labeler, a document
+    counts for the opposite only if it gives the opposite answer when it is asked separately.
     """
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:
@@ -282,10 +291,10 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
 
 
 def is_led_to_yes(passage: str, looking: Looking) -> bool:
-    """Whether the rival is a yes, and only embedded models back it.
+    """Whether the rival is a yes that rests only on embedded models.
 
-    Labeler and reader are both biased towards yes: on NatConfQA, votes that turned a no into a yes
-    were wrong as often as right.
+    The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
+    no into a yes were wrong as often as right.
     """
     rival = opposite(passage, looking.question)
     return (
@@ -316,7 +325,7 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """The documents to ask: the other side's, and only the first of copies with the same label.
+    """The documents to ask: those that contradict the claim, without copies of the same label.
 
     An embedded labeler misses some of them. With one, every document that shares a word with
     question and claim is asked, except documents that the labeler is sure are silent: a small
@@ -332,7 +341,7 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     for document in looking.documents:
         if document.number in numbers:
             group = document.duplicate_of or document.number
-            # a forged copy differs from its original in the one word that matters
+            # a forged copy may differ from its original only in the word that matters
             first.setdefault((group, label_of.get(document.number)), document)
     sides = {*claim.supports, *claim.contradicts}
     by_relevance = sorted(
@@ -342,14 +351,14 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
-    """For each document, the share of the words of question and claim that it contains."""
+    """For each document, the share of the question's and the claim's words that it contains."""
     words = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
     [shares] = overlap_scores([words], looking.documents)
     return dict(zip((d.number for d in looking.documents), shares, strict=True))
 
 
 def _surely_silent(claim: ClaimEvidence, shares: dict[int, float]) -> set[int]:
-    """Documents that share no word with the claim, or that the labeler is sure are silent on it."""
+    """Documents with a share of 0, or with a P(IRRELEVANT) of at least ``_SURELY_SILENT``."""
     likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
     sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
     return sure | {number for number, share in shares.items() if not share}

@@ -1,4 +1,4 @@
-"""Formats the documents behind a statement for prompts that compare statements."""
+"""Formats the documents that support a statement, for prompts that compare statements."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +14,9 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # documents shown for a side; showing more would be an argument by number
+_MOST_DOCUMENTS = 4  # documents shown for a side; showing more might persuade by number
 _SHOWN_CHARS = 900
-"""Characters shown of a document: enough for an error's explanation and its correction."""
+"""Characters shown of a document; enough to explain an error and to correct it."""
 
 
 def evidence_behind(
@@ -25,7 +25,7 @@ def evidence_behind(
     prompts: PromptSet,
     weights: Mapping[int, float],
 ) -> str:
-    """The documents behind a candidate: its voters, or all supporters if it has no vote."""
+    """The documents that vote for a candidate, or all that support it if it has no votes."""
     behind = candidate.votes or candidate.evidence.supports
     labels = tuple(
         pair.model_copy(update={"label": Label.SUPPORTS, "error": None})
@@ -47,14 +47,14 @@ def evidence_behind(
 
 
 def passage_near(statement: str, document: Document) -> str:
-    """The part of a document around the sentences that share most words with a statement."""
+    """The part of a document around the sentences that share the most words with a statement."""
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))
 
 
 def shown_text(document: Document, passage: str) -> str:
-    """The text to show of a document: all of a short one, otherwise the part around the passage."""
+    """The text to show of a document: all of it if it is short, else the part around a passage."""
     text = material_line(document.text)
     if len(text) <= _SHOWN_CHARS:
         return text

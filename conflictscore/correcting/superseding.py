@@ -1,10 +1,11 @@
-"""Finds documents that say that their statement replaces another, by their words and labels.
+"""Finds documents that claim to correct or replace another statement, using words and labels.
 
 Embedded models are too small to weigh two sides. But a document that corrects or replaces another
 statement says so in a few words near its value, and a labeler can judge whether it supports "A was
-replaced by B". If this holds on one side only, it settles a dispute that counting leaves open, and
-protects a claim from being outvoted by what it replaced. It never overrules more witnesses, since
-anybody can write "correction" at the top of a page.
+replaced by B". If only one side has such a document, that settles a dispute that the vote left
+open. It also protects a claim from being outvoted by the statement that it replaced. A rival with
+such a document still needs as much support as the claim, since anybody can write "correction" at
+the top of a page.
 """
 
 import re
@@ -25,7 +26,7 @@ from conflictscore.records import (
     Weighing,
 )
 
-_AROUND = 240  # characters on either side of the passage with the value
+_AROUND = 240  # characters searched on either side of the passage with the value
 _COMPARED = 60  # characters used to find that passage in the document
 _MOST_STATED = 300  # maximum characters of a statement in the claim to label
 _MONTH = (
@@ -42,8 +43,8 @@ _SAYS_SO = re.compile(
     r"|ne plus|remplace|rectificatif|jusqu'ici|ya no|sustituye|corrección|finora|non più|rettifica)"
     rf"\b|\b(?:from|as of|as from|since|effective|starting|with effect from)"
     rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|{_MONTH}\b(?! onwards?\b))"
-    # not "from May to September", which is a season, nor "the pages from August onward", which may
-    # tell what happened; "from 1 August onward" is a rule
+    # This excludes "from May to September", which is a season, and "the pages from August onward",
+    # which may describe past events. "From 1 August onward" is a rule.
     r"(?! ?(?:to|until|till|through|[-\u2013]) )"
     r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
     r"|\bab (?:dem )?\d{1,2}\. ?\w",
@@ -52,10 +53,10 @@ _SAYS_SO = re.compile(
 
 
 def says_it_replaces(document: Document, statement: str) -> bool:
-    """Whether a document has words of a correction near the sentence behind a statement.
+    """Whether a document contains words of a correction near the sentence that makes a statement.
 
-    Such words are "restated", "supersedes", "no longer", "instead of" and "from 1 June". A long
-    document is searched around the sentence nearest to the statement.
+    Examples of such words are "restated", "supersedes", "no longer", "instead of" and "from 1
+    June". A long document is searched only around the sentence nearest to the statement.
     """
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = material_line(passage_of(Claim(number=1, text=statement), document, label) or "")
@@ -68,9 +69,9 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """The side whose document says that it replaced the other; None if no side's or both sides' do.
+    """The side whose document says that it replaced the other; None unless exactly one side does.
 
-    Raises ProviderError if no such claim could be labelled.
+    Raises ProviderError if no such statement could be labelled.
     """
     sides = (0, rival)
     behind = [_saying(candidates[place], looking) for place in sides]
@@ -99,7 +100,7 @@ async def replaced_by_document(
 
 
 def _saying(candidate: Candidate, looking: Looking) -> list[Document]:
-    """The documents behind a candidate that say that it replaces something."""
+    """The documents of a candidate that claim to correct or replace another statement."""
     numbers: Iterable[int] = candidate.votes or candidate.evidence.supports
     documents = looking.documents_by_number
     behind = [documents[number] for number in numbers if number in documents]
@@ -113,7 +114,7 @@ def _replacement(loser: Candidate, winner: Candidate) -> str:
 def _is_likelier(forward: EvidenceLabel, backward: EvidenceLabel) -> bool:
     """Whether a document supports "A was replaced by B" more than "B was replaced by A".
 
-    For claims this long only the comparison is meaningful, not the value of P(SUPPORTS).
+    The two claims are so long that only this comparison is meaningful, not P(SUPPORTS) itself.
     """
     if forward.p_supports is None or backward.p_supports is None:
         return forward.label is Label.SUPPORTS and backward.label is not Label.SUPPORTS

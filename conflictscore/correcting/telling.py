@@ -1,7 +1,7 @@
 """Rewrites a passage to report an unsettled dispute, or several things with the same name.
 
-The result is one sentence in the answer's language, with each value followed by its sources. If the
-project has no words for the language, the passage is kept.
+The new text is one sentence in the answer's language, in which each value is followed by its
+sources. If ``LANGUAGES`` has no words for the language, the passage is kept.
 """
 
 import re
@@ -29,7 +29,7 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
-_SHORT_TAIL = 2  # maximum words after a value to repeat along with it
+_SHORT_TAIL = 2  # up to this many words after a value are repeated with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )
@@ -37,10 +37,10 @@ _NAME_AFTER = re.compile(r"(?:\s[A-Z][\w'-]{0,30}){1,4}")
 
 
 def language_to_tell_in(passage: str, *more: str) -> Language | None:
-    """The language of a passage; if the passage is too short, that of its answer and question.
+    """The language of a passage, or of further texts if the passage does not reveal it.
 
-    English if the language is unknown and all characters are ASCII. None if the project has no
-    words for the language.
+    If the language is still unknown, it is English if all characters are ASCII. None if
+    ``LANGUAGES`` has no words for the language.
     """
     code = language_of(passage, *more)
     if code is None:
@@ -55,14 +55,14 @@ def hedged(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """The passage with both sides and their documents, the side with more witnesses first.
+    """Reword a passage to state both sides with their documents, the side with more weight first.
 
-    If the sides differ in one value or name, both are put in its place. A passage with further
-    claims is kept, and a sentence about the other side is added. A separate sentence says what
-    holds for other things with the same name.
+    If the sides differ in one value or name, both values or names are put in its place. A passage
+    with further claims is kept, and a sentence about the other side is added. If answers about
+    other things with the same name are supported, another sentence states them.
 
-    None if the project has no words for this in the passage's language, or the rival is in another
-    language.
+    None if ``LANGUAGES`` has no words for this in the passage's language, or if the rival is in a
+    different language.
     """
     if language is None or language.disagree is None:
         return None
@@ -80,7 +80,7 @@ def _told_dispute(
     others: Sequence[str],
     language: Language,
 ) -> str | None:
-    """A passage with both sides of a dispute; see :func:`hedged`."""
+    """Reword a passage to state both sides of a dispute; see :func:`hedged`."""
     claim, rival = sides_of(look)
     is_cited_by_number = citations_of(passage, claim, documents)
     by_claim, by_rival = (
@@ -91,11 +91,11 @@ def _told_dispute(
     )
     if others:
         return _with_other_side(passage, rival.statement, by_rival, language)
-    # the documents are named here, so the passage's own citations are removed
+    # the new text names the documents, so the passage's own citations are removed
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
 
     def both_sides(own_side: str, rival_side: str, between: str) -> str:
-        """Both sides, the one with more witnesses first."""
+        """Both sides, the one with more weight first."""
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 
@@ -119,7 +119,7 @@ def _told_dispute(
 
 
 def _with_other_side(passage: str, rival: str, sources: str, language: Language) -> str | None:
-    """The passage followed by a sentence about the other side.
+    """Add a sentence about the other side to a passage.
 
     None if the rival is in a different language.
     """
@@ -137,7 +137,7 @@ def _are_years(*sides: str) -> bool:
 
 
 def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A span extended to the whole name: "Paul" to "Paul Seadlund", "73" to "73 years ago"."""
+    """Extend a span to the whole name or phrase: "Paul" to "Paul Seadlund", "73" to "73 years"."""
     start, end = span
     if match := _NAME_BEFORE.search(text[:start]):
         start = match.start("name")
@@ -154,11 +154,11 @@ def explained_things(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """The passage with a statement about each of several things that share a name.
+    """Reword a passage to make a statement about each of several things that share a name.
 
-    It does not call this a disagreement, since each statement is right about its own subject.
-
-    None if the passage makes further claims, or the project has no words for this in its language.
+    The new text does not say that sources disagree, since each statement is right about its own
+    subject. None if the passage makes further claims, or if ``LANGUAGES`` has no words for this in
+    the passage's language.
     """
     things = [answer for answer in look.related if answer.evidence is not None]
     if others or language is None or language.depends is None:
@@ -170,7 +170,7 @@ def explained_things(
 
 
 def tellable(look: SecondLook, language: Language | None) -> SecondLook:
-    """A look without things that are worded in a different language from the passage."""
+    """The look without answers about other things that are not in the passage's language."""
     related = tuple(
         answer
         if answer.evidence is None or (language and _is_in(language, answer.statement))
@@ -190,14 +190,14 @@ def _is_in(language: Language, statement: str) -> bool:
 
 
 def _plain(words: str) -> str:
-    """A document's words without characters that could become markup in an answer."""
+    """Remove characters that could become markup in an answer from a document's words."""
     return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
 
 
 def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
-    """The documents behind a candidate, by title or cited by number.
+    """The documents of a candidate, listed by title or cited by number.
 
-    Near-copies are listed once.
+    Of each group of near-copies, only the first is listed.
     """
     behind = set(side.votes or side.evidence.supports)
     documents_behind = [document for document in documents if document.number in behind]
@@ -217,7 +217,7 @@ def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = F
 
 
 def _name(document: Document) -> str:
-    """A document's title or file name in quotation marks, if it is a name; otherwise its number.
+    """A document's title or file name in quotation marks if it is only a name, else its number.
 
     A hostile document can put a message into its title. So a title that states or orders something,
     or contains markup, is never put into an answer.
@@ -230,7 +230,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """The statement of a passage that names several sides, as one claim with its labels.
+    """The statement of a passage that reports several sides, as one claim with labels.
 
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.
@@ -250,10 +250,10 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 
 
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
-    """A document's label for a statement of both sides, from its labels for each side.
+    """Combine a document's labels for two sides into its label for the statement of both.
 
-    SUPPORTS for one of them is enough. IRRELEVANT for one comes next, since only a document that
-    contradicts all sides contradicts the statement.
+    If one label is SUPPORTS, so is the combined one. Otherwise, if one label is IRRELEVANT, so is
+    the combined one, since a document contradicts the statement only if it contradicts all sides.
     """
     pairs = (first, second)
     for pair in pairs:

@@ -1,9 +1,10 @@
-"""Finds the words by which documents distinguish things of the same name.
+"""Finds the words by which documents distinguish things that share a name.
 
-"Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things,
-and so are "the 1951 novel" and "a 1977 album". A document describes its thing by words next to the
-name: in brackets, in apposition, after "is a", or as a place after "in". Two documents are about
-different things only if both describe theirs and their words have nothing in common.
+"Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two different
+things, and so are "the 1951 novel" and "a 1977 album". A document describes its thing by words next
+to the name: in parentheses, after a comma, after "is a", or as a place after "in". Two documents
+are about different things only if both describe their thing and the two descriptions have no word
+in common.
 """
 
 import re
@@ -51,9 +52,9 @@ class Thing(NamedTuple):
 def told_apart(
     own: Sequence[Document], others: Sequence[Document], names: str
 ) -> tuple[Thing, Thing] | None:
-    """The things of two groups of documents, if both are described without a common word.
+    """The things of two groups of documents, if the groups describe them without a common word.
 
-    Else None.
+    Otherwise None.
 
     Args:
         own: Documents behind a claim.
@@ -76,7 +77,7 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
 
 @lru_cache(maxsize=256)
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
-    """A text's descriptions of the things that the names stand for."""
+    """The descriptions in a text of things that have one of the names."""
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):

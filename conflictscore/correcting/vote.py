@@ -1,7 +1,8 @@
-"""The documents vote between an answer's claim and its rivals.
+"""Lets the documents vote between an answer's claim and its rivals.
 
-A document votes for the statement that it supports over all others. Thresholds and rule were chosen
-on one half of RAMDocs and reported on the other (docs/findings).
+A rival is a different answer to the claim's question. A document votes for a statement if it
+supports this statement more than all others. The thresholds and the rule were chosen on one half of
+RAMDocs and evaluated on the other (docs/findings).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,17 +12,16 @@ from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
 _LEAST_SUPPORT = 0.4  # minimum P(SUPPORTS) for a document to vote for a statement
-_LEAST_LEAD = 0.1  # lead in P(SUPPORTS) over every other statement that a vote needs
+_LEAST_LEAD = 0.1  # minimum lead of this P(SUPPORTS) over that of every other statement
 _WITNESSES = 2
-"""Independent documents required for a change; a single one is too often a wrong label or a
-forgery."""
+"""Independent documents needed for a change; one alone is too often mislabelled or forged."""
 
 
 class VoteOutcome(NamedTuple):
     """The outcome for the passage, and the strongest rival; None if no rival counts.
 
-    ``open``: the count does not settle it. ``keep``: no rival counts, or there is a single
-    dissenter.
+    ``replace``: the rival wins. ``open``: the votes do not settle the dispute. ``keep``: no rival
+    counts, or only a single document dissents.
     """
 
     kind: Literal["replace", "open", "keep"]
@@ -33,10 +33,10 @@ def votes_of(
 ) -> list[tuple[int, ...]]:
     """For each statement, the numbers of the documents that vote for it, ascending.
 
-    If the labeler gives P(SUPPORTS) for all statements, a vote takes at least .4, and .1 more than
-    for every other statement. Otherwise it takes the label SUPPORTS for this statement and for no
-    other. A document on the side of several statements votes for the one that it gave when asked
-    alone.
+    If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement whose
+    P(SUPPORTS) is at least .4 and exceeds every other by at least .1. Otherwise it votes for the
+    only statement with the label SUPPORTS. If several statements qualify, the document votes for
+    the one that it gave when it was asked separately.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -55,7 +55,7 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
     Args:
         pairs: The document's label for each statement; None if it has no label.
-        gave: For each statement, whether the document gave it when asked alone.
+        gave: For each statement, whether the document gave it when it was asked separately.
     """
     places = _places_supported(pairs)
     if len(places) > 1:
@@ -64,10 +64,10 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
-    """The indices of the statements that a document sides with; several if none clearly leads."""
+    """The indices of the statements that a document may vote for; several if none clearly leads."""
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]
-    if len(probabilities) < len(pairs):  # without all probabilities a lead means nothing
+    if len(probabilities) < len(pairs):  # a lead means nothing unless all are known
         return [place for place, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
     most = max(probabilities) - _LEAST_LEAD
     return [n for n, p in enumerate(probabilities) if p > most and p >= _LEAST_SUPPORT]
@@ -86,8 +86,8 @@ def tallied(
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
-        # The labels of an opposite are just the claim's, exchanged, so a document must also have
-        # said it.
+        # The labels of a yes-or-no claim's opposite are just the claim's labels, swapped. So a
+        # document must also have given this answer.
         unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
@@ -107,16 +107,17 @@ def tallied(
 def outcome(
     candidates: Sequence[Candidate], corrects: Collection[int] = (), *, is_contested: bool = False
 ) -> VoteOutcome:
-    """Whether a rival replaces the answer's own claim, by the vote alone.
+    """Decide by the vote alone whether a rival replaces the answer's own claim.
 
-    A rival wins with at least two independent witnesses that are worth more than the claim's, if
-    the documents against it are not worth more than those for it. If the claim also has two
-    witnesses, counting leaves the dispute open: errors are copied from source to source, and the
-    few that know better are outvoted. A rival counts only if a document that gave it also votes for
-    it; otherwise it was misread or invented.
+    A witness is an independent document, without its near-copies, that votes for a statement. A
+    rival wins if it has at least two witnesses, more weight of votes than the claim, and no more
+    weight against it than for it. If the claim also has two witnesses, the dispute stays open:
+    errors are copied from source to source, and the few documents that know better are outvoted. A
+    rival counts only if a document that gave it also votes for it; otherwise it was misread or
+    invented.
 
-    The dispute also stays open if a document shows that it knows better than the others, whether it
-    backs a rival (``corrects``) or the claim (``is_contested``).
+    The dispute also stays open if a document seems to know better than the others, whether it
+    supports a rival (``corrects``) or the claim (``is_contested``).
     """
     claim, by_strength = candidates[0], _sound_rivals(candidates)
     if not by_strength:
@@ -134,7 +135,7 @@ def outcome(
 
 
 def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
-    """The indices of rivals that some document both gave and votes for, the strongest first."""
+    """The indices of rivals that a document both gave and votes for, the strongest first."""
     sound = [
         place
         for place, rival in enumerate(candidates[1:], start=1)

@@ -1,7 +1,7 @@
 """Weighs two sides by the quality of their evidence, if counting votes leaves the dispute open.
 
-Only a ground decides: a source was in a position to know, or a document says that it corrects or
-replaces the other statement. The number of documents is not a ground.
+A side wins only on a ground: its source was in a position to know, or a document says that it
+corrects or replaces the other statement. The number of documents is not a ground.
 """
 
 import re
@@ -38,9 +38,9 @@ _TOMORROW = timedelta(days=1)  # in some time zones it is already tomorrow
 
 
 class _Verdict(NamedTuple):
-    """A judge's reply: the side (0 the first shown, 1 the second), its ground and its reason.
+    """A judge's reply: the winning side (0 for the first, 1 for the second), its ground and reason.
 
-    A missing part is None. A reply of NEITHER has no side.
+    A missing part is None. If the reply is NEITHER, the side is None.
     """
 
     side: int | None
@@ -59,16 +59,16 @@ async def weigh(
     """Compare the evidence of two candidates; only a stable verdict with a ground decides.
 
     If the question asks for the current state, dates alone can decide: all documents of one side
-    must be newer than all of the other's, with no fewer witnesses. Otherwise the judge sees both
-    sides twice, in both orders, without knowing which one the answer stated. If a call fails, its
-    ruling holds the error and nothing is decided. The embedded model is too small for this and is
-    not asked.
+    must be newer than all of the other side's, and must not have less weight. Otherwise the judge
+    compares the two sides in both orders, without knowing which one the answer stated. A verdict is
+    stable if both rulings agree. If a call fails, its ruling contains the error and nothing is
+    decided. The embedded model is too small for this, so it is not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)
     if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
         return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
-    if judge.model.is_local:  # the judge broke the form in both orders
+    if judge.model.is_local:  # it did not keep to the form of the reply
         return Weighing(sides=sides)
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
@@ -120,7 +120,7 @@ def _newer(
     sides: tuple[int, int],
     documents_by_number: Mapping[int, Document],
 ) -> int | None:
-    """The newer candidate, if it has at least as many witnesses as the older one."""
+    """The newer candidate, if its votes have at least as much weight as the older one's."""
     newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
     if newer is None:
         return None
@@ -142,14 +142,14 @@ def newer_side(
 
 
 def date_of(document: Document) -> date | None:
-    """When a document was published, according to the search or the fetch.
+    """The date of a document's publication, according to the search or the fetch.
 
-    None if the value is not just a date ("room 1871"), is in the future, or comes from the page
-    itself (``date_from``).
+    None if the metadata contain more than a date ("room 1871"), a date in the future, or a date
+    from the page itself (``date_from``).
     """
     if document.metadata.get("date_from") == "page":
         return None
-    # a value longer than 60 characters is not just a date
+    # a text longer than 60 characters is not just a date
     text = str(document.metadata.get("date") or "")[:60].strip()
     if match := _DATE.fullmatch(text):
         year, month, day = (int(part or 1) for part in match.groups())

@@ -17,16 +17,16 @@ from conflictscore.correcting.citing import cited_anew, cites
 from conflictscore.records import Candidate, Document, SecondLook
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # longest statement that is compared token by token, which takes quadratic time
+_MOST_TOKENS = 80  # maximum tokens of a statement in a comparison that takes quadratic time
 _MOST_CHARS = 400
 """Maximum characters of a span to search for.
 
-Each position of a text may cost the span's length.
+Comparing the span at each position of a text may take time in proportion to the span's length.
 """
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum informative words of a change that its claims may leave out, but not numbers."""
+"""Maximum informative words of a change that its claims may leave out; numbers may never be."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 
@@ -34,10 +34,10 @@ _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.
 def spliced_span(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> str | None:
-    """The passage with the one span replaced in which the rival differs from the passage's claim.
+    """Replace the only span of a passage in which its claim differs from the rival.
 
-    The span may be a value with its unit. None if they differ in more than one span, if the span
-    does not appear exactly once in the passage, or if another claim of the passage needs it.
+    The span may be a value with its unit. None if they differ in several spans, if the span does
+    not appear exactly once in the passage, or if another claim of the passage contains it.
     """
     if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
         return None
@@ -48,7 +48,7 @@ def spliced_span(
 def spliced_spans(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> tuple[tuple[int, int], str] | None:
-    """The position of that span in the passage, and its replacement; see :func:`spliced_span`."""
+    """The position and the replacement of the span that :func:`spliced_span` replaces."""
     differing_values = _differing_values(claim, rival, question)
     if differing_values is not None:
         own, new = differing_values
@@ -67,10 +67,10 @@ def spliced_spans(
 
 
 def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
-    """The claim with the rival's value, including unit and magnitude.
+    """Replace the value in a claim with the rival's value, including unit and magnitude.
 
-    None if they do not differ in exactly one value, or if the rest does not agree: a rival with
-    a different verb or unit is not about the claim's number.
+    None unless claim and rival differ in exactly one value and otherwise agree: a rival with a
+    different verb or unit is not about the claim's number.
     """
     differing_values = _differing_values(claim, rival, question)
     if differing_values is None:
@@ -81,11 +81,11 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """The claim with its answer replaced by this one, if that is only a name or number; else None.
+    """Replace the answer in a claim with another one, if that is only a name or number; else None.
 
     With the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
-    drawn by Ada Lowe". A labeler judges a full sentence better, and an answer that names both sides
-    needs one.
+    drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a sentence that names
+    both sides needs it.
     """
     place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
     if place is None or span is None or not is_about(claim, question):
@@ -96,7 +96,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 def _differing_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
-    """The one value in which claim and rival differ, from each of them; the rest must agree."""
+    """The claim's and the rival's value, if they differ in just one value and otherwise agree."""
     claim_values, rival_values = values_in(claim), values_in(rival)
     only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
     only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
@@ -114,7 +114,7 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
 
 
 def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
-    """Whether one value can replace another: a date a date, metres metres.
+    """Whether one value can replace another, as a date can a date, and metres can metres.
 
     A year may be read as a date in one sentence and as a plain number in another.
     """
@@ -124,7 +124,7 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None) -> str:
-    """A number with the thousands separator of the number it replaces, or of the language."""
+    """Give a number the thousands separator of the number that it replaces, or of the language."""
     match, old_match = _GROUPED.search(number), _GROUPED.search(old)
     if match is None or match[1] not in ".,":
         return number
@@ -145,7 +145,7 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """The one span of words in which claim and rival differ, from each of them; None otherwise."""
+    """The claim's and the rival's words, if they differ in just one span of words; else None."""
     texts = claim.strip(ENDS), rival.strip(ENDS)
     claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
     if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):
@@ -157,7 +157,7 @@ def _differing(claim: str, rival: str) -> tuple[str, str] | None:
     if len(differences) != 1 or differences[0][0] != "replace":
         return None
     _, first, end, rival_first, rival_end = differences[0]
-    if 2 * (end - first) > len(claim_words):  # they share too little to be the same sentence
+    if 2 * (end - first) > len(claim_words):  # too different to be the same sentence
         return None
     old = texts[0][claim_spans[first][0] : claim_spans[end - 1][1]]
     new = texts[1][rival_spans[rival_first][0] : rival_spans[rival_end - 1][1]]
@@ -172,12 +172,12 @@ def replaced(
     documents: Sequence[Document] = (),
     alone: bool = False,
 ) -> str | None:
-    """The passage, changed to state what the rival says; None if only a model can do that.
+    """Change a passage to state what the rival says; None if only a model can do that.
 
-    A bare yes or no becomes its opposite. A single differing span is replaced. A sentence that says
-    only what the claim says is replaced by the rival's sentence, and so is an answer of one such
-    passage. Table cells, headings, lines of code, and sentences with their own style or language
-    need a model.
+    A bare yes or no becomes its opposite. If claim and rival differ in a single span, the span is
+    replaced. A sentence that states only the claim is replaced by the rival's sentence, and so is
+    an answer that consists of one such passage. A model is needed for table cells, headings and
+    lines of code, and for sentences that have their own style or another language.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:
@@ -196,8 +196,8 @@ def replaced(
 def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """Whether a passage only states its claim, and the rival's sentence can replace it.
 
-    The passage may have one informative word that claim, question and rival lack. The rival must be
-    in the passage's language or, if either language is unknown, share at least half of its words
+    The passage may contain one informative word that claim, question and rival lack. The rival must
+    be in the passage's language or, if either language is unknown, share at least half of its words
     with the claim and the question.
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
@@ -221,7 +221,7 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
     """The new words in a change that its claims leave out.
 
-    None if there are at most two and none of them is a number.
+    None if there are at most two such words and none of them is a number.
     """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))

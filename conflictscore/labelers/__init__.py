@@ -1,7 +1,8 @@
-"""From (claim, document) to an evidence label: one protocol, several judges.
+"""Labelers, which judge whether a document supports or contradicts a claim.
 
-``LABELERS`` lists them with a summary of each. A custom labeler implements ``Labeler``, with one
-method that judges one pair, or ``TableLabeler`` if it judges many pairs better together.
+``LABELERS`` lists them, each with a summary. A custom labeler implements ``Labeler``, whose
+``label`` judges one pair of claim and document, or ``TableLabeler`` if it is better at judging many
+pairs together.
 """
 
 import lazy_loader

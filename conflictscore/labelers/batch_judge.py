@@ -1,9 +1,9 @@
-"""The LLM judge of several claims against one document in one call: ``per-document``.
+"""The labeler ``per-document``: an LLM judges several claims against one document in one call.
 
-In a batch every claim has an id derived from its text. A verdict counts only if its id belongs to
-exactly one claim of the batch, and claims without a usable verdict are asked about again. A claim
-that reads like an instruction to the judge gets a call of its own. Rules and document come before
-the claims, so that a server can cache them for the next claims.
+The claims of one call form a batch. Each has an id derived from its text. A verdict counts only if
+its id belongs to exactly one claim of the batch. The judge is asked again about claims without a
+usable verdict. A claim that reads like an instruction to the judge gets a separate call. Rules and
+document precede the claims, so that a server can cache them for the next claims.
 """
 
 import itertools
@@ -35,19 +35,19 @@ from conflictscore.threads import in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The field of a reply with the verdicts, one on each claim or on each that is not irrelevant."""
+"""The reply field with the verdicts: on all claims, or only on those that are not irrelevant."""
 _IRRELEVANT = "irrelevant"
-"""The field with the ids of irrelevant claims, which need neither a snippet nor a reason."""
+"""The reply field with the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
-"""Claims per call, or one more if it would be alone in the next.
+"""Maximum claims in a call; a last claim that would need another call is added.
 
 Models make more errors far down a long list.
 """
 _ROUNDS = 3
 """Maximum number of times that a pair is asked about, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Tokens for every reply; smaller batches leave more for each verdict."""
+"""Tokens that are added for each reply, so a verdict in a smaller batch may be longer."""
 _VERDICT_TOKENS = 80
 _CLAIMS_TOKENS = 512
 """Tokens reserved for claims, so that the cut of a document does not depend on them."""
@@ -70,8 +70,10 @@ SCHEMA = {
     "title": "evidence_labels",
     **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
 }
-"""The form of a reply, the same for every call, since servers cache schemas and a new one is
-costly. So ids are checked here, not by the schema.
+"""The form of a reply.
+
+It is the same for all calls, since servers cache schemas and a new schema is costly. So it does not
+list the ids, which are checked here.
 """
 BRIEF_SCHEMA = {
     "title": "evidence_labels",
@@ -91,7 +93,7 @@ _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
 _ORDER = re.compile(
-    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # a label in the form that prose does not use
+    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which prose does not use
     r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
     r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
     r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
@@ -103,9 +105,10 @@ _ORDER = re.compile(
 
 
 def reads_like_an_order(claim: Claim) -> bool:
-    """Whether a claim may address the judge: it says how to label, or mentions other claims.
+    """Whether a claim may address the judge, since it says how to label or mentions other claims.
 
-    A false alarm costs one call; a miss lets the claim influence its neighbours.
+    A false positive costs one call. A false negative lets the claim influence other claims of its
+    batch.
     """
     return _ORDER.search(neutral(claim.text)) is not None
 
@@ -124,13 +127,13 @@ class Batch(NamedTuple):
     claims: tuple[Claim, ...]
     document: Document
     shown: str = ""
-    """The document as it enters the prompt."""
+    """The document as the prompt shows it."""
     cut: bool = False
-    """Whether the document has further parts that are not read."""
+    """Whether some of the document is not read at all."""
     further: tuple[str, ...] = ()
-    """The further parts of a document that is too long for a prompt, to be read like the first."""
+    """The other parts of a document that is too long for a prompt, each for a separate call."""
     no_room: ContextWindowError | None = None
-    """Why they do not fit into a call; None if they do."""
+    """Why claims and document do not fit into a call; None if they do."""
 
     def ids(self) -> dict[int, str]:
         """The id of each claim, by its number."""
@@ -140,9 +143,9 @@ class Batch(NamedTuple):
 def read_reply(
     reply: Mapping[str, Any], batch: Batch
 ) -> tuple[list[EvidenceLabel], list[OpenClaim]]:
-    """Read a reply; every claim of the batch is in one of the two returned lists.
+    """Read a reply; returns the labels, and the claims that are still open.
 
-    A claim that is omitted or named twice stays open. Verdicts on anything else are ignored.
+    A claim stays open if it has no verdict or several. Verdicts with other ids are ignored.
     """
     verdict_list = reply.get(VERDICTS)
     verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
@@ -169,13 +172,13 @@ def read_reply(
 
 
 def _listed_ids(claims: Any) -> list[str]:
-    """The ids in a list of ids, or of objects with ids; empty for anything else."""
+    """The ids in a list of ids or of objects with ids; an empty list for anything else."""
     ids = claims if isinstance(claims, list) else []
     return [str(each.get("claim") if isinstance(each, Mapping) else each) for each in ids]
 
 
 def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
-    """The label in the only verdict on a claim; ValueError with the problem otherwise."""
+    """The label in the only verdict on a claim; raises ValueError if there is no such label."""
     if not verdicts:
         raise ValueError("has no verdict under its id")
     if len(verdicts) > 1:
@@ -202,12 +205,12 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """Judges up to nine claims against a document in a call; fewer if they are long.
+    """Judges up to nine claims against a document in one call, or fewer if they are long.
 
-    Its verdicts are cached as its own, never as verdicts of a single-pair judge. A judge behind an
-    endpoint, where each token written costs time and money, lists irrelevant claims by their ids.
-    The embedded model, the set ``paper`` and a user's own ``label_per_document`` have a verdict on
-    each claim.
+    Its cached verdicts are never used for a judge of single pairs. At a remote endpoint, where each
+    output token costs time and money, the judge only lists the ids of irrelevant claims. The
+    embedded model, the prompt set ``paper`` and a user's own ``label_per_document`` template
+    require a verdict on each claim.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
@@ -264,7 +267,7 @@ class BatchJudge:
             tell(await label_of_parts(own, ask_again))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Report a label for each claim of a batch, asking again about open claims."""
+        """Report a label for each claim of a batch; ask again about claims that stay open."""
         open_claims, parts = await self._attempt(batch, meter, tell)
         if rounds == 1 or not parts:
             for claim, reason, failure in open_claims:
@@ -277,7 +280,7 @@ class BatchJudge:
     async def _attempt(
         self, batch: Batch, meter: UsageMeter, tell: Tell
     ) -> tuple[list[OpenClaim], list[list[Claim]]]:
-        """Ask once; returns the open claims, and the parts in which to ask about them again."""
+        """Ask once; returns the open claims, and the groups in which to ask about them again."""
         claims = list(batch.claims)
         if batch.no_room:
             return _all_open(claims, batch.no_room), []
@@ -322,15 +325,15 @@ class BatchJudge:
         )
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """The batches; long documents are counted and cut in a thread, away from the event loop."""
+        """The batches; long documents are counted and cut in a thread, not on the event loop."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
         return await in_thread(lambda: list(self._batches(claims, document)))
 
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
-        """As many claims at a time as are allowed and fit, in order.
+        """Put the claims into batches, in order, each as large as is allowed and fits.
 
-        A document that does not fit is read in parts, those nearest to the claims first.
+        A document that does not fit is read in parts, starting with the part nearest to the claims.
         """
         some: list[Claim] = []
         total = 0
@@ -351,7 +354,7 @@ class BatchJudge:
     def _batch(
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
-        """A call for claims of this many tokens, with the parts nearest to them and ``beside``."""
+        """A batch for claims of this many tokens, with the parts nearest to them and ``beside``."""
         room = _REPLY_TOKENS + _VERDICT_TOKENS * self._most + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
 
@@ -374,7 +377,7 @@ class BatchJudge:
 
 
 def _into(labels: dict[int, EvidenceLabel]) -> Tell:
-    """Keeps the label of each claim, by its number."""
+    """Make a callback that stores each label under the number of its claim."""
 
     def keep(label: EvidenceLabel) -> None:
         labels[label.claim] = label

@@ -1,7 +1,7 @@
 """Turns log-probabilities of three labels into calibrated probabilities.
 
-Temperature scaling, with one number per model, makes probabilities honest without changing which
-label wins. It is fitted for one NLI model on labelled pairs (``training/calibrate.py``).
+Temperature scaling brings probabilities closer to actual frequencies, without changing which label
+wins. Each NLI model has one temperature, fitted on labelled pairs (``training/calibrate.py``).
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ from conflictscore.records import Label, first_fault
 
 
 class Calibration(BaseModel):
-    """Probability of a label = softmax over labels of log-probability / temperature."""
+    """Temperature scaling: P(label) is the softmax over labels of log-probability / temperature."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     temperature: float = Field(gt=0)
     """Above 1 for an overconfident model, below 1 for an underconfident one."""
     fitted_on: str
-    """The data, and how many of its pairs."""
+    """The name of the data, and the number of pairs used."""
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
-        """Calibrated probabilities in [0, 1], summing to 1, from natural log-probabilities."""
+        """Calibrated probabilities, which sum to 1, from natural log-probabilities."""
         scores = {k: x / self.temperature for k, x in logprobs.items()}
         top = max(scores.values())
         weights = {label: exp(score - top) for label, score in scores.items()}
@@ -35,7 +35,7 @@ class Calibration(BaseModel):
 
 
 def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
-    """Probabilities as recorded: in [0, 1], rounded to four places."""
+    """Probabilities in the form of records: in [0, 1], rounded to four places."""
     return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 
@@ -44,7 +44,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration and the model that it was fitted for; it is valid for no other model."""
+    """A calibration and the only model that it is valid for, which is the one it was fitted for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

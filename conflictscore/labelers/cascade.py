@@ -1,4 +1,4 @@
-"""The cascade: a cheap labeler settles the easy pairs, and the judge sees only the hard ones."""
+"""The cascade: a cheap labeler decides the easy pairs, and the judge sees only the hard ones."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -15,15 +15,18 @@ from conflictscore.storage.cache import ContentCache
 _Place = tuple[int, int]
 """The numbers of a claim and a document."""
 Deciding = Literal["none", "sole", "sides"]
-"""Cheap verdicts that the judge must confirm: none; the only verdict of a side on a claim with both
-sides; or every verdict that takes a side on a contradicted claim."""
+"""Which cheap verdicts the judge must confirm.
+
+``none``: no verdict. ``sole``: if a claim has evidence on both sides, a verdict that is the only
+one on its side. ``sides``: if a claim is contradicted, every verdict on a side.
+"""
 
 
 class Thresholds(NamedTuple):
-    """Minimum scores, from 0 to 1, for the cheap labeler's verdicts to count, by label.
+    """For each label, the minimum score (0 to 1) at which a cheap verdict counts.
 
-    Above the defaults, the bundled NLI model is right in three of four verdicts that take a side
-    and in 87 of 100 IRRELEVANT ones, where an error would hide a conflict.
+    With the default thresholds, three in four verdicts of the bundled NLI model for a side are
+    right. Of its IRRELEVANT verdicts, where an error would hide a conflict, 87 in 100 are.
     """
 
     supports: float = 0.6
@@ -32,7 +35,7 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Thresholds":
-        """The thresholds for an NLI model, by name or folder; ``nli-mpnet`` has its own."""
+        """The thresholds for an NLI model, given by name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
@@ -43,22 +46,22 @@ class Thresholds(NamedTuple):
         return cls(score, score, score)
 
     def allows(self, verdict: EvidenceLabel) -> bool:
-        """Whether the verdict counts."""
+        """Whether a verdict's score is high enough."""
         least = self._asdict().get(verdict.label.lower())
         return least is not None and (verdict.score or 0.0) >= least
 
 
 class Cascade:
-    """Two stages: the first that is certain about a pair decides it, and the label names it.
+    """A labeler with two stages, a cheap labeler and a judge; a label names the stage that decided.
 
-    The cheap labeler decides if its score is high enough. The judge gets the rest, and also each
-    cheap verdict on which a conflict depends alone: the only one of its side, if the cheap labeler
-    or the judge has found the other side.
+    The cheap labeler decides a pair if its score is high enough. The judge decides all other pairs.
+    It also confirms cheap verdicts on which a conflict depends; by default, these are verdicts that
+    are the only one on their side, if there is evidence on the other side too.
 
-    So the verdict on a pair may depend on the other documents, and is computed each time. The
-    verdicts of the cheap labeler and of the judge are cached, each under its own identity. A pair
-    that the judge could not label is UNLABELLED, whatever the cheap labeler said. A SUPPORTS by the
-    judge does not count if the document has another number in place of the claim's.
+    So the label of a pair may depend on other documents, and is computed in each run. Only the
+    verdicts of the two stages are cached, each under the identity of its labeler. A pair that the
+    judge could not label is UNLABELLED, even if it has a cheap verdict. If the judge says SUPPORTS
+    although the document has a different number in place of the claim's, the cheap verdict counts.
     """
 
     def __init__(
@@ -109,15 +112,15 @@ class Cascade:
 
     @property
     def voter(self) -> Labeler:
-        """The labeler for competing statements: the cheap one, if the judge is embedded too.
+        """The labeler to use for competing statements: the cheap one if the judge is embedded.
 
-        The embedded judge needs a call per pair and is less accurate than ``nli-mpnet``, and
-        probabilities of two models cannot be compared.
+        The embedded judge needs a call for each pair and is less accurate than ``nli-mpnet``.
+        Besides, the probabilities of two models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
 
     def with_judge(self, judge: Labeler) -> "Cascade":
-        """The same cascade with this judge."""
+        """A copy of this cascade with another judge."""
         return Cascade(self._cheap, judge, self._thresholds, deciding=self._asked)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -148,7 +151,7 @@ class Cascade:
                 return
             del hard[place]
             final_verdict = _decided_by(self._cheap, verdict)
-            if final_verdict.label is Label.IRRELEVANT:  # no conflict can depend on it
+            if final_verdict.label is Label.IRRELEVANT:  # no conflict depends on it
                 on_label(final_verdict)
             else:
                 sides[place] = final_verdict
@@ -173,7 +176,7 @@ class Cascade:
                     on_label(sides.pop(place))
                 await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
-        finally:  # kept even if the budget or the time runs out during judging
+        finally:  # report these even if the budget or the time runs out
             for verdict in sides.values():
                 on_label(verdict)
 
@@ -185,7 +188,8 @@ class Cascade:
     ) -> EvidenceLabel:
         """The judge's verdict, or the cheap one if the judge overlooks a different number.
 
-        A small judge labels most documents on the topic SUPPORTS, whatever year they give.
+        A small judge gives most documents on the topic the label SUPPORTS, whatever year they
+        state.
         """
         claim, document = pair
         if (
@@ -202,7 +206,7 @@ def _deciding(
 ) -> list[_Place]:
     """The positions of cheap verdicts that the judge must confirm; see :data:`Deciding`.
 
-    Verdicts of the judge count for a side, but are not queued for confirmation.
+    The judge's own verdicts count as evidence for a side, but need no confirmation.
     """
     if which == "none":
         return []
@@ -229,7 +233,7 @@ def _deciding(
 def _sides_of_claims(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
 ) -> dict[int, dict[Label, list[_Place | None]]]:
-    """By claim and side, the positions of cheap verdicts, and None for each of the judge's."""
+    """For each claim and side, the positions of cheap verdicts, and None for judge verdicts."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -241,7 +245,7 @@ def _sides_of_claims(
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    """The verdict with its stage: the labeler, or the inner labeler that decided."""
+    """The verdict with its stage, which is the labeler's name if the verdict has no stage yet."""
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 

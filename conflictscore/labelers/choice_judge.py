@@ -1,4 +1,4 @@
-"""The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
+"""The labeler ``choice``: the judge replies with one letter, which costs much less than JSON."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,11 +11,11 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
-"""Letters of the ``label_choice`` template."""
+"""The letters that the ``label_choice`` template offers."""
 
 
 class ChoiceJudge:
-    """Asks for one token per pair; ``score`` is the model's own probability of the label."""
+    """Asks for one token for each pair; ``score`` is the model's own probability of the label."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge; the model's server must return log-probabilities."""
@@ -27,7 +27,7 @@ class ChoiceJudge:
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
-        # versions that calibrated some models cached verdicts under this key; they remain valid
+        # older versions calibrated some models; with this entry, their cached verdicts stay valid
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 
@@ -36,7 +36,7 @@ class ChoiceJudge:
         prompts = await self._prompt_writer.of(claim, document)
 
         async def no_quotes(snippets: Sequence[str]) -> None:
-            """A letter contains no quotation to look at again."""
+            """Do not ask again: a letter contains no quotations."""
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}

@@ -1,4 +1,4 @@
-"""The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
+"""The labeler ``json``, the paper's judge: snippet, reasoning and label as JSON (Table 7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -40,21 +40,21 @@ class _PapersVerdict(BaseModel):
 
 _SCHEMA, _PAPERS_SCHEMA = _Verdict.model_json_schema(), _PapersVerdict.model_json_schema()
 _NEEDED = frozenset({"answer"})
-"""Optional fields: a verdict is clear without the repeated claim or a snippet."""
+"""The required field; a verdict is clear without the other fields."""
 
 
 class JsonJudge:
-    """Makes one call per pair, and checks whether the document contains the quoted snippet.
+    """Makes one call for each pair, and checks whether the document contains the quoted snippet.
 
-    Labels whose quotation is not in the document are right as often as others
-    (docs/findings/labelers.md), so they count.
+    A label counts even if its snippet is not in the document, since such labels are right as often
+    as others (docs/findings/labelers.md).
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
-        Its rules are ``label_rules_paper`` in the prompt set ``paper``, otherwise ``label_rules``
-        on a local model and ``label_rules_brief`` elsewhere.
+        Its rules are the template ``label_rules_paper`` with the prompt set ``paper``. With other
+        sets they are ``label_rules`` for a local model and ``label_rules_brief`` for other models.
         """
         self._model = model
         self._prompts = prompts
@@ -82,7 +82,7 @@ class JsonJudge:
     async def _ask(
         self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool
     ) -> EvidenceLabel:
-        """Ask once; the label is that of the document, or of the part that the prompt shows."""
+        """Ask once; the label is that of the document or of the part that the prompt shows."""
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")

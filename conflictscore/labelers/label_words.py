@@ -1,4 +1,4 @@
-"""Reads the label that a judge wrote: in any case, inflected, or in the language of its rules."""
+"""Reads the label in a judge's reply: in any case, inflected, or in the language of its rules."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from conflictscore.records import Label
 
 def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    plain = plain.replace("i\u0307", "i")  # left by the Turkish capital I
+    plain = plain.replace("i\u0307", "i")  # casefold leaves this for the Turkish capital I
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
@@ -29,7 +29,10 @@ _LED = re.compile(
 )
 _LABELLED = re.compile(r"(?:the|this)\sclaim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
-"""For words of other languages we do not know how an explanation may negate them."""
+"""Labels that may be followed by an explanation.
+
+Labels in other languages may not, since we do not know how an explanation could negate them.
+"""
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 _SIDES = re.compile(r"support|contradict")
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
@@ -81,10 +84,10 @@ def read_label(answer: str) -> Label:
 
 
 def label_of(reply: Mapping[str, Any]) -> Label:
-    """The label in a verdict: the text of ``answer``, or of a list or an object of one."""
+    """The label in a verdict: a text in ``answer``, or the only item of a list or object there."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
-        with suppress(ValueError):  # next to an answer, it may be anything
+        with suppress(ValueError):  # next to an answer, it may hold anything
             labels.add(_label_in(reply[name]))
     if len(labels) != 1:
         raise ValueError("its labels were different" if labels else "it had no label")
@@ -103,7 +106,7 @@ def _label_in(answer: Any) -> Label:
 
 
 def text_of(reply: Mapping[str, Any], field: str) -> str | None:
-    """The text of a field that explains a verdict; None if blank, null or missing."""
+    """The text of a field that explains a verdict; None if the field is blank, null or missing."""
     content = reply.get(field)
     if isinstance(content, list | Mapping):
         parts = content.values() if isinstance(content, Mapping) else content

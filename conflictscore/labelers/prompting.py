@@ -1,4 +1,4 @@
-"""Prompts of the LLM judges: a cacheable prefix, and ids that replies cannot guess."""
+"""Writes the prompts of LLM judges, whose first part a server can cache, and ids for claims."""
 
 import hashlib
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from conflictscore.tokens import count_tokens
 _FIRST_ID, _IDS = 100, 450
 _CLAIM_TOKENS = 256
 LONG_CHARS = 20_000
-"""A longer document is counted and cut off the event loop."""
+"""The tokens of a longer document are counted in a thread, to keep the event loop free."""
 
 
 class JudgePrompts(NamedTuple):
@@ -30,12 +30,13 @@ class JudgePrompts(NamedTuple):
 
 
 def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
-    """The template of the rules that go into a single-pair judge's prompt.
+    """The template with the rules for the prompt of a judge of single pairs.
 
-    Every call contains them, so most judges get the short form (``label_rules_brief``). The long
-    form goes to judges that reply with a single letter, and to the ``json`` judge on a local model,
-    since small models recognise irrelevant documents better with it (docs/findings/labelers.md) and
-    local tokens are free. The set ``paper`` has the paper's rules for its own judge (Table 7).
+    Every call contains the rules, so most judges get the short form (``label_rules_brief``). Judges
+    that reply with a single letter get the long form. So does the ``json`` judge on a local model:
+    small models recognise irrelevant documents better with it (docs/findings/labelers.md), and
+    local tokens are free. In the set ``paper``, the ``json`` judge gets the paper's rules (Table
+    7).
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"
@@ -46,7 +47,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """Everything that a verdict depends on besides its pair; None if settings are unknown."""
+    """Everything that a verdict depends on besides claim and document; None if not all is known."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
@@ -54,11 +55,11 @@ def identity_of(
 
 
 class PromptWriter:
-    """Writes the prompts of one judge: rules, document, claim.
+    """Writes the prompts of one judge, which contain rules, document and claim in this order.
 
-    A document's prefix is the same for every claim. A document that is longer than the context
-    window is shown in parts, those nearest to the claim first, and each prompt says that it shows a
-    part.
+    So the prompt's beginning is the same for all claims about a document. A document that is longer
+    than the context window is shown in parts, starting with those nearest to the claim. Each prompt
+    then says that it shows only a part.
     """
 
     def __init__(
@@ -71,9 +72,10 @@ class PromptWriter:
         self._last: tuple[Document, int, Parts] | None = None
 
     async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
-        """The prompts of a pair; a long document is read off the event loop.
+        """The prompts of a pair; for a long document they are written in a thread.
 
-        With ``beside`` it is a single prompt, which also shows the parts nearest to these texts.
+        With texts in ``beside``, there is a single prompt, which also shows the parts nearest to
+        these texts.
         """
         if len(document.text) > LONG_CHARS:
             return await in_thread(partial(self._of, claim, document, *beside))
@@ -107,15 +109,15 @@ class PromptWriter:
 
         parts = parts_of(document, fit, near(*queries))
         if len(parts.texts) == 1 and not parts.cut:
-            self._last = (document, room, parts)  # whole, and so the same for every claim
+            self._last = (document, room, parts)  # complete, and so the same for all claims
         return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
-    """An id for each text, by its number.
+    """An id for each text, by the text's number.
 
-    An id has three digits, which most models read as one token, and is derived from the text. A
-    reply that numbers the claims from 0 or 1 therefore never hits the id of another claim.
+    An id is derived from the text and has three digits, which most models read as one token. So if
+    a reply numbers the claims from 0 or 1, the numbers never match the id of a wrong claim.
     """
     id_by_number: dict[int, str] = {}
     for number, text in texts:

@@ -1,4 +1,4 @@
-"""Protocols of labelers."""
+"""The protocols that labelers implement."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -18,8 +18,8 @@ Pair = tuple[Claim, Document]
 def supports_script(labeler: object, claim: Claim) -> bool:
     """Whether a labeler supports the script of a claim.
 
-    A labeler may list its ``scripts`` by Unicode name; labelers without a list, such as language
-    models, are assumed to support all.
+    A labeler may have an attribute ``scripts`` with Unicode names of scripts. Labelers without it,
+    such as language models, are assumed to support all scripts.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})
@@ -36,8 +36,8 @@ class Labeler(Protocol):
     def identity(self) -> Mapping[str, Any] | None:
         """Everything that a verdict depends on besides claim and document, as plain JSON.
 
-        It has model, endpoint, parameters and prompt. None if they are unknown; then no verdict is
-        cached.
+        It includes model, endpoint, parameters and prompt. None if any of these is unknown; its
+        verdicts are then not cached.
         """
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -53,14 +53,14 @@ class Labeler(Protocol):
 
 @runtime_checkable
 class TableLabeler(Labeler, Protocol):
-    """A labeler that judges many pairs better together."""
+    """A labeler that is faster, cheaper or better if it judges many pairs together."""
 
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
-        """Judge pairs in any batches.
+        """Judge pairs, in batches of any size.
 
-        It is cancelled when the time is up; labels reported by then are kept.
+        The call is cancelled when the time is up. Labels reported before that are kept.
 
         Args:
             pairs: The pairs to judge, at least one, each with its own claim and document number.
@@ -79,7 +79,8 @@ class TableLabeler(Labeler, Protocol):
 class StagedLabeler(Labeler, Protocol):
     """A labeler whose verdict on a pair depends on other pairs of the claim.
 
-    Its own verdicts therefore cannot be cached by the pair's content, but those of its stages can.
+    So its own verdicts cannot be cached by the content of a pair, but the verdicts of its stages
+    can.
     """
 
     async def label_in_stages(
@@ -89,20 +90,20 @@ class StagedLabeler(Labeler, Protocol):
         on_label: Callable[[EvidenceLabel], None],
         cache: ContentCache | None = None,
     ) -> None:
-        """Judge pairs as ``TableLabeler.label_all`` does, with each stage's verdicts cached."""
+        """Judge pairs like ``TableLabeler.label_all``, and cache the verdicts of each stage."""
 
 
 def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
-    """Whether a labeler is a :class:`StagedLabeler`, by the method that it adds.
+    """Whether a labeler is a :class:`StagedLabeler`, which is recognised by its extra method.
 
-    ``isinstance`` looks at each member of the protocol every time, which costs more than a lookup
-    in the cache of verdicts.
+    ``isinstance`` would check each member of the protocol in every call, which takes longer than a
+    lookup in the cache of verdicts.
     """
     return hasattr(labeler, "label_in_stages")
 
 
 def judges_many(labeler: Labeler) -> TypeIs[TableLabeler | StagedLabeler]:
-    """Whether a labeler takes many pairs at once, by the methods that only such a labeler has."""
+    """Whether a labeler can judge many pairs in a call, which is recognised by its methods."""
     return judges_in_stages(labeler) or hasattr(labeler, "label_all")
 
 

@@ -1,6 +1,6 @@
-"""Evidence in a document: the place of a quotation, or the sentences nearest to a claim.
+"""Finds evidence in a document: the place of a quotation, or the sentences nearest to a claim.
 
-Evidence is always shown in the document's own words; a judge's quotation only says where to look.
+Evidence is always shown in the document's own words. A judge's quotation only says where to look.
 """
 
 import re
@@ -21,10 +21,10 @@ LONGEST_PASSAGE = 400
 """Maximum characters of a document shown for a verdict."""
 
 Span = tuple[int, int]
-"""Offsets of a stretch of text: start, and end (exclusive)."""
+"""Start and end offset of a piece of text; the end is exclusive."""
 
 _ENDS = "\"'“”‘’«»… ."
-"""Characters around a quotation that are not part of it."""
+"""Characters at the ends of a quotation that do not belong to it."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 _SQUEEZABLE = re.compile(
     r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
@@ -32,11 +32,11 @@ _SQUEEZABLE = re.compile(
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
-    """Where a quotation occurs in a text.
+    """The spans where a quotation occurs in a text; empty if it does not occur.
 
-    White space, case, marks around the quotation and hyphenation at line ends are ignored. A
-    quotation with omissions (``…``, ``...`` or ``[…]``) occurs if all its parts do, in order; the
-    result has one span per part, or is empty.
+    White space, case, quotation marks and hyphenation at line ends are ignored. A quotation with
+    omissions (``…``, ``...`` or ``[…]``) occurs if all its parts occur in order; there is then one
+    span for each part.
     """
     whole = quote.strip(_ENDS)
     if not whole:
@@ -80,7 +80,7 @@ def stands_in(quote: str, document: Document) -> bool:
 
 
 def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
-    """A document's title and text as a judge reads them, and where a quotation occurs in them."""
+    """A document's title and text as a judge reads them, and the spans of a quotation in them."""
     whole = material(f"{document.title}\n{document.text}")
     return whole, quoted_spans(material(quote), whole)
 
@@ -88,10 +88,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """The passage of a document to show for a verdict, on one line and in the document's words.
 
-    It is the judge's quotation as found in the document, or the deciding window. If there is none,
-    it is not found, or it has more than 400 characters, it is the sentences with most of the
-    claim's words, where rare words weigh more. None if the verdict takes no side or the document is
-    blank.
+    This is the text that the judge quoted or the window that decided. If there is no quotation, or
+    it is not in the document or longer than 400 characters, the passage consists of the sentences
+    with most of the claim's words; rare words have more weight. None if the verdict takes no side
+    or the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
@@ -113,27 +113,27 @@ def _nearest(claim: str, text: str) -> str:
     claim_words = frozenset(terms_in(claim))
     shared_words = [claim_words & terms for terms in terms_by_sentence]
     spread = Counter(chain.from_iterable(shared_words))
-    if not spread:  # no run has any of the words
+    if not spread:  # no sentence has any of the words
         return " ".join(texts[: lasts[0]])
     worth = _Worth({word: log(1 + len(texts) / count) for word, count in spread.items()})
     best, most = (0, 0), (-1.0, -1.0)
     before: frozenset[str] | None = None
     words, end = frozenset[str](), 0
     for first, (own, last) in enumerate(zip(shared_words, lasts, strict=True)):
-        if own == before:  # the run without the sentence before has the same words, or more
+        if own == before:  # this run has all words of the previous one, and maybe more
             for more in shared_words[end:last]:
                 words |= more
         elif own:
             words = own.union(*shared_words[first + 1 : last])
         before, end = own, last
-        # a run without a word in its first sentence has no more than the run from the next one on
+        # a run whose first sentence has no word has no more words than the run after that sentence
         if own and (worth[words], worth[own]) > most:
             best, most = (first, last), (worth[words], worth[own])
     return " ".join(texts[slice(*best)])
 
 
 class _Worth(dict[frozenset[str], float]):
-    """The worth of sets of words: the sum of their weights, computed once for each set."""
+    """The worth of each set of words, which is the sum of their weights, computed only once."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         super().__init__()
@@ -145,17 +145,17 @@ class _Worth(dict[frozenset[str], float]):
 
 
 class _Sentences(NamedTuple):
-    """Sentences of a document, each on one line; overlong sentences are split."""
+    """The sentences of a document, each on one line; sentences that are too long are split."""
 
     texts: Sequence[str]
     terms: Sequence[frozenset[str]]
     lasts: Sequence[int]
-    """For each sentence, the end of the longest run that starts there, up to 400 characters."""
+    """For each sentence, the end of the longest run from there with at most 400 characters."""
 
 
 @lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
 def _sentences(text: str) -> _Sentences:
-    """The sentences of a text; a text that may be shown whole is one, without terms and runs."""
+    """The sentences of a text; a short text is returned as one sentence, without terms and runs."""
     starts = [*sentence_starts(text), len(text)]
     pieces = [text[start:end] for start, end in pairwise(starts)]
     texts = [line for line in map(" ".join, map(str.split, pieces)) if line]
@@ -171,7 +171,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """For each sentence, the end of the longest run that starts there, up to 400 characters."""
+    """For each sentence, the end of the longest run from there with at most 400 characters."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

@@ -1,4 +1,4 @@
-"""All labelers by name, with what they need; help and errors are generated from here."""
+"""The labelers by name, with what each needs; help and error messages are generated from this."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
 
-if TYPE_CHECKING:  # help and errors are made here and must not load model clients
+if TYPE_CHECKING:  # making help and errors must not load model clients
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
 
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document"]
-"""The names of ``LABELERS``, for type checkers."""
+"""The keys of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
 """The packages of the extra ``nli``."""
 
@@ -32,15 +32,15 @@ def _share(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LabelerKind:
-    """One labeler.
+    """The entry of a labeler in ``LABELERS``.
 
     Attributes:
         summary: What it does, in a few words.
-        maker: The callable that makes it, as ``module:callable`` below ``conflictscore.labelers``.
-        needs: What it needs from a run: the judging ``model`` and the templates, with which its
-            maker is called; a ``judge`` for the pairs that it leaves open; or ``nothing``.
+        maker: The callable that makes it, as ``module:callable`` within ``conflictscore.labelers``.
+        needs: What it needs from a run. ``model``: its maker is called with the judging model and
+            the templates. ``judge``: a judge for pairs that it leaves open. Or ``nothing``.
         options: Keyword arguments of its maker that a spec may set, as in ``cascade:certain=0.9``,
-            each with a function that parses it.
+            each with a function that parses the text.
     """
 
     summary: str
@@ -49,10 +49,10 @@ class LabelerKind:
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
-        """Open it with these options; a labeler that needs the judging model stays a factory.
+        """Make the labeler with these options, or a factory if it needs the judging model.
 
         Raises:
-            ConfigurationError: An option is wrong, or its extra is missing.
+            ConfigurationError: An option is wrong, or an extra package is missing.
         """
         maker = partial(resolve_name(f"conflictscore.labelers.{self.maker}"), **options)
         labeler: Labeler | LabelerFactory = maker if self.needs == "model" else maker()
@@ -76,8 +76,8 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"model": str},
     ),
     "cascade": LabelerKind(
-        "nli settles the easy pairs, and the model judges the rest (a local model by "
-        "choice, others by json)",
+        "nli decides the easy pairs, and the model judges the rest (a local model as with "
+        "choice, others as with json)",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},
@@ -95,7 +95,7 @@ def make_labeler(
     prompts: "PromptSet",
     effort: str = "paper",
 ) -> "Labeler":
-    """The labeler of a run.
+    """Make the labeler of a run.
 
     ``labeler`` is a name in ``LABELERS``, a labeler, or a factory. None means the default for the
     ``effort`` (:func:`default_labeler`). A cascade without a judge gets :func:`default_judge`.
@@ -117,15 +117,16 @@ def make_labeler(
 
 
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The default labeler of an effort for a model.
+    """The default labeler for an effort and a model.
 
-    At a remote endpoint each call costs money, so one document is shown with up to 9 claims per
-    call; showing several documents at once would let one influence another's label. ``fast`` lets
-    NLI settle what it can, ``thorough`` judges the deciding pairs one by one, and ``paper`` uses
-    the paper's judge.
+    At a remote endpoint each call costs money, so a call shows up to 9 claims with one document. It
+    never shows several documents, since one could then influence another's label. With ``fast``, an
+    NLI model decides the easy pairs. With ``thorough``, pairs on which a conflict depends are
+    judged again one by one. With ``paper``, the paper's judge is used.
 
-    On the local model it is ``nli`` (``nli-mpnet`` if downloaded), with ``choice`` for scripts that
-    NLI does not support or if the extra ``nli`` is missing; ``thorough`` uses ``json``.
+    For the local model the default is ``nli`` (with ``nli-mpnet`` if downloaded). ``choice`` takes
+    over for scripts that NLI does not support, or if the extra ``nli`` is missing. With
+    ``thorough``, it is ``json``.
     """
     from conflictscore.labelers.cascade import Cascade, Thresholds
     from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -136,7 +137,7 @@ def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -
         if not nli_is_installed():
             return default_judge(model, prompts)
         larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        # every combination that asks the 1.5B model loses accuracy (docs/findings/labelers.md)
+        # accuracy falls if the 1.5B model judges any pairs too (docs/findings/labelers.md)
         nli = Cascade(open_nli_by_claim(larger), thresholds=all_count)
         return make_labeler(nli, model, prompts)
     if model.is_local or effort == "paper":
@@ -182,7 +183,7 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def check_labeler(labeler: Any) -> Any:
-    """A labeler, a function that makes one, a spec or None, unchanged."""
+    """Return a labeler, a function that makes one, a spec or None unchanged; refuse the rest."""
     if isinstance(labeler, str):
         parse_labeler(labeler)
     elif (
@@ -195,7 +196,7 @@ def check_labeler(labeler: Any) -> Any:
 
 
 def open_labeler(spec: str) -> "Labeler | LabelerFactory":
-    """Open a labeler by its spec; a labeler that needs the judging model stays a factory.
+    """Make the labeler of a spec, or a factory if the labeler needs the judging model.
 
     Raises:
         ConfigurationError: The spec is wrong, or something that the labeler needs is missing.

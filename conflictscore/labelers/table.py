@@ -16,7 +16,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import Work, together
 
 _OF_A_PAIR = ("claim", "document", "passage")
-"""The fields of a verdict that may differ between pairs with the same content."""
+"""The fields of a verdict that can differ between pairs with the same content."""
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
 
@@ -35,21 +35,21 @@ async def label_table(
 ) -> tuple[ClaimEvidence, ...]:
     """Label each claim against each document (paper, section 3, step 2).
 
-    Pairs are sent document by document, so that the judge's server can reuse its cached prompt
-    prefix; the model limits how many are in flight. A judge that takes many pairs at once
+    Pairs are judged document by document, so that the judge's server can reuse its cached prompt
+    prefix; the model limits the number of concurrent calls. A labeler that takes many pairs at once
     (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets all of them in that order. Pairs
     with the same content are judged once. A verdict is cached as soon as it arrives; failures are
     never cached.
 
     ``on_label`` is called for each pair as soon as its label is known. At most ``max_claims``
-    claims are judged, namely the ones that the documents cover best. ``seconds`` limits the time:
-    the most informative pairs then go first, and pairs not done in time are skipped; cached
-    verdicts take no time. ``seconds_if_disputed`` is the limit once the labels put a claim in
-    dispute, so that the rest of ``seconds`` is left for its correction.
+    claims are judged: those that the documents cover best. With a time limit of ``seconds``, the
+    most informative pairs are judged first, and pairs that are not judged in time are skipped;
+    cached verdicts do not count towards the limit. Once the labels put a claim in dispute, the
+    limit falls to ``seconds_if_disputed``, which leaves time to correct the claim.
 
     Returns:
-        One entry per claim, with one label per document, both in order. A pair whose judge failed,
-        or that was skipped, is UNLABELLED with the reason.
+        One entry for each claim, with one label for each document, both in order. A pair is
+        UNLABELLED, with the reason, if it was skipped or its judge failed.
 
     Raises:
         ConfigurationError: A setting is wrong, so that no pair can be judged.
@@ -96,10 +96,10 @@ async def label_table(
 
 
 class _TimeLimit:
-    """The time limit for judging a table, which a dispute shortens.
+    """The time limit for judging a table, which becomes shorter once a claim is in dispute.
 
-    Cached labels may put a claim in dispute before the judging begins; then the shorter limit
-    applies from the start.
+    If cached labels put a claim in dispute before the judging begins, the shorter limit applies
+    from the start.
     """
 
     def __init__(self, seconds: float | None, seconds_if_disputed: float | None) -> None:
@@ -109,13 +109,13 @@ class _TimeLimit:
         self._timeout: asyncio.Timeout | None = None
 
     def shorten(self) -> None:
-        """End the judging at the shorter limit, counted from its start."""
+        """Apply the shorter limit, counted from the start of the judging."""
         self._is_shortened = True
         if self._timeout is not None and (end := self._timeout.when()) is not None:
             self._timeout.reschedule(min(end, self._shorter_end))
 
     async def run(self, works: Sequence[Work]) -> None:
-        """Run the work concurrently; whatever is not done in time is dropped."""
+        """Run the work concurrently; work that is not done in time is cancelled."""
         seconds = self._seconds
         if seconds is not None and seconds <= 0:
             return
@@ -131,7 +131,7 @@ class _TimeLimit:
             if not timeout.expired():
                 raise
         finally:
-            # labels of skipped pairs are reported after the end and shorten nothing
+            # after the end, labels of skipped pairs must not change the limit
             self._timeout = None
 
 
@@ -166,10 +166,10 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
-    """How much each document is likely to say about each claim, in [0, 1].
+    """Estimate how much each document says about each claim, in [0, 1].
 
-    It is the share of a claim's words that occur in the document, where words that few documents
-    have weigh more. One row per claim, one number per document.
+    This is the share of a claim's words that occur in the document; words that fewer documents
+    contain have more weight. There is one row for each claim, with one number for each document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)
@@ -192,7 +192,7 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
 def most_overlapping(rows: Sequence[Sequence[float]], most: int) -> list[int]:
     """The indices of the claims that the documents cover best, ascending.
 
-    The two documents that say most about a claim count, since a conflict takes two.
+    Only the two documents that say most about a claim count, since a conflict takes two.
     """
     worth = [sum(sorted(row, reverse=True)[:2]) for row in rows]
     best = sorted(range(len(rows)), key=lambda index: -worth[index])[:most]

@@ -1,4 +1,7 @@
-"""The only path from pairs to labels: look up, judge, store; every pair gets a label."""
+"""Turns pairs into labels: looks up stored verdicts, has the rest judged, and stores the results.
+
+Every pair gets a label, and every labeler is called from here.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,14 +27,14 @@ from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import Work, together
 
 _Place = tuple[int, int]
-"""Numbers of a claim and a document."""
+"""The numbers of a claim and a document."""
 
 _FORMAT = 1
-"""Increased whenever a stored EvidenceLabel of an earlier version could no longer be read."""
+"""Version of the stored form; increased if an EvidenceLabel from before cannot be read any more."""
 _READING = 2
-"""Increased whenever the reading of documents that may be too long for a prompt changes."""
+"""Version of how long documents are read; increased whenever this changes."""
 _LONG_BYTES = 6000
-"""A shorter document fits the prompts of most judges, so its verdicts keep their keys."""
+"""Only documents with more bytes have ``_READING`` in their keys; others fit most prompts."""
 _NOT_TOLD = "the labeler returned no label"
 
 
@@ -43,12 +46,12 @@ async def judging(
     meter: UsageMeter,
     cache: ContentCache | None = None,
 ) -> list[Work]:
-    """Report the stored labels of pairs, and return the work that obtains the others.
+    """Report the stored labels of pairs, and return tasks that obtain the other labels.
 
     Each verdict is stored and reported as soon as it arrives. A pair that could not be judged is
-    UNLABELLED with the reason, and is not stored. The work raises ConfigurationError if a setting
-    is wrong, and BudgetError if the budget is used up, after the results of calls in flight have
-    been reported.
+    UNLABELLED with the reason, and is not stored. The tasks raise ConfigurationError if a setting
+    is wrong, and BudgetError if the budget is used up. Before that, they report the results of
+    calls that have already started.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
@@ -72,7 +75,7 @@ async def judging(
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
-        del waiting[place]  # a second verdict on a pair is an error of the labeler
+        del waiting[place]  # raises KeyError if a labeler reports a pair twice
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
             cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)
@@ -114,14 +117,14 @@ async def judge_all(
     meter: UsageMeter,
     cache: ContentCache | None,
 ) -> None:
-    """Judge all remaining pairs, as the last stage of several; arguments as for :func:`judging`."""
+    """Look up or judge all pairs, for one stage of a labeler; arguments as for :func:`judging`."""
     async with together() as start:
         for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
 
 
 def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
-    """The label of a pair without a verdict, with the reason in words and its kind."""
+    """The label of a pair without a verdict, with the reason and the kind of failure."""
     claim, document = pair
     return EvidenceLabel(
         claim=claim.number,
@@ -133,9 +136,10 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 
 
 def content_of(document: Document) -> str:
-    """Hash of a document as the judge sees it.
+    """A hash of a document's title and text as the judge sees them.
 
-    So verdicts from before control tokens were neutralised are not used any more.
+    This is after control tokens have been neutralised, so older verdicts on documents with such
+    tokens are not used.
     """
     return _hashed(document.title, document.text)
 
@@ -147,10 +151,11 @@ def _hashed(title: str, text: str) -> str:
 
 
 def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:
-    """The label of a stored verdict; None if it is invalid, or the document is to be read again.
+    """The label of a stored verdict; None if it is invalid, or the document must be read again.
 
-    Earlier versions read only one part of a document that did not fit. If the document is not long,
-    as with a small context window, their verdicts have the same key.
+    Earlier versions read only one part of a document that did not fit into a prompt. If such a
+    document is not long, because the context window was small, their verdicts have the same key as
+    new ones.
     """
     claim, document = pair
     numbers = {"claim": claim.number, "document": document.number, "cached": True}
@@ -164,9 +169,9 @@ def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     """The keys under which the verdicts of pairs are stored.
 
-    A judge that reads several claims in a call may be influenced by the words of another claim,
-    which come from a caller. So the key includes all claims that were asked about the document in
-    the same table, and the verdict is not reused for other sets of claims.
+    If a judge reads several claims in a call, the text of one claim may influence its verdict on
+    another. So the key includes all claims that are judged against the document in the same table,
+    and the verdict is not reused with other sets of claims.
     """
     if judges_in_stages(labeler) or labeler.identity is None:
         return {}
@@ -180,9 +185,9 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
 
 
 def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """The keys of verdicts on the same pairs, each judged by itself.
+    """The keys of verdicts on the same pairs that were obtained in a call with a single claim.
 
-    No other claim could influence them, so they are valid in any set of claims.
+    No other claim could influence these, so they are valid with any set of claims.
     """
     if not _reads_many(labeler):
         return {}
@@ -195,13 +200,13 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
 
 
 def _claim_texts(pairs: Mapping[_Place, Pair]) -> dict[int, str]:
-    """The text of each claim as a judge sees it, by number."""
+    """The text of each claim as a judge sees it, by claim number."""
     claims = {claim.number: claim for claim, _ in pairs.values()}
     return {number: neutral(claim.text) for number, claim in claims.items()}
 
 
 def _reads_many(labeler: Labeler) -> bool:
-    """Whether a labeler judges several claims in a call, as its identity says (``at_once``)."""
+    """Whether a labeler judges several claims in a call; its identity then has ``at_once``."""
     if judges_in_stages(labeler) or labeler.identity is None:
         return False
     return "at_once" in labeler.identity
@@ -210,9 +215,9 @@ def _reads_many(labeler: Labeler) -> bool:
 def _claims_beside(
     pairs: Mapping[_Place, Pair], claims: Mapping[int, str]
 ) -> dict[int, str | None]:
-    """A hash of the claims asked about a document together; None for a single claim.
+    """For each document, a hash of the claims judged against it; None for a single claim.
 
-    It includes their order, which decides which claims share a call.
+    The hash depends on the order of the claims, which determines the claims that share a call.
     """
     numbers: dict[int, list[int]] = {}
     for claim, document in pairs.values():

@@ -1,11 +1,11 @@
-"""Every text that a model reads: one template per file, in named sets.
+"""The templates of all texts that a model reads, one in each file, in named sets.
 
-``default`` is ours; ``paper`` has the rules, inputs and forms of the paper's Tables 6 to 18, in our
-sentences, and the templates of ``default`` for everything else.
+The set ``default`` is our own. The set ``paper`` follows the rules, inputs and forms of the paper's
+Tables 6 to 18, in our own words. For everything else it uses the templates of ``default``.
 
-A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). The loop's
-templates are in a folder of this package for each set, and a benchmark's templates in its own
-folder ``prompts/``. A user's folder overrides any of them by a file of the same name.
+A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). For each set,
+this package has a folder with the loop's templates. A benchmark's templates are in the benchmark's
+own folder ``prompts/``. A file in a user's folder overrides the template with the same name.
 """
 
 import hashlib
@@ -37,10 +37,10 @@ PROMPT_SETS = ("default", "paper")
 
 
 class PromptSet:
-    """A full set of templates, checked when it is loaded.
+    """A complete set of templates, which is checked when it is loaded.
 
-    ``name`` is that of the set, with ``+`` and the folder's name if a user's folder overrides some:
-    the templates ``overridden``.
+    ``name`` is the name of the set. If a user's folder overrides templates, ``+`` and the folder's
+    name are appended, and ``overridden`` contains the names of these templates.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class PromptSet:
         """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
 
         Raises:
-            ConfigurationError: There is no such set or folder, or a file is not a template in it.
+            ConfigurationError: There is no such set or folder, or a file in the folder is not a
+                valid template.
         """
         if name not in _SHIPPED:
             names = ", ".join(PROMPT_SETS)
@@ -71,12 +72,12 @@ class PromptSet:
 
     @classmethod
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
-        """Open a named set, a folder of a user's templates over the base set, or the base set.
+        """Open a named set, or the base set with the templates of a user's folder, if any.
 
-        A folder that has a set's name is given as a path, such as ``./paper``.
+        If a folder has the name of a set, give it as a path, such as ``./paper``.
 
         Raises:
-            ConfigurationError: As :meth:`load`.
+            ConfigurationError: As for :meth:`load`.
         """
         if isinstance(given, PromptSet):
             return given
@@ -86,7 +87,7 @@ class PromptSet:
 
     @property
     def follows_the_paper(self) -> bool:
-        """Whether it is the set ``paper``, with or without a user's changes."""
+        """Whether this is the set ``paper``, with or without a user's changes."""
         return self.name.partition("+")[0] == "paper"
 
     @property
@@ -104,18 +105,18 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """The same set, with the texts of some templates taken from others: ``{name: stand_in}``.
+        """A copy of the set in which some templates have the texts of others: ``{name: stand_in}``.
 
         Raises:
-            ConfigurationError: The user's folder overrides a template that is no longer read, but
-                not the one that replaces it.
+            ConfigurationError: The user's folder overrides a template that would not be read any
+                more, but not the template that replaces it.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         for name, stand_in in aliases.items():
             if name in self.overridden and stand_in not in self.overridden:
                 raise ConfigurationError(
-                    f"{name}.txt of the prompt folder would not be read: {stand_in}.txt stands in"
-                    " for it here; override that one"
+                    f"{name}.txt of the prompt folder would not be read: {stand_in}.txt is used"
+                    " here instead; override that file"
                 )
             texts[name] = self._templates[stand_in].template
         return PromptSet(texts, name=self.name, overridden=self.overridden)
@@ -137,7 +138,7 @@ class PromptSet:
         """Fill a template; the marks around a document get digits that its text cannot contain.
 
         Raises:
-            KeyError: A placeholder is not given, or the template has no place for a field.
+            KeyError: A placeholder has no field, or a field has no placeholder.
         """
         if unshown := fields.keys() - self.placeholders(name):
             raise KeyError(min(unshown))
@@ -161,7 +162,7 @@ class PromptSet:
 
 
 def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
-    """A template whose marks around a document have places for ``mark_of`` it, and its fields."""
+    """A template with places for ``mark_of`` in its marks around documents, and these fields."""
     mark = r' mark="${mark_of_\g<name>}"'
     text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
     return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))
@@ -185,12 +186,12 @@ def _read_shipped(name: str) -> Mapping[str, str]:
     }
 
 
-# Read with the module (3 ms): the first set to be loaded may be loaded on an event loop.
+# Read when the module is imported (3 ms), since the first set may be loaded on an event loop.
 _SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 
 def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, str]:
-    """A user's templates by name, each with the placeholders of the one it replaces."""
+    """A user's templates by name; each must have the placeholders of the template it replaces."""
     if not folder.is_dir():
         raise ConfigurationError(f"prompt folder {folder} is not a folder")
     texts: dict[str, str] = {}
@@ -216,5 +217,5 @@ def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, st
             raise ConfigurationError(f"{path}: placeholder ${min(unknown_names)} is unknown")
         texts[path.stem] = text.strip("\n")
     if not texts:
-        raise ConfigurationError(f"prompt folder {folder} holds no NAME.txt template")
+        raise ConfigurationError(f"prompt folder {folder} contains no NAME.txt template")
     return texts

@@ -1,8 +1,8 @@
 """Makes untrusted text safe to use in a prompt.
 
-A server such as llama.cpp's interprets the control tokens of its model's chat template anywhere in
-a prompt, and no setting prevents that: a document with ``<|im_end|>`` ends the user's turn. So only
-our own texts may contain such tokens, or the marks of our templates.
+A server such as llama.cpp's interprets the control tokens of its model's chat template wherever
+they occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the
+user's turn. Therefore only our own texts may contain such tokens, or the marks of our templates.
 """
 
 import hashlib
@@ -32,8 +32,11 @@ _BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z]
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
-"""``<|im_end|>`` of ChatML, and so Llama, Phi, Granite, Harmony, Kimi, GLM; the same
-with wide pipes, of DeepSeek; ``<|turn>`` and ``<turn|>`` of Gemma; ``[|user|]`` of EXAONE."""
+"""Tokens with pipes.
+
+ChatML, Llama, Phi, Granite, Harmony, Kimi and GLM have tokens such as ``<|im_end|>``; DeepSeek has
+the same with wide pipes. Gemma has ``<|turn>`` and ``<turn|>``, and EXAONE ``[|user|]``.
+"""
 _NAMED = (
     r"</?(?:(?:[a-z0-9]{1,32}:)?[a-z0-9]{1,32}(?:_[a-z0-9]{1,32}){1,6}|[a-z]{3,16}\d{4,6}"
     r"|\w{0,32}\u2581[\w\u2581]{1,64}|\[[^\s<>\[\]]{1,80}\]"
@@ -41,17 +44,24 @@ _NAMED = (
     r"|human|role|tool|tools|toolcall|observation|image|end_?of\w{1,32}|unused_?\d+|0x[0-9a-f]{2}"
     r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237)>|<<?/?sys>>?"
 )
-"""Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder, Nemotron, MiniCPM,
-Ling, MiniMax, Hunyuan. General forms: words joined by underscores or similar characters, numbered
-words, and nested brackets; no HTML element has such a name."""
+"""Tokens with a name in angle brackets.
+
+They belong to Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder,
+Nemotron, MiniCPM, Ling, MiniMax and Hunyuan. Other names match if they consist of words joined by
+underscores or similar characters, of a word and a number, or of nested brackets. No HTML element
+has such a name.
+"""
 _SQUARE = (
     r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
     r"|INST|SYS|ARGS|THINK|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|USER|SYSTEM|ASSISTANT"
     r"|CLS|SEP|[a-z]?MASK|PAD|UNK|BOS|EOS)\]|\[e~\[|\]~!?b[\[\]]|\]!p~\[|>>[A-Z_]{4,32}<<"
     r"|<(?:PRE|MID|SUF|EOT|AI)>"
 )
-"""Mistral, GLM, BERT, InternLM, MiniMax, Falcon, Code Llama. In lower case they are not tokens.
-General form: capitals joined by underscores."""
+"""Tokens in capitals, most of them in square brackets.
+
+They belong to Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code Llama. In lower case they are
+not tokens. Other names match if they consist of capitals joined by underscores.
+"""
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 _MARK_DIGITS = 18
 
@@ -66,16 +76,16 @@ def material(text: str) -> str:
 
 
 def material_line(text: str) -> str:
-    """Untrusted text in the form of ``material``, but on one line."""
+    """Make untrusted text safe like :func:`material`, and put it on one line."""
     return " ".join(material(text).split())
 
 
-@lru_cache(maxsize=64)  # a document is asked about again and again
+@lru_cache(maxsize=64)  # the same document occurs in many prompts
 def neutral(text: str) -> str:
-    """Untrusted text without a control token of a chat template or a mark of our own.
+    """Disarm control tokens of chat templates, and marks of our own, in untrusted text.
 
-    The first bracket of each becomes a look-alike, even if full-width letters or invisible
-    characters hide the token. Everything else is unchanged.
+    The first bracket of each is replaced by a similar character, even if full-width letters or
+    invisible characters hide the token. Everything else is unchanged.
     """
     plain = _NOT_ASCII.sub(lambda match: _form(match[0]), text)
     openings = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
@@ -95,15 +105,15 @@ def without_invisibles(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _form(character: str) -> str:
-    """A character as a model may read it: plain if it is full-width, nothing if it is invisible."""
+    """A character as a model may read it: its plain form, or nothing if it is invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))
 
 
 def mark_of(text: str) -> str:
-    """The digits in a text's own marks: 18 of its hash, so that no text can contain its own marks.
+    """The number in the marks around a text: 18 digits of its hash, so that no text can contain it.
 
-    They are the same in every run and on every machine, so prompts can be cached and reproduced;
-    and all digits take the same number of tokens.
+    It is the same in every run and on every machine, so prompts can be cached and reproduced.
+    Digits always take the same number of tokens.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"

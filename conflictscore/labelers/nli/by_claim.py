@@ -1,9 +1,9 @@
-"""Decides conflicts per claim, from the NLI model's verdicts on all documents.
+"""Decides for each claim whether there is a conflict, from the NLI verdicts on all documents.
 
-A conflict depends on two pairs, one on each side. Labels chosen pair by pair miss many conflicts: a
-document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not count as support,
-however surely another document contradicts. So the two documents that are most likely to disagree
-are judged together.
+A conflict depends on two pairs, one on each side. If each pair's label is chosen separately, many
+conflicts are missed: a document with probabilities of .45 for SUPPORTS and .50 for IRRELEVANT does
+not count as support, even if another document surely contradicts. So the labels of the two
+documents that are most likely to disagree are decided together.
 """
 
 import math
@@ -24,20 +24,25 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that was decided together with another document."""
 LEAST_PRODUCT = 0.22
-"""Minimum product of P(SUPPORTS) of one document and P(CONTRADICTS) of another for the two to count
-as disagreeing, if a claim has two documents."""
+"""Two documents disagree if P(SUPPORTS) of one times P(CONTRADICTS) of the other exceeds this.
+
+This bound is for a claim with two documents.
+"""
 GROWTH = 0.0
-"""How the bound grows with the number of documents. Both values were chosen for the F1 of conflict
-detection, on half of the claims in sets of every size (``measurements.by_claim_rule``)."""
+"""The exponent by which the bound grows with the number of documents.
+
+Both values were chosen for the best F1 of conflict detection, on half of the claims, in sets of
+every size (``measurements.by_claim_rule``).
+"""
 _MOST_PRODUCT = 0.95
-"""The largest bound: two documents that surely disagree do so among any number of documents."""
+"""The largest bound, so that two documents that surely disagree do so among any number."""
 
 
 def least_product(documents: int) -> float:
-    """The minimum product for two of this many documents to count as disagreeing.
+    """The bound that the product for two documents must exceed, given the number of documents.
 
-    The largest product over all pairs grows with their number, whether or not any two disagree. So
-    two of ten documents must disagree more surely than if they were the only ones.
+    The more documents there are, the larger the largest product over all pairs, even if no two of
+    them disagree. So the bound may grow with their number.
     """
     return min(LEAST_PRODUCT * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
 
@@ -45,11 +50,11 @@ def least_product(documents: int) -> float:
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
-    The pair of documents i ≠ j with the largest product of P(SUPPORTS) of i and P(CONTRADICTS) of j
-    decides. If the product exceeds :func:`least_product` of the number of documents, i supports and
-    j contradicts. Otherwise, if both sides were labelled, each label on the weaker side becomes the
-    document's next most likely label. A changed label has the stage ``pair`` and its own, possibly
-    low, ``score``.
+    The pair of documents i ≠ j decides for which the product of P(SUPPORTS) of i and P(CONTRADICTS)
+    of j is largest. If the product exceeds :func:`least_product`, i gets the label SUPPORTS and j
+    the label CONTRADICTS. Otherwise, if there are labels on both sides, each document on the weaker
+    side gets its next most likely label. A changed label has the stage ``pair``, and as ``score``
+    its own probability, which may be low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}
@@ -98,16 +103,17 @@ def _weaker_side(
 def most_likely_pair(
     probabilities: Mapping[int, Mapping[Label, float]],
 ) -> tuple[float, int, int]:
-    """The largest product with its documents, in time linear in their number; 0 for fewer than two.
+    """The largest product, and its two documents; the product is 0 for fewer than two documents.
 
-    Only the two highest documents of each side matter: if a document is highest on both sides, it
-    is paired with the second of the other side.
+    Only the two most probable documents of each side need to be compared. If one document is the
+    most probable on both sides, it is paired with the second one of the other side. The time is
+    linear in the number of documents.
 
     Args:
         probabilities: The probability of each label, by the number of the document.
 
     Returns:
-        The product, the document that supports and the one that contradicts.
+        The product, the document that supports and the document that contradicts.
     """
     supports, contradicts = (
         sorted(probabilities, key=lambda number: -probabilities[number][side])[:2]
@@ -123,7 +129,7 @@ def most_likely_pair(
 
 
 class NliByClaim:
-    """NLI models with conflicts decided per claim; verdicts are cached by model and pair.
+    """Judges with NLI models and decides conflicts per claim; caches by model and pair.
 
     With several models, their probabilities for a pair are averaged.
     """
@@ -154,7 +160,7 @@ class NliByClaim:
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`.
 
-        A claim is decided when all its documents are labelled, or when the time is up.
+        A claim is decided when all its documents have verdicts, or when the time is up.
         """
         pairs_by_claim = Counter(claim.number for claim, _ in pairs)
         verdicts_by_pair: dict[tuple[int, int], list[EvidenceLabel]] = {}
@@ -177,16 +183,16 @@ class NliByClaim:
         try:
             for model in reversed(self.models):  # the last model is the fastest
                 await judge_all(model, pairs, collect, meter, cache)
-        finally:  # labels of unfinished claims count too
+        finally:  # decide unfinished claims too
             for of_claim in waiting.values():
                 tell(of_claim)
 
 
 def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
-    """The verdict from the mean of the models' probabilities.
+    """The verdict that results from the mean of several models' probabilities.
 
-    Its passage and any doubt come from the model that is surest of the label. A pair that some
-    model could not read is UNLABELLED.
+    Its passage, and any doubt about it, come from the model with the highest probability for the
+    label. A pair is UNLABELLED if one of the models could not read it.
     """
     probabilities = [
         verdict.probabilities for verdict in verdicts if verdict.probabilities is not None
@@ -215,7 +221,7 @@ def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
     """Open the NLI labeler of a run from the options in ``LABELERS``.
 
     ``nli-mpnet`` is used together with the bundled model. Conflicts are decided per claim only with
-    our own models, since the bounds are unknown for others.
+    our own models, since the bounds for other models are unknown.
     """
     nli = NliLabeler.open(model)
     if model == NLI_MPNET.name:

@@ -1,4 +1,4 @@
-"""The NLI labeler: compares a claim with each window of a document; the strongest decides."""
+"""The NLI labeler: compares a claim with each window of a document; the strongest one decides."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,53 +21,59 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.threads import in_thread
 
 CALIBRATION_FILE = "calibration.json"
-"""File with a ``FittedCalibration`` in the folder of a calibrated model."""
+"""The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
 _READING = 6
-"""Increased whenever documents are cut or presented differently, the choice of the deciding window
-changes, or verdicts hold more: 3 added probabilities, 4 doubts, 5 the handling of denials, 6 dates
-and the context of windows."""
+"""Version of how documents are read, which is part of the key of stored verdicts.
+
+It is increased whenever documents are cut or presented differently, the deciding window is chosen
+differently, or verdicts contain more. Version 3 added probabilities, 4 doubts, 5 the handling of
+denials, and 6 dates and the context of windows.
+"""
 MOST_DOUBTED = 0.5
-"""Highest ``score`` if the passage is a known trap: half of such labels are right, whatever the
-model's own score (``docs/findings/labelers.md``). All cascade thresholds are higher."""
+"""Maximum ``score`` if the passage is a known trap.
+
+Half of such labels are right, whatever the model's own score (``docs/findings/labelers.md``). The
+default thresholds of a cascade are all higher.
+"""
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _WINDOWS_A_THREAD = 4
-"""Windows that a thread reads between two checks of the remaining time."""
+"""Windows that each thread reads between two checks of the remaining time."""
 
 
 @dataclass
 class _Reading:
-    """A pair being processed: the windows to read, and the results so far."""
+    """A pair that is being processed, with the windows to read and the results so far."""
 
     claim: Claim
-    """The statement to compare: for a denial, the denied statement."""
+    """The claim; if it is a denial, its text is the statement that it denies."""
     is_denial: bool
     document: Document
     premises: Premises
     token_pairs: list[TokenPair]
-    """One premise for each window, as the model reads it."""
+    """For each window, its premise with the claim, as the model reads them."""
     logprobs: list[dict[Label, float]] = field(default_factory=list)
-    """The model's log-probabilities for each window read so far."""
+    """The model's log-probabilities for each window that has been read so far."""
     error: str | None = None
 
 
 class NliLabeler:
-    """A cross-encoder for natural language inference as the judge.
+    """Uses a cross-encoder for natural language inference as the judge.
 
-    Every window of a document is read as a premise and the claim as its hypothesis: entailment is
-    SUPPORTS, contradiction CONTRADICTS, neutral IRRELEVANT.
+    The model reads every window of a document as a premise, with the claim as the hypothesis.
+    Entailment is SUPPORTS, contradiction is CONTRADICTS, and neutral is IRRELEVANT.
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
-    That window is the snippet, and ``score`` its label's calibrated probability. A side that a trap
-    of language makes doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at
-    most, so that a cascade asks its judge, and ``reasoning`` names the trap. If a document has more
-    than 128 windows, only the nearest to the claim are read, or the first ones if no window shares
-    a word with it; ``document_cut`` is then set.
+    That window is the snippet, and ``score`` is the calibrated probability of its label. If a
+    linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a side doubtful, ``score``
+    is at most .5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a document
+    has more than 128 windows, only the 128 nearest to the claim are read, or the first 128 if no
+    window shares a word with the claim. ``document_cut`` is then set.
 
-    The model runs in this process, which does not count as a language model call.
+    The model runs in this process, and its use does not count as a language model call.
     """
 
     embedded = True
-    """Whether it is one of this package's small judges, which miss some sides."""
+    """Whether it is one of the small judges in this package, which miss some evidence."""
 
     def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
         """Make the judge; the default calibration is the one in the model's folder, if any."""
@@ -98,12 +104,14 @@ class NliLabeler:
         """Open the judge; its model is loaded once per process.
 
         Args:
-            model: ``nli-mpnet``, the larger model, if downloaded; or a folder with ``model.onnx``,
-                ``tokenizer.json`` and ``config.json``. By default the bundled model.
+            model: ``nli-mpnet`` for the larger model, which must be downloaded, or a folder with
+                ``model.onnx``, ``tokenizer.json`` and ``config.json``. The default is the bundled
+                model.
             calibration: See the constructor.
 
         Raises:
-            ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
+            ConfigurationError: The extra ``nli`` or a file is missing, or the model is not
+                suitable.
         """
         return cls(shared_model(model), calibration=calibration)
 
@@ -121,7 +129,7 @@ class NliLabeler:
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
-        """Natural log-probability of each label in the deciding window, before calibration.
+        """The natural log-probability of each label in the deciding window, before calibration.
 
         Raises:
             ContextWindowError: The claim is too long.
@@ -138,7 +146,7 @@ class NliLabeler:
         return reading
 
     async def _read(self, pairs: Sequence[Pair]) -> AsyncIterator[_Reading]:
-        """Run the model; each pair is yielded when all its windows have been read."""
+        """Run the model; yields each pair when all its windows have been read."""
         groups = self._groups(pairs)
         while group := await in_thread(partial(next, groups, None)):
             windows = [pair for reading in group for pair in reading.token_pairs]
@@ -153,7 +161,7 @@ class NliLabeler:
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
-        """Pairs in order, in groups that keep all threads busy."""
+        """The pairs in order, in groups that are large enough to keep all threads busy."""
         cut: dict[tuple[int, str, str], CutDocument] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
@@ -189,7 +197,7 @@ class NliLabeler:
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
-        # the window is chosen before calibration, as it was when the calibration was fitted
+        # the window is chosen with uncalibrated probabilities, as when the calibration was fitted
         place = deciding_window([UNCALIBRATED.probabilities(window) for window in reading.logprobs])
         probabilities = self.calibration.probabilities(reading.logprobs[place])
         label, score = verdict_on(probabilities), 1.0
@@ -215,18 +223,18 @@ def _exchanged(logprobs: Mapping[Label, float]) -> dict[Label, float]:
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:
-    """The label of a window: a side if it is more likely than IRRELEVANT."""
+    """The label for probabilities: the likelier side if it is likelier than IRRELEVANT."""
     side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
     return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
 
 
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
-    """The index of the window whose label is the document's.
+    """The index of the window that decides the label of the document.
 
-    Among windows whose label is a side, it is the window with the highest probability for its side,
-    the earlier on a tie. So a document that says both takes the side that it states most strongly.
-    A document is IRRELEVANT only if no window takes a side; then the window that came nearest to a
-    side represents it.
+    Among windows whose label is a side, this is the one with the highest probability for its side,
+    and the earliest on a tie. So if a document says both, it gets the side that it states most
+    strongly. A document is IRRELEVANT only if no window takes a side. In that case the window that
+    came nearest to a side represents the document.
     """
 
     def strength(place: int) -> tuple[bool, float]:

@@ -1,9 +1,9 @@
-"""An NLI model, loaded once per process.
+"""Runs an NLI model, which is loaded once per process.
 
-Each pair is processed by itself on one thread, with as many in parallel as there are cores. On a
-CPU this is as fast as batches from about 50 tokens on, without padding. More importantly, results
-do not depend on other pairs: a dynamically quantised model scales a whole batch together, so its
-numbers depend on the rest of the batch.
+Each pair is processed separately on one thread, and as many pairs run in parallel as there are
+cores. On a CPU this is as fast as batches if pairs have at least about 50 tokens, and it needs no
+padding. More importantly, results do not depend on other pairs: a dynamically quantised model
+scales a whole batch together, so a pair's numbers would depend on the rest of its batch.
 """
 
 import hashlib
@@ -37,12 +37,14 @@ _NAMES = {
 _CHUNK = 1 << 20
 
 LEAST_TOKENS = 96
-"""Minimum tokens of a pair for a claim and a premise to fit."""
+"""Minimum length of a pair, in tokens, so that both claim and premise fit."""
 MOST_TOKENS = 512
-"""Maximum tokens of a pair, even if the model could read more."""
+"""Maximum length of a pair, in tokens, even if the model could read more."""
 _PAIR_TOKENS = 128
-"""Tokens of a pair if the tokenizer has no set length: about three sentences, which can be shown as
-evidence in full."""
+"""Length of a pair, in tokens, if the tokenizer sets none.
+
+This is about three sentences, which can be shown in full as evidence.
+"""
 _MOST_THREADS = 16
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -70,7 +72,7 @@ def resolve(model: str | Path | None) -> Path:
 def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
     """The label of each output, in order, and the maximum tokens of claim and premise together.
 
-    Labels are never guessed, since models differ in their order.
+    The order of labels differs between models, so it is never guessed.
     """
     source = path / "config.json"
     try:
@@ -80,18 +82,18 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
             f"cannot read {source}: {type(error).__name__}: {error}; id2label must "
-            "name the three outputs entailment, contradiction and neutral"
+            "map the three outputs to entailment, contradiction and neutral"
         ) from error
     if sorted(labels) != sorted(set(_NAMES.values())):
         raise ConfigurationError(
-            f"{source}: id2label must name the three outputs 0, 1 and 2 entailment, "
+            f"{source}: id2label must map the outputs 0, 1 and 2 to entailment, "
             "contradiction and neutral, in the model's own order"
         )
     return labels, positions
 
 
 def _digest(path: Path) -> str:
-    """Digest of the weights, including a separate weights file, and of the tokenizer."""
+    """A digest of a model's files, including a separate file of weights if there is one."""
     digest = hashlib.sha256()
     for file in sorted({*path.glob("model.onnx*"), *(path / name for name in _FILES)}):
         digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
@@ -102,18 +104,18 @@ def _digest(path: Path) -> str:
 
 
 class TokenPair(NamedTuple):
-    """A premise and a claim as token ids with special tokens, and the segment of each token."""
+    """The token ids of a premise and a claim with special tokens, and the segment of each token."""
 
     ids: list[int]
     sides: list[int]
 
 
 class PairTokenizer:
-    """Turns texts into tokens. Thread-safe.
+    """Turns texts into tokens; thread-safe.
 
-    Special tokens inside a text are read as plain words, so a document cannot end its premise and
-    add its own claim. ``marks`` is the number of special tokens in a pair. ``truncation`` is the
-    pair length that the tokenizer was set up for, if any.
+    Special tokens in a text are read as plain words. So a document cannot end its premise and add a
+    claim of its own. ``marks`` is the number of special tokens in a pair. ``truncation`` is the
+    pair length that the tokenizer's file sets, if any.
     """
 
     def __init__(self, source: Path) -> None:
@@ -121,7 +123,7 @@ class PairTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
-        except Exception as error:  # the library raises plain Exception
+        except Exception as error:  # tokenizers raises plain Exception
             raise ConfigurationError(f"cannot read {source}: {error}") from error
         truncation = self._tokenizer.truncation
         self.truncation: int | None = truncation["max_length"] if truncation else None
@@ -132,11 +134,11 @@ class PairTokenizer:
         self.marks: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
 
     def count(self, text: str) -> int:
-        """Tokens of a text by itself, without special tokens."""
+        """The number of tokens in a text, without special tokens."""
         return len(self._starts(text))
 
     def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
-        """Each premise with the claim."""
+        """The tokens of each premise together with the claim."""
         encodings = self._tokenizer.encode_batch(
             [(encodable(premise), encodable(claim)) for premise in premises]
         )
@@ -148,11 +150,11 @@ class PairTokenizer:
 
 
 class NliModel:
-    """A three-way cross-encoder and its tokenizer. Thread-safe.
+    """A cross-encoder with three outputs, and its tokenizer; thread-safe.
 
     ``most_tokens`` is the maximum length of a pair including special tokens. ``pair_tokens`` is the
-    length that works best: the one that its tokenizer was set up for, otherwise 128. It reads
-    ``threads`` pairs in parallel.
+    length that works best, which is the one that the tokenizer's file sets, or else 128. The model
+    reads ``threads`` pairs in parallel.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,10 +177,10 @@ class NliModel:
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        self._turns = Semaphore(self.threads)  # running work of the pool outlasts Ctrl-C
+        self._turns = Semaphore(self.threads)  # the pool's work goes on after Ctrl-C
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """The model's outputs for each pair, before calibration; blocking."""
+        """The model's outputs for each pair, before calibration; the call blocks."""
         with self._turns:
             return list(self._pool.map(self._run, pairs))
 
@@ -213,7 +215,7 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised
+    options.log_severity_level = 4  # errors are raised anyway
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(
@@ -233,7 +235,7 @@ def _first_line(error: Exception) -> str:
 
 def shared_model(model: str | Path | None) -> NliModel:
     """The model in a folder, loaded once per process."""
-    with _loading:  # without the lock, several threads might load it at once
+    with _loading:  # so that only one thread loads it
         return _loaded(resolve(model))
 
 

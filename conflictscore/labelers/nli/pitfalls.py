@@ -1,9 +1,10 @@
-"""Linguistic traps: pairs on which an NLI model is wrong, however sure it is.
+"""Finds linguistic traps: passages about which an NLI model is often wrong, however sure it is.
 
-A small model notices whether a passage contains the words of a claim, but hardly how they are used:
-in a question or plan, in a double negation, in another order, or with a number in another unit. The
-tests below find such passages in the sentences nearest to the claim, by cue words of seven
-languages (``pitfalls.toml``) and by form in all languages that separate words.
+A small model notices whether a passage contains the words of a claim, but hardly how they are used.
+The passage may be a question or a plan, contain a double negation, have the words in a different
+order, or give a number in a different unit. The functions below look for this in the sentences
+nearest to the claim. They use cue words of seven languages (``pitfalls.toml``), and forms that work
+for all languages that separate words.
 """
 
 import re
@@ -19,12 +20,14 @@ from conflictscore.scripts import fold
 from conflictscore.sentences import sentence_starts
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
-"""Maximum characters of a passage (an NLI window has some 400) and of a claim, which is compared
-with each of its sentences."""
+"""Maximum characters that are read of a passage and of a claim.
+
+An NLI window has some 400 characters. The claim is compared with each sentence of the passage.
+"""
 _STEM, _SHORTEST = 4, 3
-"""Letters."""
+"""Letters of a stem, and letters of the shortest word that is compared."""
 _ALL_BUT = 0.75
-"""Minimum share of the claim's words for a sentence to be the claim in another order."""
+"""Minimum share of the claim's words in a sentence that may be the claim in a different order."""
 
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
@@ -39,7 +42,7 @@ _INEXACT = re.compile(
 )
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
-"""Marks a line as a row of a table."""
+"""Matches a line that is a row of a table."""
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _MONTH = re.compile(
@@ -51,17 +54,17 @@ _IN_WORDS = 20
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms needed to look for traps; each is computed once."""
+    """A sentence in the forms that are needed to look for traps, computed only once."""
 
     text: str
     spoken: str
-    """Its lower-case words between blanks, for finding phrases."""
+    """Its words in lower case, with a space before and after each, for finding phrases."""
     names_and_nouns: tuple[str, ...]
-    """Its words without function words and numbers, unchanged."""
+    """Its words as written, without function words and numbers."""
     stems: tuple[str, ...]
-    """The same words folded and stemmed, with numbers, in order."""
+    """The same words, folded and stemmed, together with its numbers, in order."""
     numbers: frozenset[str]
-    """Without separators of thousands."""
+    """Its numbers, without thousands separators."""
 
     def cues(self, kind: str) -> frozenset[str]:
         return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
@@ -106,10 +109,10 @@ def _read(text: str) -> _Sentence:
 
 
 def pitfall(claim: str, passage: str, label: Label) -> str | None:
-    """Why the side that an NLI model found in a passage is doubtful; None if there is no sign.
+    """Why a model's label for a passage is doubtful; None if no trap is recognised.
 
-    IRRELEVANT is not doubted: it is right for passages that only ask, plan or allege, and no trap
-    was found that makes these models miss a side.
+    IRRELEVANT is never doubted: it is right for passages that only ask, plan or allege, and we know
+    no trap that makes these models miss a side.
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
@@ -134,10 +137,10 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
 
 
 def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Why a sentence is doubtful evidence for a side; None if there is no sign.
+    """Why a sentence is doubtful evidence for a side; None if no trap is recognised.
 
-    If there are several reasons, the first is returned: reasons that no reading can remove come
-    before those that a better reader may settle.
+    Only the first reason is returned. Reasons that lie in the sentence itself come before those
+    that a more careful comparison may remove.
     """
     return (
         _doubt_of_mood(claim, sentence)
@@ -147,7 +150,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Whether it is a question, plan, condition or the like, unless the claim is one too."""
+    """Which form a sentence has, such as a question or plan, that the claim has not; else None."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -159,7 +162,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Numbers that may be equal although they look different, or vice versa."""
+    """Why numbers may be equal although they look different, or vice versa; None if not."""
     if not (claim.numbers and sentence.numbers):
         return None
     if _other_unit(claim, sentence):
@@ -171,10 +174,11 @@ def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Words of the claim that have different roles, or a different name, in the sentence."""
+    """Why a sentence may give the claim's words other roles, or have another name; None if not."""
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
-    # a different name alone may be the contradiction; with a number it belongs to another thing
+    # if only the name differs, that may be the contradiction; if a number differs too, the sentence
+    # is about another thing
     exact = claim.numbers <= sentence.numbers
     if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
         return "another name"
@@ -196,7 +200,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether the sentence gives a quantity from the claim in a different unit."""
+    """Whether a sentence gives a quantity like the claim's in a different unit."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
@@ -220,8 +224,8 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     """Whether a sentence has the claim's words with two of them swapped.
 
-    A passive voice in only one of them swaps roles too, so both together are harmless. Words that
-    only moved to the front ("In the final, …") do not change roles.
+    If only one of the two is in the passive voice, that swaps roles as well, so both together do
+    not count. Words that only move to the front ("In the final, …") do not change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
@@ -245,7 +249,7 @@ def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
 
 
 def _exchanged(order: Sequence[int]) -> bool:
-    """Whether two words swap places around a third, or all but two keep their places."""
+    """Whether two words swap places around a third, or only two words are out of place."""
     reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
     out_of_place = [
         place
@@ -270,11 +274,11 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """A number of a claim for which a document has another one; None if there is none.
+    """A number of a claim in place of which a document has a different number; else None.
 
-    It is a year if the document has only other years, a day of a month if it has only other days,
-    or a count of things if it has only other counts. Round numbers, ranges and other units are
-    ignored, since they may be equivalent.
+    It may be a year if the document has only other years, a day of a month if it has only other
+    days, or a count of things if it has only other counts of these. Round numbers, ranges and other
+    units are ignored, since they may be equivalent.
     """
     claim_sentence, document_sentence = _read(claim), _read(document)
     ours, theirs = _counted(claim_sentence), _counted(document_sentence)
@@ -291,7 +295,7 @@ def number_replaced(claim: str, document: str) -> str | None:
 
 
 def _counted(text: _Sentence) -> dict[str, set[str]]:
-    """Numbers by what they count: years, days, or the word after (otherwise before) them."""
+    """A text's numbers by what they count: "year", "day", or the word after (or before) them."""
     numbers_by_kind: dict[str, set[str]] = {}
     words = ["", *text.stems, ""]
     for before, number, after in zip(words, words[1:], words[2:], strict=False):

@@ -1,8 +1,8 @@
-"""Prepares a document for an NLI model: windows, each with the context needed to read it alone.
+"""Prepares a document for an NLI model, by cutting it into windows with enough context.
 
-One part of a page often explains another: the title names the subject, the date says when "from
-tomorrow" is, and the first row of a table says what the cells of the tenth mean. So title and date
-precede each window, and all windows but the first also get their context.
+One part of a page often explains another. The title names the subject, the date says when "from
+tomorrow" is, and the first row of a table says what the cells in the tenth row mean. So title and
+date precede each window, and all windows but the first are also preceded by their context.
 """
 
 import re
@@ -25,42 +25,46 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum windows that are read of a document; if it has more, these are nearest to the claim."""
+"""Maximum windows of a document that are read; these are then the nearest to the claim."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
-"""Characters of an ISO date without time; only the day is shown."""
+"""Characters of an ISO date without its time, which is left out."""
 _LONGEST_DATE = 40
-"""Maximum characters of a date in any other form; longer values are not dates."""
+"""Maximum characters of a date in any other form; a longer text is not a date."""
 _CLAIM_TOKENS = 40
 """Tokens reserved for the claim, so that a document's windows are the same for most claims."""
 _PREMISE_TOKENS = 48
-"""Minimum size of a window, however long the claim."""
+"""Minimum tokens of a window, however long the claim is."""
 _LEAD_TOKENS = 40
-"""Maximum tokens of a window's context, half of them for the heading above it."""
+"""Maximum tokens of a window's context, of which half are for the heading above it."""
 _LEAD_SHARE = 4
-"""The context takes at most a quarter of a window."""
+"""The context takes at most this fraction (1/4) of a window."""
 _OVERLAP = 4
-"""A window repeats up to a quarter of the previous one, so that two successive sentences are
-together in some window."""
+"""A window repeats up to this fraction (1/4) of the previous one.
+
+So two successive sentences are together in at least one window.
+"""
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _LONGEST_HEADING = 80
 _MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
 _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
-"""The line of a Markdown table between header and rows."""
+"""The line between header and rows of a Markdown table."""
 _FEWEST_SEPARATORS = 2
-"""Minimum separators for a line to count as comma-separated values, if a neighbouring line has as
-many."""
+"""Minimum number of separators in a line of comma-separated values.
+
+A neighbouring line must have the same number.
+"""
 _SEPARATORS = (",", ";")
 
 
 class Premises(NamedTuple):
-    """A document as the model reads it.
+    """A document in the form that the model reads.
 
     Attributes:
-        texts: Its windows, each after the title, the date and its context.
+        texts: Its windows, each preceded by the title, the date and its context.
         windows: The same windows as they appear in the document.
         cut: Whether it has more windows than are read.
     """
@@ -71,12 +75,12 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Maximum tokens of a premise that fit with a claim."""
+    """Maximum tokens of a premise, so that premise and claim fit into a pair."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
 class CutDocument:
-    """The windows of a document; a claim is compared with all, or with the nearest of very many."""
+    """The windows of a document; of very many, a claim is compared only with the nearest."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
         """Cut the document; arguments as for :func:`premises`."""
@@ -109,12 +113,12 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """All windows or, if too many, the ones that share the most words with the claim."""
+        """All windows or, if they are too many, those that share the most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)
         if not scores.max() > 0:
-            return self._whole  # no sign of which ones are near
+            return self._whole  # none shares a word with the claim
         nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
         return self._shown([self._windows[n] for n in sorted(nearest)], cut=True)
 
@@ -131,23 +135,24 @@ class CutDocument:
 
 
 def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str = "") -> Premises:
-    """Cut a document into windows that can be read by themselves.
+    """Cut a document into windows, each with enough context to be understood.
 
-    A document that fits is one window. Windows of a longer one overlap by a quarter, and each but
-    the first is preceded by its context: the heading above it, and the header of the table that it
-    begins in or else the previous sentence.
+    A document that fits is one window. The windows of a longer document overlap by a quarter, and
+    each but the first is preceded by its context. The context is the heading above the window,
+    followed by the header of the table in which the window begins, or by the previous sentence
+    outside a table.
 
     Args:
         document: The document; its text, title and metadata ``date`` are used.
         size: Maximum tokens of a premise.
-        vocabulary: Counts tokens as the model does.
-        claim: The claim; if there are very many windows, the nearest ones are read.
+        vocabulary: Counts tokens in the same way as the model.
+        claim: The claim; if there are very many windows, the nearest to it are read.
     """
     return CutDocument(document, size, vocabulary).near(claim)
 
 
 def _heading(document: Document, vocabulary: Vocabulary) -> str:
-    """The title, unless the text begins with it, and the date, each as a sentence."""
+    """The title (unless the text begins with it) and the date, each as a sentence."""
     title = " ".join(document.title.split())
     if document.text.lstrip().startswith(title):
         title = ""
@@ -169,7 +174,7 @@ def _as_sentence(text: str) -> str:
 
 
 class _Outline:
-    """Where lines and sentences begin, and which lines are headings or table rows."""
+    """The structure of a text: where lines and sentences begin, its headings and its tables."""
 
     def __init__(self, text: str) -> None:
         """Analyse the text, in linear time."""
@@ -184,11 +189,12 @@ class _Outline:
         self._lines = lines
 
     def before(self, start: int) -> tuple[str, ...]:
-        """The context lines of a window at an offset; empty for the first window.
+        """The lines of context for a window at an offset; empty for the first window.
 
         Returns:
-            The nearest heading above, followed by the header of the table; outside a table, by the
-            previous sentence or the beginning of the sentence that contains the offset.
+            The nearest heading above, followed by the header of the table. Outside a table it is
+            followed by the previous sentence, or by the beginning of the sentence that contains the
+            offset.
         """
         if not start:
             return ()
@@ -225,7 +231,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _table_heads(lines: Sequence[str]) -> list[int | None]:
-    """For each line in a table, the number of the table's first line."""
+    """For each line in a table, the number of the table's first line; else None."""
     counts = [tuple(line.count(separator) for separator in _SEPARATORS) for line in lines]
     alike = [
         max((n for n, second in zip(first_counts, two, strict=True) if n == second), default=0)
@@ -246,7 +252,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
-    """The beginnings of a window's context lines, at most this many tokens in total."""
+    """Join the lines of a window's context, cut to at most this many tokens in total."""
     lead = ""
     for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
         room = (most - vocabulary.count(lead)) // parts_left - 1

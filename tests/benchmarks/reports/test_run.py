@@ -210,7 +210,7 @@ def test_the_words_of_a_prompt_are_overridden_by_its_own_name() -> None:
     with OpenAIServer(Writers()) as server:
         done = bench(server, "--prompts", "own")
     assert done.exit_code == 2
-    assert "report_rag.txt stands in for it here" in done.stderr
+    assert "report_rag.txt is used here instead" in done.stderr
 
 
 def test_topics_are_named_and_shown_before_a_report_is_paid_for() -> None:
