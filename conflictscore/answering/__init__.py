@@ -1,1 +1,1 @@
-"""Answers, claims and evidence as text: requests to models, and the reading of their replies."""
+"""Asks models for answers and claims, reads their replies, and formats evidence as text."""

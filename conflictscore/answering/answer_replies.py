@@ -173,7 +173,7 @@ def read_reconsidered_choice(
 
 
 def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:
-    """The numbers in citations such as ``(Docs 2, 5)`` that belong to existing documents."""
+    """The numbers of existing documents that a text cites, in a form such as ``(Docs 2, 5)``."""
     numbers = {
         int(number)
         for citation in _CITATION.findall(justification)

@@ -126,7 +126,7 @@ class ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask the model after the conversation so far; an unreadable reply is requested once more.
+        """Send a prompt after the conversation so far; an unreadable reply is requested once more.
 
         The caller's call parameters apply, except those that suit only the text of an answer.
         """
@@ -219,7 +219,7 @@ class Reconsideration:
         """The complete prompt, and its documents as cut to fit the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
-        letter = "" if option is None else f"{LETTERS[option]} – "  # the model's own form
+        letter = "" if option is None else f"{LETTERS[option]} – "  # like the model's reply
         fields = {
             "question": material(self.question),
             "answer": material(f"{letter}{self.before.text}"),

@@ -243,7 +243,7 @@ async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
-    """The old claims and claims with new texts, without repetitions, in the answer's order."""
+    """Add claims with new texts to the old ones, and sort them by their place in the answer."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
     return sorted([*located_claims, *_placed(new, answer)], key=place_order)
@@ -274,8 +274,8 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
 
     The sentence must contain the answer's numbers and at least half of its informative words. A
     bare yes or no has no such words; the sentence must then contain one of the question's. It must
-    deny exactly if the answer does. If a model writes the statement that a bare "No." denies, the
-    denial of that statement is returned. Raises ValueError for any other reply.
+    deny something if and only if the answer does. If a model writes the statement that a bare "No."
+    denies, the denial of that statement is returned. Raises ValueError for any other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
@@ -313,7 +313,7 @@ def _side_of(word: str, question: str) -> bool | None:
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
-    """Find the places of claims that come with the first words of their passages."""
+    """Find each claim's place in the answer, with the help of the first words of its passage."""
     return [(text, _place(text, opening, answer)) for text, opening in claims]
 
 

@@ -42,7 +42,7 @@ from conflictscore.scripts import fold, words_in
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims."""
 _LOOSE_IN_A_ROW = 2
-"""Minimum number of missing words in a row that state something.
+"""This many missing words in a row are taken to state something.
 
 A single missing word between claimed words only links them.
 """

@@ -134,7 +134,7 @@ def _capitals(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def tells_names(text: str) -> bool:
-    """Whether capitals mark names in a text; in German they do not, since all nouns have one."""
+    """Whether capitals mark names in a text; not in German, where all nouns are capitalised."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8

@@ -23,7 +23,7 @@ _BULLETS = 4  # maximum bullets before a text: models combine bullets with numbe
 _HEADING_CHARS = 120
 _TITLE_WORDS = 4  # maximum words of a short title
 _DEPTHS = 12  # maximum depth of nested lists
-_ALIGNMENT = 1  # maximum difference in spaces at the same depth: " 9." and "10."
+_ALIGNMENT = 1  # maximum difference in indentation at one depth: " 9." and "10."
 
 
 class ReplyLine(NamedTuple):

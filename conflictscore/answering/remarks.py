@@ -72,7 +72,7 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
 def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = False) -> bool:
     """Whether a clause is a remark.
 
-    ``beside`` says that its sentence contains another remark.
+    ``beside`` means that the same sentence contains another remark.
     """
     words = _WORD.findall(clause)
     if not _is_plain(words):
@@ -81,7 +81,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     names_source = bool(stems & SOURCE_NOUNS)
     if stems and stems <= REMARKS and (beside or names_source):
         return True
-    # without a word of conflict it could be a denial: "the texts state that it is not safe"
+    # without such a word the clause may be a denial: "the texts state that it is not safe"
     if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | question_stems:
         return True
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))

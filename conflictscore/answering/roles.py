@@ -31,7 +31,7 @@ _DIRECTIONS = {
     )
     for word in words.split(" ")
 }
-"""The directions that a preposition can express; another direction changes the statement.
+"""The directions that prepositions express; a different direction changes the meaning.
 
 "From" and "since" express the same direction.
 """

@@ -1,1 +1,1 @@
-"""Correct a disputed passage: the documents are asked, they vote, and the passage is rewritten."""
+"""Corrects a disputed passage: asks the documents, lets them vote, and rewrites the passage."""

@@ -1,4 +1,4 @@
-"""Writes a whole new answer, as the paper does, after showing a disputed claim and its evidence."""
+"""Asks for a whole new answer, as the paper does, with one disputed claim and its evidence."""
 
 import re
 

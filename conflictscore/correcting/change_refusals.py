@@ -99,7 +99,7 @@ class _Case:
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
-        """Whether the change adds this claim, so that the old passage did not make it."""
+        """Whether the change adds this claim, which the old passage did not make."""
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
@@ -184,7 +184,7 @@ def _is_backed_by_its_source(
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
-    """Why a passage may not be removed, if the rest of the answer does not state the winner."""
+    """Why a passage may not be removed; None if the rest of the answer states the winner."""
     winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
     return None if any(c.supports for c in says) else f"nothing else in the answer says “{winner}”"

@@ -69,7 +69,7 @@ async def write_in_place(
     )
     changes = sorted(changes_by_stake, key=lambda change: change.start)
     notes = tuple(
-        f"the passage “{excerpt(change.before)}” stands: {change.note}"
+        f"the passage “{excerpt(change.before)}” was kept: {change.note}"
         for change in changes
         if change.note
     )
@@ -146,10 +146,10 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # documents answer with a single statement, which can replace neither true or false nor a
-        # value of several sentences
+        # a document answers with one statement, which cannot replace true, false or several
+        # sentences
         if before in _TRUTH_VALUES or is_prose(before):
-            why = "A truth value, or a value of several sentences, is not replaced."
+            why = "True, false and texts of several sentences are not replaced."
             return no_change.model_copy(update={"reason": why})
         shown_text, looking = said_by(before), replace(looking, unsettled="keep")
     write = partial(_written, passage, last, state, context, meter)

@@ -92,9 +92,9 @@ async def _weighing_of(
 ) -> Weighing | None:
     """Weigh two sides if counting votes leaves the dispute open; None if counting decides.
 
-    Embedded models cannot weigh. With them, the look searches for a document that says that it
-    replaces the other side. It does so even if the vote was clear, since such a document may be on
-    the losing side.
+    Embedded models cannot weigh. With them, the look searches for a document that says that its
+    statement replaces the other side's. It does so even if the vote was clear, since such a
+    document may be on the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -146,7 +146,7 @@ def _decided(
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
-    """The fields of a look that was decided by a weighing."""
+    """The changes to a look's fields if a weighing decided it."""
     is_rival = weighing.chosen == rival
     how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
@@ -188,7 +188,7 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """The fields of a look that decides to explain several things with the same name.
+    """The changes to a look's fields if it decides to explain several things with the same name.
 
     Empty if no document supports an answer about another thing.
     """
@@ -205,7 +205,7 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """The fields that add other things with the same name to a hedge."""
+    """The changes to a look's fields that add other things with the same name to a hedge."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}

@@ -3,8 +3,8 @@
 The reader is the model that answers a question from a document. A small one answers every question,
 whatever the document says. If it is asked when a mine was closed, it turns "opened in 1887" into
 "closed in 1887". A small labeler does not catch this. We made 84 statements in which the value of
-one fact is attributed to another fact. The bundled encoder labels 51 of them as supported; with the
-mean of both encoders it is 41. So the document must contain the words of the claim's question.
+one fact is attributed to another fact. The bundled encoder labels 51 of them as supported, and the
+mean of both encoders labels 41. So the document must contain the words of the claim's question.
 """
 
 from collections.abc import Iterable, Sequence

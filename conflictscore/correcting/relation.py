@@ -6,10 +6,10 @@ same* as the answer's claim, a *rival* (a different answer to the claim's own qu
 *another thing*, or *nothing*. Only rivals may be voted for or put into the answer.
 
 Three methods are tried, cheapest first. The first compares the statements. The second labels the
-reply against the answer, as if the answer were a document: the answer already states what it
-supports. The third asks a capable judge that sees the claim, its answer and the documents. With
-embedded models, the third method compares the words that each document uses for its fact and its
-subject instead. In doubt, a reply does not count as a rival.
+reply against the answer, as if the answer were a document; if it supports the reply, the answer
+already states it. The third asks a capable judge that sees the claim, its answer and the documents.
+With embedded models, the words that each document uses for its fact and its subject are compared
+instead. In doubt, a reply does not count as a rival.
 """
 
 import re
@@ -101,7 +101,7 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """The indices of replies that the answer supports if it is labelled like a document.
+    """The indices of replies that the answer supports when it is labelled like a document.
 
     This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
     answer must also contain every value of the reply, since the label of a small encoder is not

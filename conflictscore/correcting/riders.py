@@ -137,7 +137,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 
 
 def is_name(title: str) -> bool:
-    """Whether a title only names a source: it is short, and states, orders and counts nothing.
+    """Whether a title only names a source: it is short, without a statement, an order or an amount.
 
     A name may contain years. Only a few verbs of other languages than English are listed, so in
     these languages the length and the numbers mostly decide.
@@ -212,8 +212,8 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
     """Whether a clause is nothing but an order.
 
-    It is if it contains a word of duty, or shares no word with the claim and the question. "Open
-    since 1874" begins with the verb "open" but is not an order.
+    This is so if it contains a word of duty such as "must", or if it shares no word with the claim
+    and the question. "Open since 1874" begins with the verb "open" but is not an order.
     """
     has_duty_word = not _ORDERED.isdisjoint(_words(text))
     is_foreign = telling_terms(text).isdisjoint(known_terms)

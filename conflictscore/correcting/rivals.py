@@ -1,7 +1,7 @@
 """Finds the rivals of a disputed claim, which are different answers to the claim's own question.
 
-Documents are asked this question separately. Their answers are related to the claim, and those that
-are rivals are labelled against all documents.
+Documents are asked this question separately. Their answers are compared with the claim, and those
+that are rivals are labelled against all documents.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ class _Rival(NamedTuple):
 
 
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Ask the documents on the other side of a claim, and relate their answers to the claim.
+    """Ask the documents on the other side of a claim, and classify their answers.
 
     The only rival of a bare yes or no is its opposite.
 
@@ -147,7 +147,7 @@ def _answering(replies: Answered, claim: str, question: str) -> Answered:
 
 
 def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:
-    """The first few rivals among related answers; rivals that become the same text are merged."""
+    """The first few rivals among related answers; rivals with the same final wording are merged."""
     answers_by_statement = dict[str, list[Related]]()
     for answer in answers:
         if answer.relation is Relation.RIVAL:
@@ -327,9 +327,9 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     """The documents to ask: those that contradict the claim, without copies of the same label.
 
-    An embedded labeler misses some of them. With one, every document that shares a word with
-    question and claim is asked, except documents that the labeler is sure are silent: a small
-    reader would invent an answer for them.
+    An embedded labeler misses some of these. With such a labeler, every document that shares a word
+    with the question or the claim is asked. Documents that the labeler surely finds irrelevant are
+    not asked, since a small reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:

@@ -14,7 +14,7 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # documents shown for a side; showing more might persuade by number
+_MOST_DOCUMENTS = 4  # documents shown for a side; more might persuade by mere number
 _SHOWN_CHARS = 900
 """Characters shown of a document; enough to explain an error and to correct it."""
 

@@ -57,7 +57,7 @@ def told_apart(
     Otherwise None.
 
     Args:
-        own: Documents behind a claim.
+        own: Documents that support a claim.
         others: Documents that give a different answer.
         names: The question and the claim, which contain the name.
     """

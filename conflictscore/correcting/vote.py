@@ -110,11 +110,11 @@ def outcome(
     """Decide by the vote alone whether a rival replaces the answer's own claim.
 
     A witness is an independent document, without its near-copies, that votes for a statement. A
-    rival wins if it has at least two witnesses, more weight of votes than the claim, and no more
-    weight against it than for it. If the claim also has two witnesses, the dispute stays open:
-    errors are copied from source to source, and the few documents that know better are outvoted. A
-    rival counts only if a document that gave it also votes for it; otherwise it was misread or
-    invented.
+    rival wins if it has at least two witnesses, if its votes have more weight than the claim's, and
+    if the documents against it do not have more weight than those for it. If the claim also has two
+    witnesses, the dispute stays open: errors are copied from source to source, and the few
+    documents that know better are outvoted. A rival counts only if a document that gave it also
+    votes for it; otherwise it was misread or invented.
 
     The dispute also stays open if a document seems to know better than the others, whether it
     supports a rival (``corrects``) or the claim (``is_contested``).

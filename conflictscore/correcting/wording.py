@@ -26,7 +26,7 @@ Comparing the span at each position of a text may take time in proportion to the
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum informative words of a change that its claims may leave out; numbers may never be."""
+"""Maximum informative words of a change that its claims may omit; they may omit no number."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 
@@ -84,8 +84,8 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
     """Replace the answer in a claim with another one, if that is only a name or number; else None.
 
     With the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
-    drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a sentence that names
-    both sides needs it.
+    drawn by Ada Lowe". A labeler judges this full sentence more accurately, and a report of both
+    sides needs it.
     """
     place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
     if place is None or span is None or not is_about(claim, question):
@@ -114,7 +114,7 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
 
 
 def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
-    """Whether one value can replace another, as a date can a date, and metres can metres.
+    """Whether one value can replace another: both are dates, or both have the same dimension.
 
     A year may be read as a date in one sentence and as a plain number in another.
     """

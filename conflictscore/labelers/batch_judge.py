@@ -47,7 +47,7 @@ Models make more errors far down a long list.
 _ROUNDS = 3
 """Maximum number of times that a pair is asked about, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Tokens that are added for each reply, so a verdict in a smaller batch may be longer."""
+"""Reply tokens besides those for each verdict; in a smaller batch, each verdict gets more."""
 _VERDICT_TOKENS = 80
 _CLAIMS_TOKENS = 512
 """Tokens reserved for claims, so that the cut of a document does not depend on them."""

@@ -162,7 +162,7 @@ class PromptSet:
 
 
 def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
-    """A template with places for ``mark_of`` in its marks around documents, and these fields."""
+    """Add places for ``mark_of`` to marks around documents; returns the template and the fields."""
     mark = r' mark="${mark_of_\g<name>}"'
     text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
     return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))

@@ -86,7 +86,7 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
         ) from error
     if sorted(labels) != sorted(set(_NAMES.values())):
         raise ConfigurationError(
-            f"{source}: id2label must map the outputs 0, 1 and 2 to entailment, "
+            f"{source}: id2label must map the three outputs 0, 1 and 2 to entailment, "
             "contradiction and neutral, in the model's own order"
         )
     return labels, positions
