@@ -40,7 +40,7 @@ _IRRELEVANT = "irrelevant"
 """The reply field with the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
-"""Maximum claims in a call; a last claim that would need another call is added.
+"""Maximum claims in a call; one more is allowed if it would otherwise need a separate call.
 
 Models make more errors far down a long list.
 """

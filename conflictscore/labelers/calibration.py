@@ -44,7 +44,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration and the only model that it is valid for, which is the one it was fitted for."""
+    """A calibration and the model that it was fitted for; it is not valid for other models."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -25,8 +25,9 @@ one on its side. ``sides``: if a claim is contradicted, every verdict on a side.
 class Thresholds(NamedTuple):
     """For each label, the minimum score (0 to 1) at which a cheap verdict counts.
 
-    With the default thresholds, three in four verdicts of the bundled NLI model for a side are
-    right. Of its IRRELEVANT verdicts, where an error would hide a conflict, 87 in 100 are.
+    With the default thresholds, three in four SUPPORTS and CONTRADICTS verdicts of the bundled NLI
+    model are right. Of its IRRELEVANT verdicts, where an error would hide a conflict, 87 in 100 are
+    right.
     """
 
     supports: float = 0.6
@@ -101,7 +102,7 @@ class Cascade:
 
     @property
     def complete(self) -> bool:
-        """Whether it has a judge."""
+        """Whether the cascade has a judge."""
         return self._set_judge is not None
 
     @property

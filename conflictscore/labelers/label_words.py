@@ -87,7 +87,7 @@ def label_of(reply: Mapping[str, Any]) -> Label:
     """The label in a verdict: a text in ``answer``, or the only item of a list or object there."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
-        with suppress(ValueError):  # next to an answer, it may hold anything
+        with suppress(ValueError):  # an alias may hold anything
             labels.add(_label_in(reply[name]))
     if len(labels) != 1:
         raise ValueError("its labels were different" if labels else "it had no label")

@@ -126,7 +126,7 @@ def _nearest(claim: str, text: str) -> str:
         elif own:
             words = own.union(*shared_words[first + 1 : last])
         before, end = own, last
-        # a run whose first sentence has no word has no more words than the run after that sentence
+        # if a run's first sentence has none of the words, the run from the next one is as good
         if own and (worth[words], worth[own]) > most:
             best, most = (first, last), (worth[words], worth[own])
     return " ".join(texts[slice(*best)])

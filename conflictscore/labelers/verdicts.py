@@ -32,9 +32,9 @@ _Place = tuple[int, int]
 _FORMAT = 1
 """Version of the stored form; increased if an EvidenceLabel from before cannot be read any more."""
 _READING = 2
-"""Version of how long documents are read; increased whenever this changes."""
+"""Version of the way in which long documents are read; increased whenever it changes."""
 _LONG_BYTES = 6000
-"""Only documents with more bytes have ``_READING`` in their keys; others fit most prompts."""
+"""Keys contain ``_READING`` only for documents with more bytes; others fit most prompts."""
 _NOT_TOLD = "the labeler returned no label"
 
 

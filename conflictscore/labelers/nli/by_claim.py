@@ -50,11 +50,11 @@ def least_product(documents: int) -> float:
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
-    The pair of documents i ≠ j decides for which the product of P(SUPPORTS) of i and P(CONTRADICTS)
-    of j is largest. If the product exceeds :func:`least_product`, i gets the label SUPPORTS and j
-    the label CONTRADICTS. Otherwise, if there are labels on both sides, each document on the weaker
-    side gets its next most likely label. A changed label has the stage ``pair``, and as ``score``
-    its own probability, which may be low.
+    Of all pairs of documents i ≠ j, the one with the largest product of P(SUPPORTS) of i and
+    P(CONTRADICTS) of j decides. If the product exceeds :func:`least_product`, i gets the label
+    SUPPORTS and j the label CONTRADICTS. Otherwise, if there are labels on both sides, each
+    document on the weaker side gets its next most likely label. A changed label has the stage
+    ``pair``, and as ``score`` its own probability, which may be low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}
@@ -103,11 +103,11 @@ def _weaker_side(
 def most_likely_pair(
     probabilities: Mapping[int, Mapping[Label, float]],
 ) -> tuple[float, int, int]:
-    """The largest product, and its two documents; the product is 0 for fewer than two documents.
+    """Find the largest product of one document's P(SUPPORTS) and another's P(CONTRADICTS).
 
-    Only the two most probable documents of each side need to be compared. If one document is the
-    most probable on both sides, it is paired with the second one of the other side. The time is
-    linear in the number of documents.
+    It is 0 for fewer than two documents. Only the two most probable documents of each side need to
+    be compared. If one document is the most probable on both sides, it is paired with the second
+    one of the other side. The time is linear in the number of documents.
 
     Args:
         probabilities: The probability of each label, by the number of the document.
@@ -129,9 +129,10 @@ def most_likely_pair(
 
 
 class NliByClaim:
-    """Judges with NLI models and decides conflicts per claim; caches by model and pair.
+    """Judges pairs with NLI models, and decides conflicts per claim.
 
-    With several models, their probabilities for a pair are averaged.
+    Verdicts are cached by model and pair. With several models, their probabilities for a pair are
+    averaged.
     """
 
     embedded = True

@@ -51,7 +51,7 @@ class _Reading:
     document: Document
     premises: Premises
     token_pairs: list[TokenPair]
-    """For each window, its premise with the claim, as the model reads them."""
+    """For each window, the tokens of its premise and of the claim."""
     logprobs: list[dict[Label, float]] = field(default_factory=list)
     """The model's log-probabilities for each window that has been read so far."""
     error: str | None = None
@@ -73,7 +73,7 @@ class NliLabeler:
     """
 
     embedded = True
-    """Whether it is one of the small judges in this package, which miss some evidence."""
+    """Whether this is one of the package's small judges, which miss some evidence."""
 
     def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
         """Make the judge; the default calibration is the one in the model's folder, if any."""

@@ -150,7 +150,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Which form a sentence has, such as a question or plan, that the claim has not; else None."""
+    """The form of a sentence, such as a question, unless the claim shares it; else None."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():

@@ -25,7 +25,7 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum windows of a document that are read; these are then the nearest to the claim."""
+"""Maximum windows of a document that are read; if it has more, the nearest ones are read."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
@@ -80,7 +80,7 @@ def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
 
 
 class CutDocument:
-    """The windows of a document; of very many, a claim is compared only with the nearest."""
+    """The windows of a document; if they are many, only the nearest to a claim are used."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
         """Cut the document; arguments as for :func:`premises`."""
