@@ -173,7 +173,7 @@ def _without_rival(look: SecondLook) -> SecondLook:
         why = "The documents that seem to contradict it are about another thing."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
     elif Relation.SAME in of_relation and own.supports:
-        why = "What seems to contradict it is already in the answer."
+        why = "The answer already contains what seems to contradict it."
         update = {"outcome": LookOutcome.TOLD_ALREADY, "why": why}
     elif own.contradicts and not own.supports:
         why = "Documents contradict it, but none says what is true instead."
