@@ -114,7 +114,7 @@ class Binding:
         """Turn a function of state and context into LangGraph's routing function.
 
         The routing function does not annotate its state, because LangGraph would evaluate all
-        annotations of that type for each route. It receives the same state without it.
+        annotations of that type for each route. LangGraph passes the state even so.
         """
 
         def chosen(state: Any) -> str:
@@ -141,7 +141,10 @@ def _is_long(state: RagState) -> bool:
 
 
 def _is_own(labeler: object) -> bool:
-    """Whether a labeler is ours; others may hold a client bound to the caller's event loop."""
+    """Whether a labeler is from this package, and so can run on any event loop.
+
+    Other labelers may hold a client that is bound to the caller's event loop.
+    """
     inner_labelers = [
         part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")
     ]

@@ -16,7 +16,7 @@ from conflictscore.settings import Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
 
 Model = str | BaseChatModel | LanguageModel
-"""A spec, a LangChain chat model, or an open model."""
+"""A model spec, a LangChain chat model, or a model that is already open."""
 _PARAGRAPH = TextWrapper(
     96,
     initial_indent=" " * 4,
@@ -52,8 +52,8 @@ _MODELS = {
     "base_url": "OpenAI-compatible endpoint for model specs.",
     "context_window": "Context window in tokens, for prompt and reply together; at "
     "least 1024. Default: the model's own.",
-    "reasoning_effort": "low, medium or high, for the models of the run that accept "
-    "it; an error if none does. Default: the provider's.",
+    "reasoning_effort": "low, medium or high. Raises an error if no model of the run "
+    "accepts it. Default: the provider's.",
     "cache": "Cache of replies and verdicts: True for the user's cache, False for none.",
 }
 """Help for each keyword that is not a setting of the run."""

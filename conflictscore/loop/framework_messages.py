@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_LOOKED_AT = 2000  # characters at the start of a message that are examined
+_LOOKED_AT = 2000  # only this many characters at the start of a message are examined
 _CONTINUES = re.compile(
     r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"

@@ -52,7 +52,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer passed by the caller; None if there is none."""
+    """The first answer, if the caller passed one; otherwise None."""
     text = state.get("draft_answer")
     if text is None:
         return None

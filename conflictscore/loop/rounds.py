@@ -71,7 +71,7 @@ def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Whether both sides of a claim have the same number of independent documents, at least one."""
+    """Whether as many independent documents support a claim as contradict it, at least one each."""
     both = (Label.SUPPORTS, Label.CONTRADICTS)
     sides = [evidence.independent(side, report.duplicates) for side in both]
     return sides[0] == sides[1] > 0

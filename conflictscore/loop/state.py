@@ -41,7 +41,8 @@ class GeneratedAnswer(NamedTuple):
 
     answer: Answer
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time that the answerer spent on it before the loop requested it
+    seconds: float = 0.0
+    """The time that the answerer spent on the answer before the loop requested it."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ class Written(NamedTuple):
 
     changes: tuple[Change, ...]
     """Every passage that was reconsidered, in the order of the answer; at least one."""
-    answer: Answer | None = None  # None if every reconsideration failed; the notes give reasons
+    answer: Answer | None = None
+    """None if every reconsideration failed; the changes have notes that say why."""
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0  # time that the answerer spent on it before the loop requested it
+    seconds: float = 0.0
+    """The time that the answerer spent on the answer before the loop requested it."""
 
 
 class Answerer(Protocol):
@@ -111,7 +114,7 @@ class RagInput(TypedDict, total=False):
 
     question: str
     options: list[str]
-    """The 2 to 26 options of a multiple-choice question; absent or empty if it has none."""
+    """The 2 to 26 options of a multiple-choice question; absent or empty for other questions."""
     documents: Sequence[DocumentLike]
     """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``.
     If there are any, the retriever is not queried."""
@@ -135,31 +138,47 @@ class ScorerInput(TypedDict, total=False):
 class RagState(RagInput, total=False):
     """The state of one question, with records in JSON form."""
 
-    asked: str  # the question in the user's words; `question` makes sense without the conversation
+    asked: str
+    """The question in the user's words; ``question`` makes sense without the conversation."""
     run_id: str
     method: str
-    draft: dict[str, Any]  # the answer of this round, an Answer
-    changes: list[dict[str, Any]]  # every passage that was reconsidered, as Change
-    claims: list[dict[str, Any]]  # the draft's claims, as Claim
+    draft: dict[str, Any]
+    """The answer of this round, as an Answer."""
+    changes: list[dict[str, Any]]
+    """Every passage that was reconsidered, as a Change."""
+    claims: list[dict[str, Any]]
+    """The draft's claims, each as a Claim."""
     decomposition_error: str | None
-    gaps: list[dict[str, Any]]  # parts of the draft that no claim covers, as Gap
-    evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
-    attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
-    searches: list[dict[str, Any]]  # the searches after the first one, as FurtherSearch
+    gaps: list[dict[str, Any]]
+    """The parts of the draft that no claim covers, each as a Gap."""
+    evidence: list[dict[str, Any]]
+    """The draft's claims with their labels, each as ClaimEvidence."""
+    attempts: list[dict[str, Any]]
+    """Every scored answer so far, as an Attempt."""
+    searches: list[dict[str, Any]]
+    """The searches after the first one, each as a FurtherSearch."""
     decision: Decision
-    reason: str  # the reason for the decision
-    regeneration_error: str  # why an answer could not be corrected; absent if nothing failed
-    notes: list[str]  # remarks for readers of the answer, e.g. that a document was cut
+    reason: str
+    """The reason for the decision."""
+    regeneration_error: str
+    """Why an answer could not be corrected; absent if nothing failed."""
+    notes: list[str]
+    """Remarks for readers of the answer, for example that a document was cut."""
     usage: dict[str, int]
-    timings: dict[str, float]  # seconds by node, over all rounds
+    timings: dict[str, float]
+    """The seconds that each node took, over all rounds."""
     answer: str
     first_answer: str
     flipped: bool
     justification: str | None
-    checked: str  # how far the final answer was checked, as Checked
-    examined: dict[str, Any]  # the ledger of the final answer and its evidence, as Examined
-    report: dict[str, Any]  # ConflictReport.summary() of the first answer; None if it has no text
-    final_report: dict[str, Any] | None  # the same for the last answer; None without a correction
+    checked: str
+    """How far the final answer was checked: ``fully``, ``partly`` or ``no``."""
+    examined: dict[str, Any]
+    """The ledger of what was examined in the final answer and its evidence, as Examined."""
+    report: dict[str, Any]
+    """The scores of the first answer (``ConflictReport.summary()``); None if it has no text."""
+    final_report: dict[str, Any] | None
+    """The scores of the last answer; None if no answer was corrected."""
 
 
 Reconsider = Literal["worst", "first", "most-evidence", "asked"]
@@ -190,19 +209,21 @@ class RunContext:
     labeler: Labeler
     settings: Settings = field(default_factory=Settings)
     retriever: BaseRetriever | None = None
-    """None if the caller passes the documents."""
+    """The source of documents; None if the caller passes the documents."""
     answerer: Answerer | None = None
-    """Answers instead of the generator; it already knows the conversation before the question."""
+    """A caller's agent or function that answers instead of the generator. It already knows the
+    conversation before the question."""
     method: Method = Method.REGENERATED_RAG
-    """The default corrects its answers. All other methods answer once; benchmarks compare the loop
-    with them."""
+    """The default method corrects its answer. The other methods answer only once; benchmarks
+    compare them with the default."""
     cache: ContentCache | None = None
     """The cache of verdicts; None for no cache."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
-    """Returns why an answer violates the requested form (such as a JSON schema), or None if it does
-    not. A change that violates the form is not made. The field is None if any text is allowed."""
+    """A function that returns why an answer violates the requested form (such as a JSON schema), or
+    None if it does not. Changes that violate the form are not made. The field is None if any text
+    is allowed."""
     run_id: str | None = None
     """The run's id, if the caller set it; None for a new one."""
     reconsider: Reconsider = "worst"

@@ -62,7 +62,7 @@ def history_of(history: object) -> tuple[Turn, ...]:
     messages = messages_of(history, "history")
     for number, message in enumerate(messages, 1):
         if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():
-            raise InputError(f"history, turn {number}: it has no text")
+            raise InputError(f"history, turn {number}: the message has no text")
     return turns_in(messages)
 
 

@@ -1,4 +1,4 @@
-"""Ways to wrap an existing chatbot: a chat model, a middleware for agents, a decorator."""
+"""Ways to wrap an existing chatbot: chat model, agent middleware, decorator and HTTP service."""
 
 import lazy_loader
 

@@ -39,7 +39,7 @@ from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 
 
 class ConflictState(AgentState[Any]):
-    """State that the middleware adds to the agent's state."""
+    """The agent's state with the fields that the middleware adds to it."""
 
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
@@ -63,43 +63,45 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     Text answers are checked claim by claim and structured answers value by value, against the
     documents that the agent's tools returned since the last human message. If tools returned none,
-    the retriever is queried. Without a retriever, a follow-up is checked against earlier tool
-    results of the conversation.
+    the retriever is queried. Without a retriever, the answer to a follow-up question is checked
+    against earlier tool results of the conversation.
 
-    A new answer is requested in the agent's own conversation, with the evidence of both sides
-    appended and without tools. This call passes through the inner middleware, such as retries and
-    fallbacks, so put this middleware before those in the list. Limits on model calls count both
-    calls as one. Neither the first answer nor the evidence enters the history. If the new call
-    fails, the first answer is kept, with a note.
+    If a claim is disputed, the middleware calls the agent's model again. The call continues the
+    agent's conversation with the evidence for and against the claim, and offers no tools. It
+    passes through the inner middleware, such as retries and fallbacks, so put this middleware
+    before those in the list. Limits on model calls count both calls as one. Neither the first
+    answer nor the evidence enters the history. If the second call fails, the first answer is kept,
+    with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
-    JSON. Its message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600 bytes) in
-    ``response_metadata["conflictscore"]``. With ``stream_mode="messages"`` an answer that may be
-    replaced arrives as a whole when it is final.
+    JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600
+    bytes) in ``response_metadata["conflictscore"]``. With ``stream_mode="messages"``, an answer
+    that may still be replaced is sent as a whole once it is final.
 
     Args:
         retriever: Any LangChain retriever, to find documents if the tools returned none.
-        sources: Names of the tools whose results are documents. By default tools that are named
-            like a search, return documents, or return prose.
-        approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
-            needs a checkpointer. Resume with ``"approve"``, ``"reject"``, ``{"edit": text}``, or
-            LangChain's ``{"decisions": [{"type": "approve"}]}``.
+        sources: Names of the tools whose results are documents. By default, these are the tools
+            that are named like a search, return documents, or return prose.
+        approve_flips: Whether a person must approve every changed answer. The agent pauses with a
+            LangGraph interrupt, so it needs a checkpointer. Resume it with ``"approve"``,
+            ``"reject"``, ``{"edit": text}``, or LangChain's
+            ``{"decisions": [{"type": "approve"}]}``.
         require: How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other
             answers are refused, including answers whose check failed. Answers that state nothing,
-            such as greetings, pass, and so do answers that a person approved or edited.
+            such as greetings, and answers that a person approved or edited are always returned.
         refusal: Text to return in place of a refused answer; by default an ``UncheckedAnswerError``
             is raised.
         on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a
             note in ``conflict`` and a warning in the log. ``raise`` raises the error, and also
-            means ``require="partly"``.
-        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in its own
+            sets ``require="partly"``.
+        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a separate
             thread. The agent's ``stream_mode="custom"`` yields the same events.
         **settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
-            to the judge.
+            only to the judge.
 
     Raises:
         InputError: A setting is out of range.
-        ConfigurationError: The judge, its key or the prompt folder is missing or wrong.
+        ConfigurationError: The judge, its key or the prompt folder is missing or invalid.
     """
 
     state_schema = ConflictState
@@ -117,7 +119,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
-        """See the class. The judge is opened here, so that a wrong key is reported at once."""
+        """See the class. The judge is opened here, so that an invalid key is reported at once."""
         super().__init__()
         check_choices(on_failure, sources, require)
         if require is None and on_failure == "raise":
@@ -125,7 +127,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         run_settings, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
             models["judge"] = open_run(judge, None, run_settings, **models).decomposer
-        # the address applies to the judge only, since the agent's own model answers
+        # base_url is only for the judge, since the agent's own model answers
         models.pop("base_url", None)
         self._turns = TurnMemory()
         self._settings = AgentSettings(
@@ -141,14 +143,14 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Clear the run of an earlier turn, and store the question of this one."""
+        """Clear the run of an earlier turn, and store the question of this turn."""
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
     def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Record why an answer was not checked, if nothing else has.
+        """Record why the last answer was not checked, unless its run is already recorded.
 
-        If other middleware has redacted the answer since, the run's texts are removed too.
+        If other middleware redacted the answer after the check, the run's texts are removed too.
         """
         conflict, last = state.get("conflict"), state["messages"][-1]
         over = {"conflict_turn": None}
@@ -196,7 +198,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
         async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
             calling = watch.call_async(handler, model_request, hidden=hidden)
-            # in the agent's context, not inside a node of the loop
+            # run it in the agent's context, not in the context of a node of the loop
             return await asyncio.create_task(calling, context=outside.copy())
 
         return await AgentTurn(request, self._settings, watch, call, self._turns).response()
@@ -204,7 +206,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Store documents found by retrievers inside a tool as the artifact of its result."""
+        """Store documents that retrievers inside a tool found as the artifact of its result."""
         with retrieved_documents() as documents:
             result = with_artifact(handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)
@@ -224,7 +226,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a proposed flip, and record tool calls.
 
-        When the agent resumes with the decision, only this step runs again, without a model call.
+        When the agent resumes with the decision, only this step runs again, and no model is called.
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:

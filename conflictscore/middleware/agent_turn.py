@@ -63,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """The settings of a middleware."""
+    """The settings of a :class:`~conflictscore.middleware.agent.ConflictScoreMiddleware`."""
 
     retriever: BaseRetriever | None
     sources: Collection[str] | None
@@ -82,12 +82,12 @@ class _Said(NamedTuple):
     """An answer of the agent's model, and the response that contains it."""
 
     message: AIMessage
-    """Text, or JSON for a structured answer."""
+    """The answer's message; its text is JSON for a structured answer."""
     response: ModelResponse[Any]
 
     @property
     def text(self) -> str:
-        """Without the model's reasoning."""
+        """The answer's text, without the model's reasoning."""
         return spoken(self.message)
 
     def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
@@ -99,7 +99,7 @@ class _Said(NamedTuple):
 
 
 class AgentTurn:
-    """One model call of an agent, with the check of its answer."""
+    """One model call of an agent, and the check of the answer."""
 
     def __init__(
         self,
@@ -111,10 +111,10 @@ class AgentTurn:
     ) -> None:
         """Read the question and the documents from the agent's state.
 
-        The question is the last human message. Documents are the tool results since then or, if
-        there are none and there is no retriever, earlier tool results. Both are read from the state
-        and from the memory of the turn, since other middleware may have shortened the messages of
-        the model or the state.
+        The question is the last human message. The documents are the tool results since then. If
+        there are none and there is no retriever, they are earlier tool results. Both are read from
+        the state and from the memory of the turn, since other middleware may have shortened the
+        messages in the request or in the state.
         """
         question = asked_in(turns.messages(request.state), sources=settings.sources)
         self._lost = turns.lost(request.state)
@@ -130,7 +130,7 @@ class AgentTurn:
         self._foreign: Exception | None = None
 
     async def response(self) -> Response:
-        """Call the model and check its answer; raises errors of either that must not be hidden."""
+        """Call the model and check its answer; raises errors that must not be hidden."""
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
         draft = await self._call(self._called, may_be_replaced)
@@ -139,7 +139,7 @@ class AgentTurn:
             return draft
         self._answers.append(answer)
         if self._watch.failure is not None:
-            note = "its model failed, and this is a message instead of an answer"
+            note = "the model failed, and other middleware returned a message instead of an answer"
             return self._left(note, GapKind.NOT_ANSWERED)
         if not checkable:
             return self._uncheckable()
@@ -152,11 +152,11 @@ class AgentTurn:
         data = draft.structured_response
         if data is not None:
             context = replace(context, answer_check=partial(why_not_rebuilt, data))
-            if self._settings.approve_flips:  # only changes of text need a person's decision
+            if self._settings.approve_flips:  # people can only approve text, so data is not changed
                 context = replace(context, settings=context.settings.replace(max_rounds=0))
         try:
             run = await correct(context, self._asked.start())
-        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
+        except Exception as error:  # noqa: BLE001 - raised again if it must not be hidden
             return self._failed(error)
         return self._finished(run)
 
@@ -167,7 +167,7 @@ class AgentTurn:
     async def _said(self, state: RagState, prompt: str) -> str:
         """Send a request to the agent's model, in its conversation and without tools.
 
-        Calls are made one at a time, since other middleware of the agent may have its own state.
+        Calls are made one at a time, since other middleware may keep state between its calls.
         """
         before = attempts_of(state)[-1].answer.text
         async with self._one_at_a_time:
@@ -176,7 +176,7 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """The model's answer to a request made after its answer ``before``.
+        """The model's answer to a request that follows its answer ``before``.
 
         Raises:
             PassedOnError: Something other than the model failed, such as other middleware.
@@ -214,9 +214,10 @@ class AgentTurn:
         return answer
 
     def _answer_of(self, text: str) -> _Said:
-        """The answer with this text: a later reply of the model, or its first reply as revised.
+        """The answer with this text: a reply of the model, or its first reply with a new text.
 
-        A message whose text is not the model's own has no id yet, and no token details.
+        A message with a new text has no id and no token probabilities, since the model did not
+        write it.
         """
         with_it = [each for each in self._answers if each.text == text]
         if with_it:
@@ -228,7 +229,7 @@ class AgentTurn:
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
-        if self._documents:  # the question of the model's own conversation
+        if self._documents:  # the model's conversation has the documents and the question
             state = {**state, "question": self._asked.question}
             return reconsider_prompt(state, request, self._context.prompts), ()
         before = self._answer_of(request.before.text).message
@@ -280,7 +281,7 @@ class AgentTurn:
         return first.replaced(standing, {"conflict_proposal": proposal})
 
     def _refused(self, run: Run, cause: Exception | None = None) -> Response:
-        """The configured refusal in place of an answer, or an error if there is none."""
+        """Return the configured refusal instead of the answer; raise an error if none is set."""
         settings, first = self._settings, self._answers[0]
         if settings.refusal is None:
             refuse(run, settings.require, cause)
@@ -292,7 +293,7 @@ class AgentTurn:
 
     def _uncheckable(self) -> Response:
         if not self._documents and self._settings.retriever is None:
-            note = "no tool returned documents for it, and there is no retriever"
+            note = "no tool returned documents for this question, and there is no retriever"
             return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
         note = "the last human message has no text"
         return self._left(note, GapKind.NO_DOCUMENTS, logging.INFO)
@@ -304,8 +305,8 @@ class AgentTurn:
         level: int = logging.WARNING,
         cause: Exception | None = None,
     ) -> Response:
-        """The unchanged answer, with the verdict that it was not checked and the reason."""
-        note = f"the answer was left as it is: {reason}"
+        """Return the answer unchanged, with a verdict that says why it was not checked."""
+        note = f"the answer was kept unchanged: {reason}"
         _log.log(level, note)
         draft, method = self._answers[0], Method.REGENERATED_RAG
         empty_run = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
@@ -324,7 +325,7 @@ class AgentTurn:
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:
-    """The text answer in a response; None if it has tool calls or structured output."""
+    """The answer in a response; None if the response has tool calls or no answer."""
     if response.structured_response is not None:
         return _structured_in(response)
     last = response.result[-1] if response.result else None
@@ -346,7 +347,7 @@ def not_looked_at(state: Mapping[str, Any]) -> Run:
     """The run for an answer that no :class:`AgentTurn` checked."""
     question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
-    note = "the answer was left as it is: it is not a text answer"
+    note = "the answer was kept unchanged: it is not a text answer"
     return run.unchecked(text, note, GapKind.NOT_ANSWERED)
 
 

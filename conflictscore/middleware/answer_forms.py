@@ -1,4 +1,4 @@
-"""Forms in which chatbots return answers: a text, a message, a mapping, or a pydantic model."""
+"""Reads and replaces answers that are a text, a message, a mapping or a pydantic model."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -29,12 +29,12 @@ _KEYS = (
     "message",
     "messages",
 )
-"""Keys under which chains and agents return their answer; the first with an answer counts. Specific
-names come before names that also hold other texts, such as the messages of a conversation."""
+"""Keys under which chains and agents return their answer; the first key that has an answer is used.
+Specific names come before names that also hold other texts, such as a conversation's messages."""
 
 
 class CheckedText(str):
-    """An answer: an ordinary string that also has the run it came from.
+    """An answer: an ordinary string that also holds the run that produced it.
 
     Attributes:
         run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
@@ -52,7 +52,7 @@ class CheckedText(str):
 
 
 def answer_text(output: object) -> str | None:
-    """The text of an answer, JSON for data; None if a function returned neither."""
+    """The text of an answer, or JSON if the answer is data; None if it is neither."""
     if isinstance(output, str):
         return output
     if isinstance(output, BaseMessage):
@@ -91,26 +91,26 @@ def _completed(output: Any, run: Run) -> Any:
 
 
 def _set_beside_fields(model: BaseModel, about: Mapping[str, Any]) -> None:
-    """Set a model's ``conflictscore``, which pydantic forbids: it is not a field of the model."""
+    """Set the attribute ``conflictscore``; pydantic refuses it, since it is not a field."""
     object.__setattr__(model, "conflictscore", about)
 
 
 def no_text(name: str, output: object) -> str:
-    """Why an answer cannot be read: names the function and the type that it returned."""
+    """The error message for an answer without text; names the function and the returned type."""
     pieces = "; join its pieces" if isinstance(output, Iterator | AsyncIterator) else ""
     return f"{name} returned {type(output).__name__}, not text{pieces}"
 
 
 def spoken(message: BaseMessage) -> str:
-    """Text of a message without the model's reasoning; everything if that was not closed."""
+    """A message's text without the model's reasoning; all of it if the reasoning has no end."""
     try:
         return reply_text(message)
-    except ValueError:  # cut off while reasoning: check what a user would read
+    except ValueError:  # cut off while reasoning, so use the text that a user would read
         return str(message.text)
 
 
 def data_text(data: object) -> str | None:
-    """An answer that is data, as JSON; None if it is not data or has no values."""
+    """Convert an answer that is data to JSON; None if it is not data or has no values."""
     try:
         text = (
             data.model_dump_json()
@@ -123,16 +123,16 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Data of the same type with the values of a JSON text; raises ValidationError."""
+    """Make data of the same type from a JSON text; raises ValidationError if it does not fit."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text)
     return json.loads(text)
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Why a JSON text cannot replace data or nested data; None if it can.
+    """Why a JSON text cannot replace the data in an answer; None if it can.
 
-    Messages and completions hold a text, so only the caller's own models can refuse one.
+    Messages and completions accept any text; only the caller's own pydantic models can reject it.
     """
     data = _data_within(data)
     try:
@@ -145,7 +145,7 @@ def why_not_rebuilt(data: object, text: str) -> str | None:
 
 
 def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "ModelResponse[Any]":
-    """An agent's structured response with the JSON and the metadata of a message."""
+    """Put the JSON and the metadata of a message into an agent's structured response."""
     from langchain.agents.middleware import ModelResponse
 
     data, text = response.structured_response, str(message.text)
@@ -155,18 +155,18 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
         update: dict[str, Any] = {}
         if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
-            if is_new and part.tool_calls:  # an agent may have the model call the data's form
+            if is_new and part.tool_calls:  # the data may be the arguments of a tool call
                 update["tool_calls"] = [{**c, "args": json.loads(text)} for c in part.tool_calls]
             elif is_new:
                 update |= {"content": text, "additional_kwargs": {}}
-        elif is_new and isinstance(part.content, str):  # the agent's reply to that call
+        elif is_new and isinstance(part.content, str):  # the agent's result for that tool call
             update["content"] = part.content.replace(str(data), str(new))
         result.append(part.model_copy(update=update))
     return ModelResponse(result=result, structured_response=new)
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
-    """The check of an answer against OpenAI's ``response_format``; None if it requests no JSON."""
+    """A check of answers against OpenAI's ``response_format``; None if that requests no JSON."""
     if isinstance(response_format, type) and issubclass(response_format, BaseModel):
         return check_of(response_format.model_json_schema())
     if not isinstance(response_format, Mapping):
@@ -181,10 +181,11 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 
 
 def in_its_form(run: Run, output: object) -> Any:
-    """The final answer of a run, in the form in which the function returned its answer.
+    """The final answer of a run, in the form in which the function returned its own answer.
 
-    A message has the verdict in ``response_metadata["conflictscore"]``. A mapping has the run under
-    ``conflictscore``, a pydantic model has it as that attribute, and a text as ``run``.
+    A message gets the verdict in ``response_metadata["conflictscore"]``. A mapping gets the run
+    under the key ``conflictscore``, and a pydantic model as an attribute of that name. A text gets
+    it as the attribute ``run``.
     """
     summary = {**run.summary("reason", texts=False), **run.verdict()}
     if _completion_text(output) is not None:
@@ -203,12 +204,12 @@ def in_its_form(run: Run, output: object) -> Any:
 
 
 def _key(output: Mapping[Any, Any]) -> str | None:
-    """The key of a mapping's answer; None if the whole mapping is the answer, as data."""
+    """The key under which a mapping has its answer; None if the whole mapping is the answer."""
     return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 
 def _data_within(output: object) -> object:
-    """The innermost value that contains the answer."""
+    """The value that directly contains the answer, without the mappings and lists around it."""
     if isinstance(output, Mapping) and _completion_text(output) is None:
         key = _key(output)
         return output if key is None else _data_within(output[key])
@@ -222,7 +223,7 @@ def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
 
 
 def _replaced(holder: Any, run: Run) -> Any:
-    """The value with the final answer in place of the first; data keeps its type."""
+    """Replace the first answer in a value by the final answer; data keeps its type."""
     if isinstance(holder, str):
         return CheckedText.of(run)
     if _completion_text(holder) is not None:

@@ -1,4 +1,4 @@
-"""A person's decision on a flip, before it replaces the first answer."""
+"""Asks a person to decide on a changed answer before it replaces the first answer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,8 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, Gap, GapKind, RevisionAction, Run, RunStatus
 
 Proposal = dict[str, Any]
-"""A flip that waits for a decision, as plain JSON: ``replaces`` (the id of the first answer's
-message), ``message`` (the new answer's) and ``run``."""
+"""A flip that waits for a decision, as plain JSON: ``replaces`` is the id of the first answer's
+message, ``message`` is the message with the new answer, and ``run`` is the run."""
 
 
 _WORDS = (
@@ -30,16 +30,16 @@ def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
 
 
 def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
-    """Ask for the decision on a proposal, and turn it into a state update of the agent.
+    """Ask for the decision on a proposal, and turn it into an update of the agent's state.
 
-    An invalid decision raises InputError, which lists the valid ones, and the flip keeps waiting.
+    An invalid decision raises an InputError that lists the valid decisions; the flip keeps waiting.
     """
     run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)
     reply = interrupt(request)
     while (decision := _read(reply)) is None:
         no_decision = reply
-        try:  # an invalid decision stays in the checkpoint, followed by later ones
+        try:  # the checkpoint also replays invalid decisions, so read the one after it
             reply = interrupt(request)
         except GraphInterrupt:
             raise InputError(f"{no_decision!r:.100} is not a decision; {_WORDS}") from None
@@ -51,7 +51,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     if word == "edit" and text != run.answer:
         run = _edited(run, text)
         message = message.model_copy(update={"content": text})
-    # A new id, since clients that stream messages have already seen the first one.
+    # the message gets a new id, since streaming clients already have a message with the first id
     return _update(run, RemoveMessage(id=proposal["replaces"]), with_verdict(message, run))
 
 
@@ -60,7 +60,7 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    """A flip as shown to a person, in our form and in the form of LangChain's own review."""
+    """The view of a flip for a person, in our format and in LangChain's review format."""
     summary = run.summary(texts=False)
     report = run.final_report or run.report
     weights = report.weights if report else {}
@@ -83,7 +83,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
         "cs_r": summary["report"]["cs_r"],
         **({"weighted": summary["report"]["weighted"]} if weights else {}),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
-        # LangChain's own review format, for its user interfaces
+        # LangChain's review format, for its user interfaces
         "action_requests": [{"name": "approve_flip", "args": {"answer": run.answer}}],
         "review_configs": [
             {"action_name": "approve_flip", "allowed_decisions": ["approve", "edit", "reject"]}
@@ -92,7 +92,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
 
 
 def _read(decision: object) -> tuple[str, str] | None:
-    """The decision and its text, from our form or LangChain's; None if it is not a decision."""
+    """The decision and its text, from our format or LangChain's; None if it is not a decision."""
     if isinstance(decision, str):
         decision = {"type": decision.strip().casefold()}
     if isinstance(decision, Mapping) and isinstance(decision.get("decisions"), list):
@@ -111,7 +111,7 @@ def _read(decision: object) -> tuple[str, str] | None:
 
 
 def _edited_text(decision: Mapping[str, Any]) -> str | None:
-    """The text of an edit, from our form or LangChain's edited action; None if there is none."""
+    """The text of an edit, from our format or LangChain's edited action; None if it has none."""
     action = decision.get("edited_action")
     fields = action.get("args") if isinstance(action, Mapping) else decision
     if not isinstance(fields, Mapping):
@@ -152,7 +152,7 @@ def _refused(run: Run, note: str) -> tuple[Change, ...]:
 
 
 def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
-    """The changes with one added, from the proposed answer to the edited text."""
+    """The run's changes, plus a change from the proposed answer to the edited text."""
     last = max(change.round for change in run.changes)
     proposed_answer = run.answer or ""
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}

@@ -1,4 +1,4 @@
-"""Watches an agent's model calls with their usage, and retriever calls inside its tools."""
+"""Observes an agent's model calls and their usage, and the retriever calls inside its tools."""
 
 import asyncio
 import time
@@ -24,11 +24,11 @@ Out = TypeVar("Out")
 
 
 class CallWatch(UsageMeter):
-    """Watches every model call that the agent makes for us, to whichever model.
+    """Observes every model call of one step of an agent.
 
-    It observes the calls through LangChain's config rather than the model, since inner middleware
-    may substitute a different model. ``failure`` is the error of the last call, if any, and
-    ``seconds`` the total time.
+    The observer is passed in LangChain's config instead of being attached to the model, since inner
+    middleware may substitute a different model. ``failure`` is the error of the last call, or None;
+    ``seconds`` is the total time of all calls.
     """
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class CallWatch(UsageMeter):
         self.seconds = 0.0
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count an answered call."""
+        """Count the tokens of a call that succeeded."""
         super().on_llm_end(response, **kwargs)
         self.failure = None
 
     def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
-        """Store the error of a call."""
+        """Store the error of a call that failed."""
         self.failure = error
 
     def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
@@ -89,7 +89,7 @@ class _Found(BaseCallbackHandler):
 
 
 _found: ContextVar[BaseCallbackHandler | None] = ContextVar("conflictscore_found", default=None)
-# the agent calls a tool with its own config, so callbacks cannot be passed through it
+# the agent calls tools with a config of its own, which cannot carry our callbacks
 register_configure_hook(_found, True)
 
 
@@ -105,9 +105,9 @@ def retrieved_documents() -> Iterator[list[Document]]:
 
 
 def with_artifact(result: ToolResult, documents: Sequence[Document]) -> ToolResult:
-    """A tool's result, with the documents that it quotes in full as its artifact.
+    """Add the documents that a tool's result quotes in full, as its artifact.
 
-    An existing artifact is kept.
+    A result that already has an artifact is returned unchanged.
     """
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result

@@ -1,4 +1,4 @@
-"""A LangChain chain of a question and documents, as a function of them."""
+"""Turns a LangChain chain that takes a question and documents into a function."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,16 +12,17 @@ from conflictscore.records import Document
 _QUESTION_NAMES = ("question", "query", "input")
 _DOCUMENTS_NAMES = ("documents", "context")
 _ALONE = {"root"}
-"""The fields of a chain that takes a single value, the question, and finds its documents itself."""
+"""The input fields of a chain that takes only the question and finds its documents itself."""
 
 
 def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
-    """The chain as a function, which invokes it with a mapping.
+    """Turn a chain into a function of a question and documents.
 
-    The question is its ``question``, ``query`` and ``input``; the documents are its ``documents``
-    and ``context``. They are a text if the chain declares one, as a prompt does, and otherwise
-    LangChain's documents. Further keywords become further fields. A chain that takes a single
-    value, such as one with its own search, gets the question.
+    The function invokes the chain with a mapping. Its fields ``question``, ``query`` and ``input``
+    hold the question; ``documents`` and ``context`` hold the documents. The documents are one text
+    if the chain declares that field as a string, as prompts do; otherwise they are LangChain
+    documents. Other keywords of the function are added to the mapping. A chain that takes a single
+    value, such as a chain with its own search, gets only the question.
     """
     schema = chain.get_input_jsonschema()
     fields = schema.get("properties", {})
@@ -40,6 +41,6 @@ def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
 
 
 def _retrieved(document: Document) -> Retrieved:
-    """The document in LangChain's form."""
+    """Convert a document to LangChain's class."""
     about = {"title": document.title, "source": document.url}
     return Retrieved(document.text, metadata={**document.metadata, **about})

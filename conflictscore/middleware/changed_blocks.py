@@ -1,7 +1,7 @@
 """Puts a changed answer back into the content blocks of its message; unchanged blocks are kept.
 
-Text blocks carry citations, annotations and ids, and thinking has its own blocks. Only a block
-whose text changed loses annotations of its old text.
+Text blocks carry citations, annotations and ids, and the model's thinking is in separate blocks. A
+block loses its annotations only if its text has changed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,15 @@ Content = str | list[str | dict[str, Any]]
 _ABOUT_WORDS = ("annotations", "citations", "logprobs")
 """Fields of a block that refer to positions in its text."""
 _MOST_SENTENCES = 2000
-"""In a longer answer, everything between the first and last change counts as changed."""
+"""A longer answer is compared as a whole, so a single change counts as a change of all its text."""
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields with the model's reasoning, which are kept when an answer changes."""
+"""Fields with the model's reasoning; they are kept when an answer changes."""
 
 
 def with_text(content: Content, before: str, after: str) -> Content:
-    """The content of a message with its text replaced.
+    """Replace the text in a message's content.
 
     Args:
         content: A text, or blocks, some of which are text.
@@ -44,7 +44,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
             continue
         new = space + after[places.of(start) : places.of(start + len(text))]
         start += len(text)
-        # white space left by a removed sentence goes to the next block
+        # white space that remains of a removed sentence goes to the next block
         space = new if new.isspace() and start < last else ""
         if (new and not space) or not text:
             new_blocks.append(_renewed(block, text, new))
@@ -58,14 +58,14 @@ class _Places:
         self._after = len(after)
         old, new = _sentences(before), _sentences(after)
         matcher = SequenceMatcher(None, old, new, autojunk=False)
-        self._kept = [(0, 0, 0)]  # start before, start after, length
+        self._kept = [(0, 0, 0)]  # start in the old text, start in the new text, length
         old_ends, new_ends = _ends(old), _ends(new)
         for block in matcher.get_matching_blocks():
             length = old_ends[block.a + block.size] - old_ends[block.a]
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """The new position; inside a changed part, the end of its replacement."""
+        """The position in the new text; for a place in a changed part, the end of the new part."""
         for start, now, length in self._kept:
             if place <= start + length:
                 return now + max(0, place - start)
@@ -73,7 +73,10 @@ class _Places:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences and the white space between them, which may belong to either block."""
+    """Split a text into sentences and the white space between them.
+
+    The white space is separate, since it may belong to the block before or after it.
+    """
     starts = sentence_starts(text)
     if len(starts) > _MOST_SENTENCES:
         return [text]
@@ -110,7 +113,7 @@ def _renewed(block: str | dict[str, Any], text: str, new: str) -> str | dict[str
 def _in_first(
     content: Sequence[str | dict[str, Any]], texts: Sequence[str | None], after: str
 ) -> Content:
-    """The blocks with the new text in the first text block and no other text."""
+    """Put the whole new text into the first text block, and drop the other text blocks."""
     first = next((n for n, text in enumerate(texts) if text is not None), None)
     if first is None:
         return after

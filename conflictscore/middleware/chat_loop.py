@@ -1,4 +1,4 @@
-"""Turns a conversation in chat messages into the final reply, with its run in the metadata."""
+"""Answers a conversation of chat messages with a checked reply that has its run as metadata."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ _ABOUT_TOOLS = {
 
 @dataclass(frozen=True)
 class ChatLoop:
-    """The loop for a model that is called with messages."""
+    """Runs the loop for a model that is called with chat messages."""
 
     context: RunContext
     on_failure: FailurePolicy
@@ -81,11 +81,12 @@ class ChatLoop:
         parameters: Mapping[str, Any],
         on_event: OnEvent | None = None,
     ) -> AIMessage:
-        """The reply to a conversation.
+        """Reply to a conversation.
 
-        ``parameters`` are passed to the answering model; if they include ``tools``, the model is
-        called first. ``documents`` and ``question`` are our extensions: the documents to check
-        against, and the question, which is needed if the last message is a whole prompt.
+        ``parameters`` are passed to the answering model. If they include ``tools``, the model is
+        called before any search. Two parameters are our extensions: ``documents`` are the documents
+        to check against, and ``question`` is the question, which is needed if the last message is
+        a whole prompt.
 
         Raises:
             InputError: A document cannot be used.
@@ -126,7 +127,7 @@ class ChatLoop:
         return self._required(message, run)
 
     def _question_in(self, messages: list[BaseMessage], parameters: dict[str, Any]) -> ChatQuestion:
-        """The question of a conversation; removes our own entries from the parameters."""
+        """Read the question of a conversation; removes our extensions from the parameters."""
         documents = given_documents({"documents": _listed(parameters.pop("documents", None))})
         question = asked_in(messages, documents, parameters.pop("question", None), self.sources)
         return question.or_earlier() if self.context.retriever is None else question
@@ -138,9 +139,9 @@ class ChatLoop:
         parameters: Mapping[str, Any],
         replies: list[AIMessage],
     ) -> RunContext:
-        """A context in which the model answers the conversation itself.
+        """A context in which the model answers the caller's own messages.
 
-        Each reply is appended to ``replies``.
+        Each of its replies is appended to ``replies``.
         """
 
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
@@ -152,7 +153,7 @@ class ChatLoop:
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
-        """The gap for an error; raises the error if failures should be raised."""
+        """The gap for an error; raises the error if that is the policy for failures."""
         reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
         nothing = isinstance(error, NoDocumentsError)
         return Gap(kind=GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED, note=reason)
@@ -160,7 +161,7 @@ class ChatLoop:
     def _required(
         self, message: AIMessage, run: Run, cause: BaseException | None = None
     ) -> AIMessage:
-        """The message if it was checked as far as required, otherwise the refusal."""
+        """Return the message if enough of it was checked, and the refusal otherwise."""
         if meets(run, self.require):
             return message
         if self.refusal is None:
@@ -173,7 +174,7 @@ class ChatLoop:
         run = Run(question=question, asked=question)
         run = run.unchecked(str(reply.text), gap.note, gap.kind)
         _log.warning("the reply was not checked: %s", gap.note)
-        # the reply's own cost is already in its usage
+        # the message's own usage already includes the cost of the reply
         summary = run.summary("asked") | {"usage": None} | run.verdict()
         metadata = {**reply.response_metadata, "conflictscore": summary}
         message = reply.model_copy(update={"response_metadata": metadata})
@@ -205,14 +206,17 @@ class ChatLoop:
 
 
 class AnswerForm:
-    """The structured form of an answer, from a writer that includes the raw message."""
+    """Has a model put an answer into a structured form.
+
+    ``writer`` is the model with structured output that includes the raw message.
+    """
 
     def __init__(self, writer: Runnable[LanguageModelInput, Any], ask: BaseMessage) -> None:
         self._writer, self._ask = writer, ask
         self._written: Mapping[str, Any] = {}
 
     async def fill(self, messages: Sequence[BaseMessage], answer: AIMessage) -> AIMessage:
-        """The structured form of a conversation's answer, with its run and all tokens."""
+        """The message with the structured answer; it has the run, and the tokens of both calls."""
         self._written = await call(self._writer, [*messages, answer, self._ask])
         raw: AIMessage = self._written["raw"]
         about_answer = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
@@ -223,7 +227,7 @@ class AnswerForm:
         return raw.model_copy(update=update)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
-        """The result of a structured call; without ``include_raw`` only the value, or an error."""
+        """Return everything if ``include_raw`` is set, otherwise only the parsed answer."""
         if include_raw:
             return {**self._written, "raw": raw}
         if (error := self._written["parsing_error"]) is not None:
@@ -237,10 +241,10 @@ def apart(
 ) -> Iterator[Context]:
     """A block in which runnables are children of this run, isolated from any surrounding graph.
 
-    A nested graph would otherwise use the outer graph's checkpoints, context and streams. With
-    ``traced_only`` the run's callbacks do not see the children, but a LangSmith trace does, since
-    it would otherwise start a new trace for each child. Otherwise callbacks that add up tokens do
-    not see this run's reply, which carries its children's tokens.
+    Without the isolation, a nested graph would use the outer graph's checkpoints, context and
+    streams. With ``traced_only``, only LangSmith's tracer sees the children; without it, LangSmith
+    would start a new trace for each child. Otherwise the run's callbacks see the children, and
+    those that add up tokens skip this run's reply, since it has the tokens of its children.
     """
     config: RunnableConfig = {}
     if run is not None:
@@ -251,12 +255,12 @@ def apart(
             if not traced_only or isinstance(handler, LangChainTracer):
                 children.add_handler(handler)
         children.add_tags(run.inheritable_tags)
-        # all except the name of this model, since calls inside go to other models
+        # leave out the name of this model, since the inner calls go to other models
         metadata = run.inheritable_metadata.items()
         children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
         config = {"callbacks": children}
     with set_config_context(config) as context:
-        if run is not None and traced_only:  # LangChain adds handlers of context variables, too
+        if run is not None and traced_only:  # LangChain also adds handlers from context variables
             for variable, value in list(context.items()):
                 if isinstance(value, BaseCallbackHandler):
                     context.run(variable.set, None)
@@ -271,10 +275,10 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 
 
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
-    """Whether to call the model with the messages as they are, before any search.
+    """Whether to call the model with the unchanged messages before any search.
 
-    This applies if it may call tools or has called them, if the question cannot be searched for,
-    and if the documents are already in the prompt.
+    This is so if the model may call tools or has called some, if there is no question to search
+    for, or if the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question
@@ -286,7 +290,7 @@ def _listed(documents: Any) -> Any:
 
 
 def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The call parameters for an answer that calls no tools."""
+    """The call parameters without those that concern tools."""
     return {name: value for name, value in parameters.items() if name not in _ABOUT_TOOLS}
 
 
@@ -298,7 +302,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         "usage_metadata": add_usage(before, usage) if before else usage,
     }
     if differs(draft.text, run.answer or ""):
-        # finish reason and token probabilities belonged to the draft
+        # the draft's finish reason and token probabilities do not apply to the new text
         update["response_metadata"] |= {"finish_reason": "stop"}
         update["response_metadata"].pop("logprobs", None)
         update["content"] = with_text(draft.content, str(draft.text), run.answer or "")
@@ -308,7 +312,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
-    """The whole message as a single chunk of a stream."""
+    """Convert a message to a stream's only chunk."""
     return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 

@@ -33,7 +33,7 @@ from conflictscore.storage.cache import ContentCache
 
 
 class _Opened(NamedTuple):
-    """The open loop, and the field values that it was opened with."""
+    """The loop with open models, and the field values with which it was opened."""
 
     settings: Mapping[str, Any]
     loop: ChatLoop
@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""Fields that require reopening everything when they change."""
+"""When one of these fields changes, the models and the loop are opened again."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",
@@ -62,7 +62,7 @@ _CALL_PARAMETERS = (
     "max_retries",
     "streaming",
 )
-"""Call parameters of the answering model that may be keywords, as for LangChain's chat models."""
+"""The answering model's call parameters that may be keywords, as in LangChain's chat models."""
 
 
 class SelfCorrectingChatModel(SettingFields):
@@ -77,14 +77,15 @@ class SelfCorrectingChatModel(SettingFields):
     The last human message is the question, and earlier messages are the conversation. The model
     answers from the documents found for the question, and its answer is corrected as in
     :func:`create_self_correcting_rag`. ``response_metadata["conflictscore"]`` has the run as plain
-    JSON, and ``usage_metadata`` the tokens of all calls; callbacks that add up tokens count each
-    call once, under the model that was called. A stream yields the final reply in one chunk; drafts
-    and verdicts are never streamed.
+    JSON, and ``usage_metadata`` has the tokens of all calls. Callbacks that add up tokens count
+    each call once, under the model that was called. A stream yields the final reply in one chunk;
+    drafts and verdicts are never streamed.
 
-    With tools bound, or called since the question, the model is first called with the messages as
-    they are. A reply with tool calls is returned unchanged. Any other reply is checked against the
-    tool results since the question or, if there are none, against the retriever's documents. A
-    reply that cannot be checked is returned unchanged, with the reason in the run's ``notes``.
+    If tools are bound, or were called since the question, the model is first called with the
+    unchanged messages. A reply with tool calls is returned unchanged. Any other reply is checked
+    against the tool results since the question. If there are none, it is checked against documents
+    that the retriever finds. A reply that cannot be checked is returned unchanged, with the reason
+    in the run's ``notes``.
 
     Args:
         model: The answering model: any LangChain chat model, or a spec such as
@@ -96,9 +97,8 @@ class SelfCorrectingChatModel(SettingFields):
             longer than ``max_tokens`` is an error.
 
     Raises:
-        InputError: A setting is unknown or has a value that is not allowed; the message says what
-            is.
-        ConfigurationError: ``model`` or ``judge`` is not a model, or a prompt folder is wrong.
+        InputError: A setting is unknown or has an invalid value; the message says what is allowed.
+        ConfigurationError: ``model`` or ``judge`` is not a model, or a prompt folder is invalid.
     """
 
     model: SkipValidation[Model | None] = Field(default=None, exclude=True)
@@ -111,28 +111,29 @@ class SelfCorrectingChatModel(SettingFields):
     context_window: int | None = None
     """Context window in tokens, for prompt and reply; by default the model's own."""
     reasoning_effort: ReasoningEffort | None = None
-    """Reasoning effort for the models of the run that accept one."""
+    """Reasoning effort for those models of the run that accept it."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Cache of verdicts and replies; True for the user's cache, False for none."""
     require: Require | None = None
     """How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other answers
-    are refused, including answers whose check failed; answers that state nothing pass."""
+    are refused, including answers whose check failed. Answers that state nothing are always
+    returned."""
     refusal: str | None = None
     """Text to return in place of a refused answer; None to raise
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
-    """Policy if a search or model fails: ``pass_through`` returns the model's own reply with a
-    note; ``raise`` raises the error and also means ``require="partly"``. Wrong keys and settings
-    always raise."""
+    """The policy if a search or model fails: ``pass_through`` returns the model's own reply with a
+    note; ``raise`` raises the error and also sets ``require="partly"``. Invalid keys and settings
+    always raise an error."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
-    """Called with each event of a run; ``custom`` streams of a surrounding graph get the same
+    """Called with each event of a run. The ``custom`` stream of a surrounding graph gets the same
     events."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
-    """LangChain's cache of whole replies; off, since documents change. Use ``content_cache``
+    """LangChain's cache of whole replies. It is off, since documents change; use ``content_cache``
     instead."""
     disable_streaming: bool | Literal["tool_calling"] = True
     """The reply is streamed as one chunk once it is final."""
@@ -178,7 +179,7 @@ class SelfCorrectingChatModel(SettingFields):
 
     @property
     def model_name(self) -> str:
-        """The answering model's own name, which LangChain's agents read here."""
+        """The name of the answering model; LangChain's agents read this property."""
         if isinstance(self.model, LanguageModel):
             return self.model.name
         if isinstance(self.model, BaseChatModel):
@@ -193,13 +194,13 @@ class SelfCorrectingChatModel(SettingFields):
         return params
 
     def get_token_ids(self, text: str) -> list[int]:
-        """The token ids of a text, by the answering model's tokenizer."""
+        """The token ids of a text from the answering model's tokenizer."""
         return self._open().chat.get_token_ids(text)
 
     def get_num_tokens_from_messages(
         self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
     ) -> int:
-        """The number of tokens in these messages, counted by the answering model."""
+        """The number of tokens in messages, as the answering model counts them."""
         return self._open().chat.get_num_tokens_from_messages(messages, tools)
 
     def bind_tools(
@@ -219,8 +220,8 @@ class SelfCorrectingChatModel(SettingFields):
         bound = self._open().chat.bind_tools(tools, **kwargs)
         if not isinstance(bound, RunnableBinding):
             raise NotImplementedError(
-                f"the tools of {self.model_name} cannot be bound from outside: its "
-                "bind_tools does not return a binding"
+                f"tools cannot be bound to {self.model_name}, because its bind_tools does not "
+                "return a RunnableBinding"
             )
         return self.bind(**bound.kwargs)
 
@@ -229,19 +230,19 @@ class SelfCorrectingChatModel(SettingFields):
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """Return the final answer in a structured form.
 
-        The question is answered, scored and corrected as text, as usual. Then the answering model
-        is asked, after the conversation, to put the final answer into the form by its own
-        :meth:`with_structured_output`, which gets the same arguments and this model's call
-        parameters. Callbacks receive one call. Its message, which ``include_raw=True`` also
-        returns, is the form as the model wrote it, with ``response_metadata["conflictscore"]`` and
-        the tokens of all inner calls.
+        First, the question is answered, scored and corrected as text. Then the conversation and the
+        final answer go to the answering model's own :meth:`with_structured_output`, which puts the
+        answer into the form. It gets the same arguments and this model's call parameters. For
+        callbacks, all of this is one call. Its message, which ``include_raw=True`` also returns,
+        has the form as the model wrote it, ``response_metadata["conflictscore"]``, and the tokens
+        of all inner calls.
 
         Raises:
             NotImplementedError: The model does not support structured output.
         """
         loop = self._open()
         parameters = in_words(self._parameters(None, {}))
-        parameters.pop("response_format", None)  # the form has its own
+        parameters.pop("response_format", None)  # the structured output sets its own
         writer = loop.chat.with_structured_output(
             schema, include_raw=True, **{**parameters, **kwargs}
         )
@@ -262,8 +263,8 @@ class SelfCorrectingChatModel(SettingFields):
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
     def _filling(self, form: AnswerForm) -> Self:
-        """This model, for the call whose reply is put into a form."""
-        self._open()  # anything opened is shared by all copies
+        """A copy of this model for one call whose reply is put into a form."""
+        self._open()  # all copies share what is opened here
         copy = self.model_copy(update={"cache": False})
         copy._form = form
         return copy
@@ -288,7 +289,7 @@ class SelfCorrectingChatModel(SettingFields):
             parameters = self._parameters(stop, kwargs)
             replying = self._reply(self._open(), messages, parameters, on_event)
             message = context.run(run_for_sync_caller, replying)
-        if run_manager is not None:  # for streams of a surrounding graph
+        if run_manager is not None:  # the streams of a surrounding graph need this event
             run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -366,8 +367,8 @@ def _check_names(settings: Mapping[str, Any], fields: Collection[str]) -> None:
 def _settle_requirement(settings: dict[str, Any]) -> None:
     """Validate the policy for unchecked answers, and set the fields that follow from it.
 
-    ``on_failure="raise"`` is the older name of ``require="partly"``. If a requirement is set, a
-    failed check is refused like any other unchecked answer.
+    ``on_failure="raise"`` is the older name of ``require="partly"``. If a requirement is set, an
+    answer whose check failed is refused like any other unchecked answer.
     """
     require = settings.get("require")
     check_choices(settings.get("on_failure", "raise"), settings.get("sources"), require)
@@ -382,7 +383,7 @@ def _chunk(message: AIMessage) -> ChatGenerationChunk:
 
 
 def _told(model: Model | None) -> Any:
-    """A model as plain data that distinguishes it from other models, without keys."""
+    """Plain data that identifies a model, without its API key."""
     if isinstance(model, LanguageModel):
         return {"name": model.name, "endpoint": model.endpoint}
     return dict(model._identifying_params) if isinstance(model, BaseChatModel) else model

@@ -1,4 +1,4 @@
-"""``correct``: takes an answer and documents, returns the corrected answer with its evidence."""
+"""``correct``: takes an answer and documents, and returns the corrected answer with evidence."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ def correct(
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Run:
-    """Check an answer against documents, and correct it where they disagree with it.
+    """Check an answer against documents, and correct what they dispute.
 
     ```python
     run = correct("The lamp was lit in 1871.", documents, "When was the lamp lit?")
@@ -53,22 +53,22 @@ def correct(
         documents: The documents to check against: texts, LangChain ``Document``s, or mappings with
             ``text``. A single text is one document.
         question: The question that was answered, if known.
-        model: The model that corrects and, without a ``judge``, checks: a spec such as
-            ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's if
-            ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
-        require: How much of the answer must be checked, ``"fully"`` or ``"partly"``; otherwise an
-            ``UncheckedAnswerError`` is raised. Answers that state nothing pass.
-        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in its own
-            thread.
+        model: The model that corrects the answer and, if there is no ``judge``, also checks it: a
+            spec such as ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's
+            if ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
+        require: How much of the answer must be checked, ``"fully"`` or ``"partly"``. Otherwise an
+            ``UncheckedAnswerError`` is raised, unless the answer states nothing.
+        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in a
+            separate thread.
         **settings: See below.
 
     Returns:
         The run: ``answer`` is the corrected text, ``checked`` is ``fully``, ``partly`` or ``no``,
-        and ``notes`` says why it was not checked fully.
+        and ``notes`` says why the answer was not fully checked.
 
     Raises:
         InputError: The answer or a document is empty, or a setting is out of range.
-        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or invalid.
         UncheckedAnswerError: Less of the answer was checked than ``require`` demands.
     """
     check_require(require)
@@ -109,11 +109,12 @@ def correct_batch(
 
     Args:
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
-            empty text gets a run that says so. A malformed row raises an InputError that names it,
-            before any model is called.
+            empty answer gets an unchecked run with a note. A malformed row raises an InputError
+            with the row's number, before any model is called.
         model: As for :func:`correct`.
         concurrency: How many answers to correct at once.
-        on_event: Called with each event of the runs; ``row`` is the number of its row.
+        on_event: Called with each event of the runs; the event's field ``row`` is the number of
+            the row, counted from 1.
         **settings: As for :func:`correct`.
 
     Returns:
@@ -142,7 +143,7 @@ async def acorrect_batch(
 def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
-    """The loop's input for an existing answer; InputError if it is empty."""
+    """The loop's input for an existing answer; InputError if the answer or documents are empty."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
     document_list = [documents] if isinstance(documents, str) else documents
@@ -216,11 +217,11 @@ async def _correct_all(
 def _opened(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, settings: Mapping[str, Any]
 ) -> RunContext:
-    """The models and labeler for these settings, kept open for later calls in this event loop."""
-    # a chat model's fields may change, and it keeps its own connections open
+    """Open the models and labeler for these settings, and keep them for this event loop's calls."""
+    # chat models are not kept: their fields may change, and they keep their own connections open
     if not any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
         hashable = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
-        with suppress(TypeError):  # an unhashable setting
+        with suppress(TypeError):  # a setting is not hashable
             return _kept_open(loop, model, *sorted(hashable.items()))
     return run_context(model, **settings)
 

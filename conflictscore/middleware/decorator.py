@@ -73,7 +73,7 @@ def self_correct(
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Any:
-    """Decorate a function of a question and documents, so that it looks again where they disagree.
+    """Decorate a function that answers from documents, so that disputed answers are corrected.
 
     ```python
     @self_correct(retriever=GoogleRetriever(), judge="openai:gpt-4.1-mini")
@@ -84,43 +84,48 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    The decorated function takes the question. ``documents=`` (texts, LangChain ``Document``s,
-    records, or mappings with ``text``) replaces retrieval. Other arguments are passed to the
-    function; ``history=``, the messages before the question, is also used for the search. The
-    answer is a text, or a message or mapping with text (under ``answer``, ``output``, …), and is
-    returned in the same form with the corrected text and the run under ``conflictscore``. JSON,
-    mappings of data and pydantic models are checked value by value.
+    Callers pass the question to the decorated function. With ``documents=`` (texts, LangChain
+    ``Document``s, records, or mappings with ``text``), there is no search. Other arguments are
+    passed to the function. One of them may be ``history=``, the messages before the question, which
+    also helps the search.
 
-    If a claim has evidence on both sides, the function is called again with the same documents and
-    a question that includes the first answer and the evidence (template ``reconsider``). If that
-    call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, tokens
-    from models called by the function are not streamed, since the answer may be replaced.
+    The function may return a text, a message, or a mapping with a text under a key such as
+    ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is
+    under ``conflictscore``, or in the attribute ``run`` of a text. JSON, mappings of data and
+    pydantic models are checked value by value.
+
+    If a claim has evidence on both sides, the function is called again. It gets the same documents,
+    and a question that includes the first answer and the evidence (template ``reconsider``). If
+    that call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, the
+    tokens of models that the function calls are not streamed, since the answer may be replaced.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
     too.
 
     Args:
-        chain: A LangChain chain in place of a function: ``self_correct(prompt | model, …)`` is a
-            function like the decorated one. It is invoked with ``question`` (also as ``query`` and
-            ``input``) and ``documents`` (also as ``context``), or with only the question if it
-            takes a single value, and always synchronously. To decorate a function, give only
-            settings: ``@self_correct(…)``.
+        chain: A LangChain chain instead of a function: ``self_correct(prompt | model, …)`` returns
+            a function like a decorated one. The chain is invoked synchronously, with ``question``
+            (also as ``query`` and ``input``) and ``documents`` (also as ``context``). If it takes
+            a single value, it gets only the question. Omit ``chain`` to decorate a function:
+            ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed if every call passes documents.
-        require: How much of an answer must be checked, ``"fully"`` or ``"partly"``; otherwise an
-            ``UncheckedAnswerError`` is raised. Answers that state nothing pass.
-        on_event: Called with each event of a run, in its own thread. Inside a LangGraph graph,
+        require: How much of an answer must be checked, ``"fully"`` or ``"partly"``. Otherwise an
+            ``UncheckedAnswerError`` is raised, unless the answer states nothing.
+        on_event: Called with each event of a run, in a separate thread. Inside a LangGraph graph,
             ``stream_mode="custom"`` has the same events.
-        **settings: See below. The judge, which also gives the reasons, opens at the first call.
+        **settings: See below. The judge also writes the reasons for changes. It is opened at the
+            first call.
 
     Raises:
-        ConfigurationError: The decorated object does not take a question and documents. From a
-            call: a model, key or template is missing or wrong, or there is no source of documents.
+        ConfigurationError: The decorated object does not take a question and documents. A call
+            raises it if a model, key or template is missing or invalid, or if there are neither
+            documents nor a retriever.
         InputError: A setting is out of range, or the question, a document or the answer has no
             text.
-        NoDocumentsError: From a call: the retriever found nothing.
+        NoDocumentsError: The retriever found nothing in a call.
     """
     if chain is not None and not isinstance(chain, Runnable):
-        raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
+        raise ConfigurationError("write @self_correct() with parentheses; settings go into them")
     check_require(require)
     run_settings, models = split_options(settings)
     open_context = run_once(
@@ -138,7 +143,7 @@ def self_correct(
 
 
 class _Decorated:
-    """Base of the synchronous and asynchronous wrappers; ``function`` is undecorated."""
+    """Base of the synchronous and asynchronous wrappers of ``function``."""
 
     def __init__(
         self,
@@ -157,15 +162,15 @@ class _Decorated:
             map(inspect.isasyncgenfunction, callables)
         ):
             raise ConfigurationError(
-                f"{self._name} yields its answer in pieces; decorate a function that returns it"
-                " whole, since no piece may be sent before the answer is checked"
+                f"{self._name} yields its answer in pieces, but no piece may be sent before the"
+                " answer is checked; decorate a function that returns the whole answer"
             )
         parameters = list(inspect.signature(function).parameters.values())
         places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(places) < 2 and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
             raise ConfigurationError(
-                f"self_correct decorates a function of a question and documents, and {self._name}"
-                f" takes {inspect.signature(function)}"
+                "self_correct decorates functions that take a question and documents, but"
+                f" {self._name} takes {inspect.signature(function)}"
             )
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -202,19 +207,19 @@ class _Decorated:
 
 @dataclass
 class _Function:
-    """The decorated function as the chatbot of one run."""
+    """Lets the decorated function act as the chatbot of one run."""
 
     name: str
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
-    """The result of the first call."""
+    """The return value of the first call."""
 
     def why_unfit(self, text: str) -> str | None:
         return why_not_rebuilt(self.returned, text)
 
     async def first(self, state: RagState) -> GeneratedAnswer:
         """Call the function; its errors end the run and reach the caller unchanged."""
-        try:  # the question as the caller asked it: the function gets any ``history`` itself
+        try:  # the question in the caller's words, since the function gets any ``history`` itself
             self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error
@@ -249,7 +254,7 @@ class SelfCorrecting(_Decorated):
     def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first one and the scores."""
+        """The whole run, with the corrected answer, the first answer and the scores."""
         return whole(self._run(question, documents, more, named)[0])
 
     def _run(
@@ -279,14 +284,14 @@ class AsyncSelfCorrecting(_Decorated):
     async def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first one and the scores."""
+        """The whole run, with the corrected answer, the first answer and the scores."""
         return whole((await self._run(question, documents, more, named))[0])
 
     async def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
         await asyncio.to_thread(self._opened)
-        with self._unseen() as context:  # the caller's context, not that of a node in the loop
+        with self._unseen() as context:  # the caller's context, not the context of a node
 
             async def call(*arguments: Any) -> object:
                 answering = self.function(*arguments, *more, **named)

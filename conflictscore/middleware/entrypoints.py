@@ -1,4 +1,4 @@
-"""Shared parts of the entry points: running the loop, failures, and which tokens are streamed."""
+"""Code that all entry points share: it runs the loop, passes on events, and handles failures."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
@@ -22,7 +22,7 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 
 
 class PassedOnError(Exception):
-    """Carries an answerer's error through the graph to the caller, unchanged."""
+    """Carries an answerer's error through the graph, to be raised unchanged for the caller."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -30,9 +30,11 @@ class PassedOnError(Exception):
 
 
 def listener(on_event: OnEvent | None) -> OnEvent | None:
-    """Passes events to a caller, and to the ``custom`` stream of the calling graph, if any.
+    """A function that passes on events; None if nobody wants them.
 
-    A run inside a node of another graph is not part of that graph, so its events must be forwarded.
+    It calls ``on_event``, and writes to the ``custom`` stream of the calling graph, if there is
+    one. A run inside a node of another graph is not part of that graph, so its events must be
+    forwarded.
     """
     try:
         stream = get_stream_writer()
@@ -48,7 +50,7 @@ def listener(on_event: OnEvent | None) -> OnEvent | None:
 
 
 async def correct(context: RunContext, start: RagInput) -> Run:
-    """Run the loop with the context's answerer; a PassedOnError raises the error inside it."""
+    """Run the loop; if it ends with a PassedOnError, raise the original error."""
     graph = shared_graph()
     try:
         with running_with(graph, context):
@@ -59,7 +61,7 @@ async def correct(context: RunContext, start: RagInput) -> Run:
 
 
 def check_choices(on_failure: object, sources: object, require: object = None) -> None:
-    """Raise InputError for an unknown policy, or sources that are not a list of names."""
+    """Raise an InputError for an unknown policy, or if ``sources`` is not a list of names."""
     check_require(require)
     if on_failure not in get_args(FailurePolicy):
         raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
@@ -71,10 +73,10 @@ def check_choices(on_failure: object, sources: object, require: object = None) -
 
 
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
-    """The reason why an answer was left unchecked; raises errors that must not be hidden.
+    """The reason why an answer was not checked; raises errors that must not be hidden.
 
-    Finding nothing is not a failure. A wrong key or setting always ends the call, and so do
-    exceptions meant for LangGraph, such as interrupts.
+    A search that finds nothing is not a failure. Invalid keys and settings are always raised, and
+    so are exceptions meant for LangGraph, such as interrupts.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

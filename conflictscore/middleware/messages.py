@@ -1,4 +1,4 @@
-"""Reads the question of a conversation in chat messages, and the documents its tools returned."""
+"""Reads a chat conversation: its question, its history, and the documents that tools returned."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -17,8 +17,10 @@ from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
-_LEAST_EVIDENCE = 12  # minimum words of a tool result that is more than a receipt, a time or a sum
-_SHARED_TERMS = 2  # minimum terms that a short result shares with the question it concerns
+_LEAST_EVIDENCE = 12
+"""Tool results with fewer words are usually receipts, times or sums."""
+_SHARED_TERMS = 2
+"""A short tool result with this many terms of the question concerns the question."""
 _PROSE_WORDS = 40
 _WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400
@@ -27,7 +29,7 @@ NOTHING_FOUND = re.compile(
     r"|\bnothing (?:was )?found\b|\b(?:could not|couldn't|did not|didn't) find any\b",
     re.IGNORECASE,
 )
-"""Matches a search's statement that it found nothing."""
+"""Matches a search tool's statement that it found nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +39,25 @@ class ChatQuestion:
     question: str
     """Text of the last human message; empty if there is no such message."""
     history: list[dict[str, str]]
-    """The turns before it, as ``role`` and ``content``, without tool messages."""
+    """The turns before the question, as ``role`` and ``content``, without tool messages."""
     since: tuple[BaseMessage, ...]
-    """The messages after it: tool calls and their results."""
+    """The messages after the question: tool calls and their results."""
     other_content: bool
-    """Whether it contains anything that cannot be represented as text, such as an image or a
+    """Whether the conversation contains anything that text cannot represent, such as an image or a
     message with an unknown role."""
 
     brought: tuple[Document, ...] = ()
     """Documents passed with the conversation."""
     before: tuple[BaseMessage, ...] = ()
-    """The messages before it."""
+    """The messages before the question."""
     sources: Collection[str] | None = None
-    """Names of the tools whose results are documents; None to recognise such tools."""
+    """Names of the tools whose results are documents; None to recognise these tools."""
     cut: bool = False
-    """Whether tools returned more documents than the limit before the question."""
+    """Whether the documents of earlier tool results were cut at the limit."""
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Evidence since the question that the model saw but that is in no document."""
+        """Gaps for tool results since the question that the model read and the check did not."""
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}
@@ -88,13 +90,14 @@ class ChatQuestion:
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """Documents passed with the conversation, or else returned by tools since the question."""
+        """Documents passed with the conversation; if none, those from tools since the question."""
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """Like ``documents``, but with earlier tool results if there are none since the question.
+        """This question, with documents from earlier tool results if there are none since.
 
-        A follow-up is often answered from earlier results, without another tool call.
+        The model often answers a follow-up question from earlier tool results, without calling a
+        tool again.
         """
         if self.documents:
             return self
@@ -117,10 +120,10 @@ def asked_in(
     question: str | None = None,
     sources: Collection[str] | None = None,
 ) -> ChatQuestion:
-    """Read a conversation, with its own documents if any, as a question with history.
+    """Read a conversation as a question with history; ``documents`` are those passed with it.
 
     By default the question is the last human message written by a user, which may be a whole
-    prompt. Messages by a framework ("Please continue.", a summary) do not replace the user's
+    prompt. Messages from a framework ("Please continue.", a summary) do not replace the user's
     question. Tasks of a chat client, such as a title for the chat, are not questions.
     """
     place = question_place(messages)
@@ -151,12 +154,12 @@ def left_out_of(
     question: str = "",
     arguments: str = "",
 ) -> Iterator[Gap]:
-    """Parts of a tool message that the model saw as evidence, but that are in no document.
+    """Gaps for parts of a tool message that the model saw as evidence but the check did not read.
 
-    Blocks other than text (images, files) are never read. A text that gave no document is named if
-    it is long enough, or if it concerns the question; other short texts are receipts, clocks and
-    sums. So is a long text of a tool that writes, if it only repeats the ``arguments`` of its call.
-    Results of tools that are not in the builder's ``sources`` are not evidence.
+    Blocks other than text (images, files) are never read. A text that became no document is a gap
+    if it is long or concerns the question. Other short texts are mere receipts, times or sums. A
+    long text of a tool that writes is a receipt too, if it only repeats the ``arguments`` of the
+    call. Results of tools that are not in ``sources`` are not evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -169,13 +172,13 @@ def left_out_of(
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
     if not is_read and _is_evidence(message, question, arguments):
-        note = f"what {name} returned was not read as documents"
-        how = "name it in sources, or return an artifact or JSON"
+        note = f"the result of {name} was not read as documents"
+        how = "name the tool in sources, or return an artifact or JSON"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; {how}")
 
 
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
-    """Whether a result states more than a receipt, a clock, a sum or that nothing was found."""
+    """Whether a result is more than a receipt, a time, a sum or the news that nothing was found."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
@@ -189,14 +192,14 @@ def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
 def _speaks_of(message: ToolMessage, question: str) -> bool:
     """Whether a short result concerns the question.
 
-    The receipt of a tool that writes may just repeat the question.
+    The result of a tool that writes never does, since it may just repeat the question.
     """
     shared = telling_terms(str(message.text)) & telling_terms(question)
     return len(shared) >= _SHARED_TERMS and not _writes(message)
 
 
 def _writes(message: ToolMessage) -> bool:
-    """Whether the name of a message's tool says that it writes."""
+    """Whether the name of a message's tool suggests that the tool writes something."""
     return not WRITES.isdisjoint(word.lower() for word in NAME_WORD.findall(message.name or ""))
 
 

@@ -1,4 +1,4 @@
-"""A chatbot as answerer: gives its own first answer and replies to follow-up requests."""
+"""Lets a chatbot answer in the loop: it gives the first answer and replies to later requests."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +27,19 @@ T = TypeVar("T")
 MessageContent = str | Sequence[Any] | None
 """The content of a chat message: a text, or parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
-"""Sends the user's messages with a block of documents; returns the text of the reply, and its
-finish reason if it did not end normally."""
+"""Sends the user's messages with a block of documents. Returns the text of the reply, and its
+finish reason if the reply did not end normally."""
 
 _ANSWER_SHARE = 4
-"""Without a limit by the caller, 1/n of the context window is reserved for the answer."""
+"""If the caller sets no token limit, 1/n of the context window is reserved for the answer."""
 _MOST_ANSWER_TOKENS = 4096
 
 
 def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
-    """The request to an answerer that already has the documents; it names no conflict type."""
+    """The prompt that asks an answerer to reconsider a claim; the answerer has the documents.
+
+    The prompt does not name the type of conflict.
+    """
     return prompts.render(
         "reconsider",
         question=material(state["question"]),
@@ -48,14 +51,14 @@ def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: Prompt
 
 @dataclass(frozen=True)
 class Chatbot:
-    """Makes a caller's agent or function, which maps text to text, an answerer.
+    """An answerer that calls the caller's agent or function, which maps a text to a text.
 
     Attributes:
-        begin: Returns its own first answer.
-        say: Returns its reply to a request; raises a ConflictScoreError with one clear line, or a
-            PassedOnError for errors that must reach the caller.
-        request: Returns the request for a new answer, with its notes; by default the request to a
-            chatbot that has the documents.
+        begin: Returns the chatbot's first answer.
+        say: Returns the chatbot's reply to a request. Raises a ConflictScoreError with a one-line
+            message, or a PassedOnError for errors that must reach the caller.
+        request: Returns the request for a new answer, with notes; by default
+            :func:`reconsider_prompt`.
     """
 
     name: str
@@ -65,13 +68,13 @@ class Chatbot:
     request: Callable[[RagState, RevisionRequest], tuple[str, Sequence[str]]] | None = None
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Its own first answer."""
+        """The chatbot's first answer."""
         return await self.begin(state)
 
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Ask again, with the evidence of both sides."""
+        """Ask the chatbot again, with the evidence for and against a claim."""
         notes: Sequence[str] = ()
         if self.request is None:
             prompt = reconsider_prompt(state, request, self.prompts)
@@ -88,7 +91,7 @@ class Chatbot:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask with a request in place of the question."""
+        """Send a request instead of the question, and read the chatbot's reply."""
         reply = await self.say(state, prompt)
         try:
             return read(reply)
@@ -100,8 +103,8 @@ class Chatbot:
 class OwnAnswer(ModelAnswerer):
     """Answers with the model's reply to the user's own messages.
 
-    The model gets no instructions on style or length. The documents found by the loop are put
-    before the text of the last message, in the same message. Corrections are requested as usual.
+    The model gets no instructions on style or length. The documents that the loop found are put
+    before the text of the last message, in the same message. Corrections use the usual prompts.
     """
 
     ask: Ask
@@ -111,7 +114,7 @@ class OwnAnswer(ModelAnswerer):
     """The caller's token limit."""
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Ask with the documents; the model's errors reach the caller."""
+        """Send the user's messages with the documents; the model's errors reach the caller."""
         context, prompts = self.context, self.context.prompts
         window = context.generator.context_window
         room = min(_MOST_ANSWER_TOKENS, window // _ANSWER_SHARE)
@@ -140,14 +143,14 @@ def with_own_answer(
     read_before: str,
     parameters: Mapping[str, Any],
 ) -> RunContext:
-    """The context of a run whose first answer is the model's own; see :class:`OwnAnswer`."""
+    """The context of a run whose first answer comes from :class:`OwnAnswer`."""
     limits = [parameters.get(name) for name in ("max_completion_tokens", "max_tokens")]
     limit = next((limit for limit in limits if isinstance(limit, int)), None)
     return replace(context, answerer=OwnAnswer(context, ask, read_before, limit))
 
 
 def with_block(content: MessageContent, block: str) -> str | list[Any]:
-    """The content of a message with a block of documents before it."""
+    """Put a block of documents before the content of a message."""
     if content is None or isinstance(content, str):
         return f"{block.rstrip()}\n\n{content or ''}"
     return [{"type": "text", "text": block}, *content]

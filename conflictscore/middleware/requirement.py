@@ -1,10 +1,10 @@
 """``require``: how much of an answer must be checked before it is returned.
 
-It means the same at every entry point (agent, chat model, function, ``correct``, service).
-``"fully"`` accepts fully checked answers, and ``"partly"`` fully or partly checked ones. Answers
-that state nothing, such as greetings, always pass, since there is nothing to check. All others are
-refused, including answers whose check failed. Without a requirement every answer passes, with its
-verdict.
+The setting means the same at every entry point (agent, chat model, function, ``correct``, service).
+``"fully"`` accepts only fully checked answers; ``"partly"`` also accepts partly checked answers.
+Answers that state nothing, such as greetings, are always returned, since there is nothing to check.
+All other answers are refused, including answers whose check failed. Without a requirement, every
+answer is returned with its verdict.
 """
 
 from typing import Literal, NoReturn, get_args
@@ -14,15 +14,15 @@ from conflictscore.records import GapKind, Run
 
 Require = Literal["fully", "partly"]
 FailurePolicy = Literal["raise", "pass_through"]
-"""The older option: ``raise`` means ``require="partly"`` but raises errors unchanged;
-``pass_through`` means no requirement."""
+"""An older option. ``raise`` sets ``require="partly"`` and raises errors unchanged;
+``pass_through`` sets no requirement."""
 
 _ENOUGH = {"fully": ("fully",), "partly": ("fully", "partly")}
 _NOTHING_TO_CHECK = (GapKind.STATES_NOTHING, GapKind.EMPTY_ANSWER)
 
 
 def check_require(require: object) -> None:
-    """Refuse an unknown requirement with an InputError."""
+    """Raise an InputError for an unknown requirement."""
     if require is not None and require not in get_args(Require):
         raise InputError(f"require is {require!r}; give 'fully' or 'partly', or leave it out")
 
@@ -41,11 +41,11 @@ def refuse(run: Run, require: Require | None, cause: BaseException | None = None
 
 
 def why_refused(run: Run, require: Require | None) -> str:
-    """Why a run's answer was refused, in a sentence that quotes nothing from it."""
+    """Why a run's answer was refused, in a sentence that does not quote the answer."""
     verdict = run.verdict()
     why = f": {verdict['reason']}" if verdict["reason"] else ""
     how_far = _IN_WORDS[verdict["checked"]]
-    return f"the answer was refused: require is {require!r}, and it was checked {how_far}{why}"
+    return f"the answer was refused: require is {require!r}, but it was {how_far}{why}"
 
 
-_IN_WORDS = {"fully": "fully", "partly": "in part", "no": "not at all"}
+_IN_WORDS = {"fully": "fully checked", "partly": "only partly checked", "no": "not checked"}

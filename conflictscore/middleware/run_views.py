@@ -1,4 +1,4 @@
-"""Views of a run: the short verdict attached to a message, and the whole run, stored once."""
+"""Views of a run: the short verdict on a message, the whole run, and the run without its texts."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -20,16 +20,16 @@ def whole(run: Run) -> dict[str, Any]:
 
 
 def with_verdict(message: Message, run: Run) -> Message:
-    """The message with the verdict of its run in ``response_metadata["conflictscore"]``."""
+    """Add the verdict of a message's run as ``response_metadata["conflictscore"]``."""
     metadata = {**message.response_metadata, "conflictscore": run.verdict()}
     return message.model_copy(update={"response_metadata": metadata})
 
 
 def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:
-    """A whole run without its texts, for an answer redacted by other middleware.
+    """Remove the texts of a run whose answer was redacted by other middleware.
 
-    Scores, numbers and kinds are kept. Redacted words may occur in any text of the run: in the
-    answer, its claims, or quotations by the judge.
+    The redacted words may occur in any text of the run: in the answer, in its claims, or in
+    quotations by the judge. Scores, numbers and kinds are kept.
     """
     ledger = Examined.model_validate(run.get("examined") or {})
     gaps = tuple(gap.model_copy(update={"note": gap.in_short}) for gap in ledger.gaps)

@@ -1,9 +1,9 @@
-"""Remembers an agent's turn, whatever other middleware does to its messages.
+"""Remembers the question and the tool results of an agent's turn, in case they are removed.
 
-Summarising middleware removes the question and early results from the state, and large results may
-be moved to a file. So the middleware stores a turn's question in its own field of the state, and
-the original tool results in this process. An agent that continues in another process reads results
-from its messages; missing ones are reported.
+Middleware that summarises removes the question and early results from the state, and large results
+may be moved to a file. So our middleware stores a turn's question in its own field of the state,
+and the original tool results in this process. If the agent continues in another process, results
+are read from its messages, and missing results are reported.
 """
 
 import threading
@@ -27,14 +27,14 @@ from conflictscore.loop.turns import turns_in
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
-"""Maximum turns to remember; the least recently used one is dropped first."""
+"""Maximum turns to remember; the least recently used turn is dropped first."""
 
 Result = tuple[ToolCall, ToolMessage]
 
 
 @dataclass
 class TurnMemory:
-    """Tool results of the current turns in this process."""
+    """The tool results of all current turns in this process."""
 
     _results: OrderedDict[str, dict[str, Result]] = field(default_factory=OrderedDict)
     _changing: threading.Lock = field(default_factory=threading.Lock)
@@ -60,7 +60,7 @@ class TurnMemory:
     def messages(self, state: Mapping[str, Any]) -> list[BaseMessage]:
         """The messages of a state, with the turn's original question and results.
 
-        Everything else that the turn added to the conversation is kept in place.
+        All other messages that the turn added to the conversation stay in place.
         """
         messages = list(state["messages"])
         turn = state.get("conflict_turn")
@@ -84,7 +84,7 @@ class TurnMemory:
         return [*before, *_restored(since, results)]
 
     def lost(self, state: Mapping[str, Any]) -> tuple[Gap, ...]:
-        """The gap for results that are neither in the state's messages nor in this process."""
+        """The gap for tool results that are neither in the state nor in this process."""
         turn = state.get("conflict_turn") or {}
         there = {each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)}
         there |= self._results.get(turn.get("id", ""), {}).keys()
@@ -97,7 +97,7 @@ class TurnMemory:
 
 
 def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The state field for a turn that begins with these messages, as plain JSON."""
+    """The field ``conflict_turn`` for a turn that begins with these messages, as plain JSON."""
     place = question_place(messages)
     turn: dict[str, Any] = {"id": uuid4().hex, "question": "", "history": [], "calls": []}
     if place is None:
@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state field with the last message's tool calls added; None if it has no new calls."""
+    """The field ``conflict_turn`` with the last message's tool calls; None if none is new."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None
@@ -118,7 +118,7 @@ def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any]) -> int | None:
-    """The position of the turn's question; None if it is gone."""
+    """The position of the turn's question; None if the question was removed."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if not isinstance(message, HumanMessage):
@@ -131,7 +131,10 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 
 
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
-    """The messages since the question, with original tool results; missing results come first."""
+    """The messages since the question, with the original tool results.
+
+    Results that are no longer among the messages are put before them.
+    """
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]
     calls = [AIMessage("", tool_calls=[call for call, _ in missing])] if missing else []

@@ -23,9 +23,10 @@ from conflictscore.records import (
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Choose a correction while a claim is disputed, after the first round only for new evidence.
+    """Choose to correct the answer if a claim is disputed.
 
-    If the run makes further searches, they come before the correction, once per round.
+    After the first round, there must also be new evidence. If the run makes further searches, they
+    come before the correction, once per round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     seconds_left = time_left(state, runtime.context)
@@ -37,7 +38,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         and seconds_left is not None
         and seconds_left <= correction_time(state, runtime.context)
     ):
-        how = "leaves no time for it" if seconds_left else "is used up"
+        how = "leaves no time for a correction" if seconds_left else "is used up"
         reason = f"the time budget of {runtime.context.settings.budget_seconds:g} s {how}"
         update["notes"] = [*state.get("notes", ()), f"the answer was not corrected: {reason}"]
         if unexplained(attempts):
@@ -56,7 +57,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Whether the method, the rounds and the evidence allow another correction, with the reason."""
+    """Whether the method, the rounds and the evidence allow another correction, and why."""
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"

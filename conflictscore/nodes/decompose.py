@@ -74,7 +74,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """A note on sentences that no document can confirm; says so if the answer has no others."""
+    """A note on sentences that no document can confirm, and on whether there are no others."""
     [first, *more] = split.asserting_nothing
     sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"

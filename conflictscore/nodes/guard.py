@@ -69,9 +69,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _with_only(
     changes: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
-    """The attempt with only these changes made to its answer.
+    """Make an attempt whose answer has only these changes.
 
-    No model is called, since each claim was labelled in the previous or the new answer.
+    No model is called, since each claim is already labelled in the previous or the new answer.
     """
     reports = [attempt.report for attempt in (before, now) if attempt.report]
     evidence_by_text = {each.claim.text: each for report in reports for each in report.claims}

@@ -37,9 +37,10 @@ from conflictscore.records import (
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label new claims; claims from an earlier answer to this question keep their labels.
 
-    With a time budget, labelling stops in time for a correction as soon as a claim is disputed.
-    After a further search, only pairs with new documents are labelled. One node labels the whole
-    table of claims and documents, so that pairs can be merged, batched and cached together.
+    If the run has a time budget and a claim is disputed, labelling stops early enough to leave time
+    for a correction. After a further search, only pairs with new documents are labelled. One node
+    labels the whole table of claims and documents, so that pairs can be merged, batched and cached
+    together.
     """
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)
@@ -121,9 +122,9 @@ def _extended(
     new: Sequence[Document],
     labels_by_claim: Mapping[int, tuple[EvidenceLabel, ...]],
 ) -> ClaimEvidence:
-    """A claim's evidence with pairs for new documents.
+    """Add pairs for new documents to a claim's evidence.
 
-    For a claim without labels the new pairs are unlabelled too, for the reason of its first pair.
+    If the claim has no labels, the new pairs are unlabelled too, with the reason of its first pair.
     """
     labels = labels_by_claim.get(evidence.claim.number)
     if labels is None:

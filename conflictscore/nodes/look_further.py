@@ -27,8 +27,10 @@ from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import at_once, deadline
 
-_MOST_CLAIMS = 3  # claims per round, with two queries each
-_MOST_NEW = 4  # new documents per search
+_MOST_CLAIMS = 3
+"""Maximum claims to search for in a round, with two queries each."""
+_MOST_NEW = 4
+"""Maximum new documents from a search."""
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever"
 
@@ -37,7 +39,7 @@ class _Search(NamedTuple):
     """One search for a doubtful claim, with its results."""
 
     evidence: ClaimEvidence
-    query: str = ""  # empty if there was no search
+    query: str = ""  # empty if no search was made
     documents: tuple[Document, ...] = ()
     note: str | None = None
     remarks: tuple[str, ...] = ()  # the retriever's notes

@@ -1,4 +1,4 @@
-"""receive: number the documents of an answer to be scored, and use it as the draft."""
+"""receive: take an answer to be scored as the draft, and number its documents."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""record: write the final answer and its status into the state; read a run from a state."""
+"""record: write the final answer and its status into the state; also reads runs from states."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence

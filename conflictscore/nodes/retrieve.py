@@ -1,4 +1,4 @@
-"""retrieve: find documents or use the caller's, and number them."""
+"""retrieve: find documents, or use documents that the caller passed, and number them."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Find documents or use the caller's, and mark near-duplicates."""
+    """Find documents, or use documents that the caller passed; mark near-duplicates."""
     question, options = read_question(state)
     notes: list[str] = []
     if documents := given_documents(state):

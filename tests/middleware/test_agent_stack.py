@@ -84,7 +84,7 @@ def test_a_second_answer_that_fails_does_not_restart_outer_retries(
 @pytest.mark.parametrize(
     ("step", "said", "note", "checks"),
     [
-        ("generate", "Model call failed", "its model failed", 0),
+        ("generate", "Model call failed", "the model failed", 0),
         ("regenerate", "It was lit in 1871.", "not a text answer", 1),
     ],
 )

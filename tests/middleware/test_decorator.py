@@ -180,7 +180,7 @@ def test_a_decorated_function_keeps_its_name_its_docstring_and_its_signature() -
 
 @pytest.mark.parametrize("function", [lambda question: "", lambda *, question, documents: ""])
 def test_a_function_with_other_parameters_is_refused_when_it_is_decorated(function: Any) -> None:
-    with pytest.raises(ConfigurationError, match="a function of a question and documents"):
+    with pytest.raises(ConfigurationError, match="functions that take a question and documents"):
         self_correct()(function)
 
 
@@ -210,7 +210,7 @@ def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
 
 
 def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
-    with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
+    with pytest.raises(ConfigurationError, match=r"write @self_correct\(\) with parentheses"):
         self_correct(lambda question, documents: "")  # type: ignore[call-overload]
     answer: Any = self_correct(retriever="serper")  # type: ignore[call-overload]
     with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval"):

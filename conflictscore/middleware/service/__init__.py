@@ -1,4 +1,4 @@
-"""An OpenAI-compatible HTTP service that checks the answers of any endpoint."""
+"""An OpenAI-compatible HTTP service that checks the answers of another endpoint."""
 
 from conflictscore.errors import ConfigurationError, install_hint
 

@@ -1,4 +1,4 @@
-"""Authentication of callers, and limits on the size and number of requests."""
+"""Authenticates callers, and limits the size and number of requests."""
 
 import asyncio
 import hmac
@@ -22,12 +22,12 @@ _UPLOAD_SECONDS = 30.0
 
 
 class Access:
-    """Authenticates callers by key or, without keys, by being on this machine.
+    """Authenticates callers by key; without keys, only callers on this machine are accepted.
 
     A web page can make a browser call a service on the same machine under another host name (DNS
-    rebinding), and a proxy on the machine forwards requests from elsewhere. So a service without
-    keys accepts only requests to the machine's own names, from its own pages, and not through a
-    proxy.
+    rebinding), and a proxy on the machine may forward requests from elsewhere. A service without
+    keys therefore accepts a request only if it names this machine as host, comes from a page of
+    this machine, and did not pass through a proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -37,13 +37,13 @@ class Access:
         self._origins = frozenset(settings.cors_origins)
 
     def caller(self, request: Request) -> KeyHolder:
-        """Authenticate a request, or refuse it: no valid key (401), another machine (403)."""
+        """Authenticate a request; refuse an invalid key (401) or another machine (403)."""
         if not self.holders:
             if self._local_only and (why := _not_from_here(request, self._origins)):
                 raise RefusedError(
                     403,
-                    f"without keys this service answers only to localhost, and {why}; "
-                    "start it with a key file",
+                    f"without keys, this service only answers requests from its own machine, but "
+                    f"{why}; start the service with a key file",
                     code="host_not_allowed",
                 )
             return NOBODY
@@ -53,13 +53,15 @@ class Access:
         holders = [holder for holder in self.holders if hmac.compare_digest(digest, holder.digest)]
         if scheme.casefold() != "bearer" or not holders:
             raise RefusedError(
-                401, "the request has no valid key as bearer token", code="invalid_api_key"
+                401,
+                "the request has no valid key in its Authorization header",
+                code="invalid_api_key",
             )
         return holders[0]
 
 
 class AdmissionGate:
-    """Admits a number of requests at once; the same number may wait, the rest are refused."""
+    """Admits ``at_once`` requests at a time; the same number may wait, and others are refused."""
 
     def __init__(self, at_once: int) -> None:
         self._most_waiting, self._waiting = at_once, 0
@@ -68,7 +70,7 @@ class AdmissionGate:
     @asynccontextmanager
     async def admit(self, deadline: float) -> AsyncIterator[None]:
         """Admit one request for the duration of the block; refuse it (429) if too many wait."""
-        busy = _too_many("too many requests are being served and waiting")
+        busy = _too_many("too many requests are being served or waiting")
         if self._free.locked() and self._waiting >= self._most_waiting:
             raise busy
         self._waiting += 1
@@ -86,7 +88,7 @@ class AdmissionGate:
 
 
 class Uploads:
-    """Limits the bytes of all bodies being received at once; one caller may use half of them."""
+    """Limits the total bytes of bodies being received; each caller may use half of them."""
 
     def __init__(self, most: int) -> None:
         self._most, self._held = most, 0
@@ -113,7 +115,7 @@ class Uploads:
 
 
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
-    """Read the body of a request; it must be JSON, which a form on another site cannot send.
+    """Read the body of a request. It must be JSON, since a form on another site cannot send JSON.
 
     A body that is too large (413), too slow (408) or of the wrong type (415) is refused.
     """
@@ -138,11 +140,10 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
 
 
 def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
-    """Why a request may come from elsewhere; None if it can only come from this machine.
+    """Why a request may come from another machine; None if it can only come from this machine.
 
-    Pages of ``allowed_origins`` count as local.
-
-    Reads the raw headers, since URL parsers disagree about malformed ones.
+    Pages of ``allowed_origins`` count as local. The function reads the raw headers, since URL
+    parsers disagree about malformed addresses.
     """
 
     def local(authority: str) -> bool:

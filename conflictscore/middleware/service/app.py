@@ -119,10 +119,10 @@ class _Metered:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the app answer a request; on a bug send an error if nothing was sent yet."""
+        """Let the app answer; if it has a bug and no response has begun, send an error response."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        if scope["path"].endswith("\n"):  # which route patterns ignore at the end
+        if scope["path"].endswith("\n"):  # route patterns would ignore the newline
             refusal = RefusedError(404, "there is no such path", code="no_such_route")
             return await JsonResponse(refusal.body(), refusal.status)(scope, receive, send)
         metrics, start, status = self._service.metrics, time.perf_counter(), 0
@@ -134,13 +134,13 @@ class _Metered:
                 message = {**message, "headers": [*message.get("headers", ()), _NO_SNIFFING]}
             await send(message)
 
-        in_flight = int(scope["path"] != "/metrics")  # the counter does not count itself
+        in_flight = int(scope["path"] != "/metrics")  # requests for the metrics do not count
         metrics.in_flight.inc(in_flight)
         try:
             await self._app(scope, receive, sending)
         except ClientDisconnect:
             status = status or CLIENT_GONE
-        except Exception as error:  # noqa: BLE001 - nothing outside would answer
+        except Exception as error:  # noqa: BLE001 - no other code would send a response
             metrics.failure("internal")
             refusal = internal_error(error)
             if not status:

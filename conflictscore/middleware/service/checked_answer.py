@@ -1,8 +1,8 @@
-"""Turns a chat request into a checked completion: the modes, and the handling of failures.
+"""Turns a chat request into a checked completion: applies the mode, and handles failures.
 
-The note under an answer says where its sources disagree, or that it could not be checked. It is
-part of the answer's text, which many clients render as Markdown. So anything in text from documents
-or models is removed if it could become a link, an image or markup.
+A note under an answer says where its sources disagree, or that the answer could not be checked. The
+note is part of the answer's text, which many clients render as Markdown. Text from documents and
+models is therefore stripped of anything that could become a link, an image or markup.
 """
 
 import asyncio
@@ -53,12 +53,11 @@ _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
-"""Why an answer could not be checked, by the step that failed; for other steps, the check itself
-failed."""
+"""The kind of gap for a failed step; any other step means ``CHECK_FAILED``."""
 
 
 class CheckedAnswer:
-    """The work on one request whose answer is checked; closes the request's record."""
+    """Answers one request and checks the answer; also closes the request's record."""
 
     def __init__(self, service: Service, request: ChatRequest, record: RequestRecord) -> None:
         self._service, self._request, self._record = service, request, record
@@ -70,7 +69,7 @@ class CheckedAnswer:
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
-        """Do the work."""
+        """Answer the request within its time limit."""
         with self._service.finishing(self._record, self._known):
             try:
                 async with asyncio.timeout(self._record.seconds_left):
@@ -79,7 +78,7 @@ class CheckedAnswer:
                 return await self._out_of_time()
 
     async def _in_time(self) -> Completion:
-        """The completion; the upstream may be called before or within the loop."""
+        """Answer the request; the upstream is called before the loop or within it."""
         service, request = self._service, self._request
         if (
             request.unchecked
@@ -108,7 +107,7 @@ class CheckedAnswer:
         return await self._unchecked(stage, reason)
 
     def _run_context(self) -> RunContext:
-        """The service's context for this request; without a draft the loop calls the upstream."""
+        """The service's context for this request; if there is no draft, the loop requests one."""
         service, request = self._service, self._request
         model = service.context.generator
         always = getattr(model.chat, "extra_body", None) or {}
@@ -124,10 +123,10 @@ class CheckedAnswer:
         return context
 
     async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
-        """The upstream's answer to the request with documents; ``_known`` counts the call."""
+        """Send the request with documents to the upstream; :meth:`_known` counts the call."""
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
-        # the run's count, since the upstream got more than the caller's request
+        # the id and model are our own, since the upstream did not get the caller's own request
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
         return text_of(draft), ending_of(draft)
@@ -147,7 +146,7 @@ class CheckedAnswer:
         return draft, self._out_of_form(draft)
 
     def _out_of_form(self, draft: Completion) -> Gap | None:
-        """Why an upstream's answer has no text, or not the requested JSON."""
+        """The gap if the upstream's answer has no text or is not the requested JSON."""
         if (gap := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
             return gap
         note = "the reply is not the requested JSON"
@@ -189,7 +188,7 @@ class CheckedAnswer:
         run = self._known()
         text = run.answer or ""
         if self._draft is not None and not run.flipped:
-            text = text_of(self._draft)  # byte for byte
+            text = text_of(self._draft)  # unchanged, byte for byte
         note = disagreement_note(run)
         if note is not None and self._record.mode == "annotate":
             # JSON cannot carry a note; the field conflictscore names its disputed values
@@ -206,7 +205,7 @@ class CheckedAnswer:
         return None if self._loop is None else self._loop.known.first_answer
 
     def _known(self) -> Run:
-        """The run so far, with the tokens of the upstream's own answer."""
+        """The run so far, including the tokens of the upstream's own answer."""
         if self._refused_run is not None:
             return self._refused_run
         question = self._request.asked.question
@@ -223,13 +222,13 @@ class CheckedAnswer:
         *,
         answer: str | None = None,
     ) -> Completion:
-        """Close the record; refuse an answer that was checked less than required.
+        """Close the record; refuse the answer if less of it was checked than required.
 
         Args:
             status: The status of the run.
             text: The text to send.
-            gap: Why the answer was not checked; None if it was.
-            answer: The answer to store, if it differs from the run's.
+            gap: Why the answer was not checked; None if it was checked.
+            answer: The answer to store, if it is not the answer of the run.
         """
         run = self._known().with_gaps(*self._gaps(gap))
         run = self._record.ended(run, status)
@@ -251,16 +250,16 @@ class CheckedAnswer:
         yield from self._request.asked.left_out
 
     def _refused(self, run: Run) -> Completion:
-        """The configured refusal in place of an answer, or HTTP 503.
+        """Send the configured refusal instead of the answer, or HTTP 503.
 
-        Neither quotes the answer; the stored run contains it.
+        Neither quotes the answer, but the stored run contains it.
         """
         settings = self._service.settings
-        if run.status is not RunStatus.PASSED_THROUGH:  # already counted with their cause
+        if run.status is not RunStatus.PASSED_THROUGH:  # unchecked answers are already counted
             self._service.failed("refused", self._record)
         why = why_refused(run, settings.require)
         if settings.refusal is None:
-            self._refused_run = run  # stored with the error that ends the request
+            self._refused_run = run  # to be stored when the error ends the request
             raise RefusedError(503, why, code="not_checked")
         run = self._record.ended(run, RunStatus.FAILED, why)
         self._service.finish(self._record, run)
@@ -281,7 +280,7 @@ def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
 def disagreement_note(run: Run) -> str | None:
     """The note on a first answer whose sources disagree; None if they do not.
 
-    It names every contradicted claim, since the answer itself is not changed.
+    The note lists every contradicted claim, since the answer itself is not changed.
     """
     claims = run.report.claims if run.report else ()
     disputed_numbers = run.report.disputed if run.report else ()
@@ -313,7 +312,7 @@ def unchecked_note(reason: str) -> str:
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """The first sources of a side, each by title and host or by its number."""
+    """The first sources for or against a claim, each by title and host or by its number."""
     names = []
     for witness in side[:_MOST_SOURCES]:
         document = witness.document

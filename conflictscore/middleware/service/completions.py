@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, whole and as a stream of chunks."""
+"""Builds OpenAI's chat completions, as a whole or as a stream of chunks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -62,8 +62,8 @@ def completion_of(
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The parts of the upstream's message that are kept when its text changes.
 
-    These are the reasoning, and annotations (citations) before the first change, after which their
-    offsets no longer fit.
+    These are the reasoning, and the annotations (citations) that end before the first change. The
+    offsets of later annotations would be wrong.
     """
     thoughts = {name: message[name] for name in THOUGHTS if message.get(name)}
     before = message.get("content")
@@ -78,7 +78,7 @@ def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _end_of(annotation: object) -> float:
-    """Where the text of a citation ends; infinity if unknown."""
+    """The offset at which the text of a citation ends; infinity if unknown."""
     if not isinstance(annotation, Mapping):
         return inf
     about = annotation.get(str(annotation.get("type")))
@@ -108,7 +108,7 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
 
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
-    """The tokens of the upstream's own call."""
+    """The tokens of the upstream's call, as the completion reports them."""
     usage = completion.get("usage")
     counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
     details = counts.get("prompt_tokens_details")
@@ -134,7 +134,7 @@ def calls_tools(completion: Mapping[str, Any]) -> bool:
 
 
 def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
-    """Why an upstream's reply has no text to check; None if it has."""
+    """The gap for an upstream's reply without a text to check; None if it has such a text."""
     if calls_tools(completion):
         return Gap(kind=GapKind.NOT_ANSWERED, note="the model calls tools")
     if completion["choices"][0]["message"].get("refusal"):
@@ -157,7 +157,7 @@ async def completion_frames(
     include_usage: bool,
     heartbeat: float,
 ) -> AsyncIterator[bytes]:
-    """A completion as a stream of chunks when its run has ended; until then keep-alive events."""
+    """Stream a completion as chunks once its run has ended; until then, send keep-alive events."""
     common = {
         "id": f"chatcmpl-{record.run_id}",
         "object": "chat.completion.chunk",
@@ -177,7 +177,7 @@ async def completion_frames(
         yield chunk({"content": ""})  # some clients ignore comments and would time out
     try:
         completion = work.result()
-    except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+    except Exception as error:  # noqa: BLE001 - the status is sent, so the stream has the error
         refusal = error if isinstance(error, RefusedError) else internal_error(error)
         yield frame(refusal.body())
         return
@@ -212,7 +212,7 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _split(content: object) -> tuple[str, object]:
-    """The text of a message, and its other parts; some upstreams send a list of parts."""
+    """Split a message into its text and its other parts; some upstreams send a list of parts."""
     if not isinstance(content, list):
         return (content, None) if isinstance(content, str) else ("", content)
     texts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]

@@ -1,7 +1,7 @@
-"""Structured answers in the form of a forced tool call.
+"""Handles structured answers in the form of a forced tool call.
 
-This is how Instructor and PydanticAI request output by default: the arguments of the call are the
-answer. They are checked as JSON, value by value, and put back into the call.
+Instructor and PydanticAI request structured output this way by default: the arguments of the call
+are the answer. They are checked as JSON, value by value, and put back into the call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""The name of PydanticAI's output tool when there are other tools, or the start of that name."""
+"""If there are other tools, the name of PydanticAI's output tool starts with this."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
-    """The parameters of the tool whose call is the answer; None if the reply is not such a call."""
+    """The parameters of the tool whose call is the answer; None if the reply is no such call."""
     call = _only_call(draft)
     if call is None or not json_values(str(call["function"].get("arguments"))):
         return None
@@ -33,7 +33,7 @@ def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, An
 
 
 def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a request forces this tool, or offers it as the output tool."""
+    """Whether a request forces the call of this tool, or offers it as the output tool."""
     if isinstance(choice, Mapping):
         return bool((choice.get("function") or {}).get("name") == name)
     is_output = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)
@@ -41,7 +41,7 @@ def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]])
 
 
 def as_words(draft: Completion) -> Completion:
-    """The completion with the arguments of its only tool call as message text."""
+    """Turn the arguments of a completion's only tool call into the text of its message."""
     choice, call = draft["choices"][0], _only_call(draft)
     text = call["function"]["arguments"] if call else text_of(draft)
     message = {"role": "assistant", "content": text}
@@ -49,7 +49,7 @@ def as_words(draft: Completion) -> Completion:
 
 
 def as_call(completion: Completion, draft: Completion) -> Completion:
-    """The completion with its text as the arguments of the draft's call, otherwise unchanged."""
+    """Put the text of a completion back into the draft's tool call, as its arguments."""
     choice, call = draft["choices"][0], _only_call(draft)
     if call is None:
         return completion

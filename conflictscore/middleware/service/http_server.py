@@ -1,13 +1,13 @@
 """Serves an app on one socket, in one process, with hypercorn.
 
-hypercorn closes connections that do not send a complete request head within some seconds, and the
-system closes connections that do not read their response (``TCP_USER_TIMEOUT``, Linux). The app
-refuses bodies that arrive too slowly, and a proxy in front limits the connections per address
-(``deploy/nginx.conf``).
+hypercorn closes a connection if the client does not send a complete request head within some
+seconds. Linux closes a connection if the client does not read the response (``TCP_USER_TIMEOUT``).
+The app refuses bodies that arrive too slowly. A proxy in front of the service limits the
+connections per address (``deploy/nginx.conf``).
 
-The server speaks only HTTP/1.1. hypercorn would otherwise accept HTTP/2 without TLS, by prior
-knowledge or upgrade, where a stream that its client abandons or never reads occupies its slot
-forever.
+The server speaks only HTTP/1.1. Otherwise hypercorn would accept HTTP/2 without TLS, by prior
+knowledge or upgrade. With HTTP/2, a stream that the client abandons or never reads would occupy its
+slot forever.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit on open files to the system's maximum, since every connection is one."""
+    """Raise the limit on open files to the maximum, since each connection is an open file."""
     if sys.platform == "win32":
         return
     import resource
@@ -61,9 +61,9 @@ def raise_file_limit() -> None:
 class Server:
     """Serves an app until it is stopped; ``started`` is set once it accepts connections.
 
-    After a stop it ends within ``grace`` seconds: running requests may continue for most of that
-    time and are then interrupted. A connection is closed if it sends no complete request head for
-    ``idle`` seconds, or reads nothing of its response for ``unread`` seconds.
+    After :meth:`stop`, the server ends within ``grace`` seconds. Running requests may continue for
+    most of that time and are then interrupted. A connection is closed if the client sends no
+    complete request head for ``idle`` seconds, or reads no response data for ``unread`` seconds.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Server:
         if signals:
             for number in (signal.SIGINT, signal.SIGTERM):
                 _on_signal(loop, number, self.stop)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # inherited by accepted connections
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
             unread = round(self._unread * 1000)
             self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
         config = _Http1Config()
@@ -110,7 +110,7 @@ class Server:
         await serve(self._track, config, shutdown_trigger=self._stopped, mode="asgi")  # type: ignore[arg-type]
 
     async def _stopped(self) -> None:
-        self.started = True  # hypercorn awaits this once it accepts connections
+        self.started = True  # hypercorn calls this method once it accepts connections
         await self._stopping.wait()
         # from Python 3.12 on, asyncio's server waits for open connections without a limit
         asyncio.get_running_loop().call_later(self._finishing, self._interrupt)
@@ -154,7 +154,7 @@ _switch_protocol = H11Protocol._check_protocol
 async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
     """Ignore a request to upgrade the protocol, as HTTP allows.
 
-    Other hypercorn servers in this process, with its own settings, still upgrade.
+    Other hypercorn servers in this process can still upgrade, since they have other settings.
     """
     if not isinstance(protocol.config, _Http1Config):
         await _switch_protocol(protocol, event)
@@ -171,6 +171,6 @@ def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], 
 
 
 def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Do not log connection failures reported by asyncio, since any client can cause them."""
+    """Log errors that asyncio reports, except connection failures, which any client can cause."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)

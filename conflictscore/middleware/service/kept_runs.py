@@ -14,7 +14,7 @@ from conflictscore.records import RUN_DETAILS, RevisionAction, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 RUNNING: Mapping[str, Any] = {}
-"""Stands for a run in progress."""
+"""The return value of :meth:`KeptRuns.look_up` for a run in progress."""
 
 _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
@@ -60,7 +60,7 @@ _TIDY = (
 
 
 class ListedRun(NamedTuple):
-    """A run's entry in a list."""
+    """A run as shown in a list of runs."""
 
     run_id: str
     created: int
@@ -70,9 +70,9 @@ class ListedRun(NamedTuple):
     """The method of correction, as benchmarks name it."""
     flipped: bool
     hedged: bool
-    """Whether every changed passage now gives several answers of the sources."""
+    """Whether every changed passage now reports several answers from the sources."""
     disputed: bool
-    """Whether a claim of any answer had evidence on both sides or got a second look."""
+    """Whether a claim of any answer had evidence on both sides or was reconsidered."""
     question: str
     answer: str
     """The beginning of the final answer."""
@@ -88,12 +88,12 @@ class RunFilter(NamedTuple):
     words: str = ""
     """Words that must all occur in the question, the answers, the claims or the document titles."""
     among: Collection[str] | None = None
-    """Ids of the only runs to list."""
+    """If set, only runs with these ids are listed."""
     without: Collection[str] = ()
     """Ids of runs to leave out."""
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
-        """The filter as SQL with its values; ``each`` is how the database selects from a list."""
+        """The filter as SQL with its values; ``each`` is SQL that selects the items of a list."""
         conditions: list[tuple[str, Value]] = [
             ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
@@ -111,9 +111,9 @@ class RunFilter(NamedTuple):
 
 
 class KeptRuns:
-    """Finished runs, each belonging to the owner of a key, and the runs in progress.
+    """Finished runs and runs in progress, each of which belongs to the owner of a key.
 
-    When there is no more room, the least recently used run is dropped.
+    When the storage is full, the least recently used run is dropped.
     """
 
     def __init__(
@@ -156,10 +156,10 @@ class KeptRuns:
     def finish(
         self, run_id: str, run: Mapping[str, Any], on_failure: Callable[[], None] = lambda: None
     ) -> None:
-        """Store a run that was announced; waits for a store that is briefly unavailable.
+        """Store the run of an earlier :meth:`begin`; retried if the store is briefly unavailable.
 
-        Until it is stored, it counts as in progress. ``on_failure`` is called, perhaps later, if it
-        cannot be stored.
+        Until it is stored, the run counts as in progress. If it cannot be stored, ``on_failure`` is
+        called, possibly after this method has returned.
         """
         owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
         following: Iterator[tuple[str, Sequence[Value]]] = iter(
@@ -202,7 +202,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """The runs among these that are still stored; reading them does not count as use."""
+        """The runs with these ids, if still stored; reading a run here does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
@@ -226,14 +226,14 @@ class KeptRuns:
         return self._one(mine, run_id, owner, int(time.time())) is not None
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """A run of this owner, or of any owner: its record, ``RUNNING``, or None."""
+        """Look up a run of this owner, or of any owner: its record, ``RUNNING``, or None."""
         run = self.get(run_id, owner)
         if run is None and self.is_running(run_id, owner):
             return RUNNING
-        return run or self.get(run_id, owner)  # it may have finished in between
+        return run or self.get(run_id, owner)  # the run may have finished in between
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the runs file."""
         if not self._database.remote:
             self._database.close()
 
@@ -274,7 +274,7 @@ def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any])
 
 
 def _is_hedged(run: Mapping[str, Any]) -> bool:
-    """Whether every change gives several answers and none decides for one."""
+    """Whether every change reports several answers, so that no change decides for one answer."""
     changes = [change for change in run.get("changes") or () if change.get("accepted")]
     actions = {change.get("action") for change in changes} - {RevisionAction.KEEP}
     return bool(run.get("flipped")) and bool(actions) and actions <= _TELL_SEVERAL
@@ -285,7 +285,7 @@ def run_record(
 ) -> dict[str, Any]:
     """A run as stored: plain JSON, without the endpoint, since callers can see runs.
 
-    ``created`` is in seconds since 1970 (UTC), ``start`` on the clock of ``time.perf_counter``.
+    ``created`` is in seconds since 1970 (UTC); ``start`` is a time of ``time.perf_counter``.
     """
     return {
         "run_id": run.run_id,
@@ -301,7 +301,7 @@ def run_record(
 
 
 def _ignored(error: ConfigurationError | None) -> None:
-    """If the disk is full or the store unavailable, stored runs are kept."""
+    """Ignore a full disk or an unavailable store, since the stored runs are not affected."""
 
 
 def _ids(names: Collection[str] | None) -> str | None:

@@ -1,6 +1,6 @@
 """The keys of a service, and the format of key files.
 
-A line of a key file is a key, or a name and a key:
+Each line of a key file has a key, or a name and a key:
 
 ```
 # name   key, or its SHA-256
@@ -9,9 +9,8 @@ newsroom kx9…
 desk     pw4…                       runs=all
 ```
 
-``runs=all`` lets a caller read and review the runs of every key; all others see their own.
-
-Two lines with the same name are two keys of the same caller.
+``runs=all`` lets a caller read and review the runs of all callers. Other callers see only their own
+runs. Two lines with the same name are two keys of one caller.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ class KeyHolder(NamedTuple):
     digest: bytes = b""
     """SHA-256 of the key."""
     reads_all: bool = False
-    """Whether the caller may read the runs of every key."""
+    """Whether the caller may read the runs of all callers."""
 
     @property
     def reads(self) -> str | None:
@@ -51,7 +50,7 @@ def key_digest(key: str) -> bytes:
 def key_holder(line: str, where: str) -> KeyHolder:
     """Read a line of a key file.
 
-    Errors refer to it as ``where`` and never quote it, since it may be a mistyped key.
+    Error messages call the line ``where`` and never quote it, since it may be a mistyped key.
     """
     fields = line.split()
     reads_all = _READS_ALL in fields[1:]
@@ -71,12 +70,14 @@ def key_holder(line: str, where: str) -> KeyHolder:
     if len(fields) == 1:
         return KeyHolder(digest.hex()[:32], digest, reads_all)
     if not _NAME.fullmatch(fields[0]):
-        raise InputError(f"{where}: give a name of at most 40 letters, digits, dots and dashes")
+        raise InputError(
+            f"{where}: give a name of at most 40 letters, digits, dots, dashes and underscores"
+        )
     return KeyHolder(fields[0], digest, reads_all)
 
 
 def read_keys(path: Path) -> tuple[KeyHolder, ...]:
-    """The keys in a file; it must hold at least one."""
+    """Read the keys in a file, which must contain at least one."""
     where = f"--key-file {path}"
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]

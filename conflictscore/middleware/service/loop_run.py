@@ -1,4 +1,4 @@
-"""One run of the loop, with its events and the step at which it fails."""
+"""Runs the loop for a request, with its events and the step at which it fails."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -35,7 +35,7 @@ _RENDERED_CHARS = 50_000
 
 
 class LoopFailure(NamedTuple):
-    """A failure before the final answer."""
+    """A failure before the loop had a final answer."""
 
     stage: Stage
     reason: str
@@ -44,7 +44,7 @@ class LoopFailure(NamedTuple):
 
 
 class LoopRun:
-    """The loop on one question; ``stage`` is its current step."""
+    """Runs the loop for one question; ``stage`` is its current step."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class LoopRun:
 
     @property
     def known(self) -> Run:
-        """The run so far."""
+        """The run up to the current step."""
         return run_of(self._state)
 
     async def go(self, seconds: float | None = None) -> LoopFailure | None:
-        """Run to the end and return the failure, if any; raises errors of the chatbot itself."""
+        """Run to the end and return the failure, if any; errors of the chatbot are raised."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),
@@ -96,7 +96,7 @@ class LoopRun:
                 self.stage = "regeneration"
 
     def failure(self) -> LoopFailure | None:
-        """A failure that did not end the loop."""
+        """The failure of a step, if any, that did not end the loop."""
         run = self.known
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
@@ -104,16 +104,16 @@ class LoopRun:
         return LoopFailure("judge", reason) if reason else None
 
     def _too_few_labels(self, report: ConflictReport | None) -> str:
-        """Why an answer has fewer labels than the settings require; empty if it has enough."""
+        """The reason if an answer has fewer labels than the settings require; otherwise empty."""
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
         share = f"only {report.coverage:.0%} of its pairs of claim and document have a label"
-        return f"{share}, and --min-coverage wants {least:.0%}"
+        return f"{share}, but --min-coverage requires {least:.0%}"
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:
-    """Why an answer has no claims, or none with a label; empty otherwise."""
+    """The reason if an answer has no claims or no labels; otherwise empty."""
     if report is None:
         return ""
     if report.error or not report.claims or report.cs_c is not None:
@@ -123,11 +123,11 @@ def _why_unjudged(report: ConflictReport | None) -> str:
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the fields that the runs page shows to a run.
+    """Add to a run the fields that the runs page shows.
 
-    ``markup`` has the answers' Markdown as HTML, with HTML in answers escaped. ``marked`` is the
-    final answer with a mark before and after each of ``parts``. ``story`` has the lines of each
-    second look.
+    ``markup`` has the answers' Markdown as HTML; HTML in the answers is escaped. ``marked`` is the
+    final answer with a mark before and after each of ``parts``. ``story`` explains each
+    reconsidered passage, in lines of text.
     """
     answers = {name: run[name] or "" for name in ("answer", "first_answer")}
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
@@ -159,7 +159,7 @@ def _told(change: object) -> tuple[str, ...]:
 
 
 class StepwiseRun:
-    """One run whose steps are streamed; closes the record of the request."""
+    """Runs the loop for one request and streams its steps; also closes the request's record."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class StepwiseRun:
     ) -> AsyncIterator[bytes]:
         """The steps as server-sent events, ending with ``run`` or ``error``.
 
-        With ``markup`` the run also has its answers as HTML.
+        With ``markup``, the run also has the fields of :func:`with_markup`.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._record.run_id}, "start")

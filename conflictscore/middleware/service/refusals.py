@@ -1,4 +1,4 @@
-"""Errors for requests, in the form of OpenAI's API."""
+"""Error responses, in the form of OpenAI's API."""
 
 import logging
 import traceback
@@ -31,9 +31,9 @@ _THE_OPERATORS = {
     403: _KEY,
     404: ("upstream_model_not_found", "does not have this service's model"),
 }
-"""Upstream statuses that callers cannot do anything about."""
+"""Upstream statuses whose cause callers cannot remove: error code and message for each."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
-"""Upstream statuses caused by a forwarded request, which the caller must fix."""
+"""Upstream statuses that mean that the caller must fix the forwarded request."""
 
 
 class RefusedError(Exception):
@@ -41,7 +41,7 @@ class RefusedError(Exception):
 
     Attributes:
         status: The HTTP status.
-        code: The kind of error, for code.
+        code: The kind of error, for programs.
         param: The invalid field, such as ``messages[0].role``.
         retry_after: Seconds to wait before the next try.
         run: Headers that name the failed run, if there is one.
@@ -79,7 +79,7 @@ class RefusedError(Exception):
 
 
 NOTHING_FOUND = "no documents found"
-"""The message for callers whose search found nothing, instead of the search's own."""
+"""The message for callers if a search finds nothing; it replaces the message of the search."""
 
 
 def plain_reason(error: BaseException) -> str:
@@ -90,15 +90,15 @@ def plain_reason(error: BaseException) -> str:
     if isinstance(error, ConfigurationError):
         _log.error("%s", error)
         return "a setting of this service is wrong; see its log"
-    # another library's error may quote an address that contains a key
     if isinstance(error, NoDocumentsError):  # it may quote a path or other callers' questions
         return NOTHING_FOUND
+    # the error of another library may quote an address that contains a key
     is_ours = isinstance(error, ConflictScoreError | RefusedError)
-    return str(error) if is_ours else f"{type(error).__name__} in a library"
+    return str(error) if is_ours else f"a library failed with {type(error).__name__}"
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """The model client's error behind one of ours, if any.
+    """The error of the model's client that caused one of our errors; None if there is none.
 
     Unreadable replies and overlong prompts are not the upstream's fault.
     """
@@ -111,9 +111,9 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
-    """The response to one of our errors, or to an error of the upstream's client.
+    """The response for one of our errors, or for an error of the upstream's client.
 
-    With ``forwarded`` the upstream got the caller's own request, so the caller can fix it.
+    With ``forwarded``, the upstream got the caller's own request, so the caller may have to fix it.
     """
     fault = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
     if fault is not None:
@@ -146,9 +146,9 @@ def _of_upstream(
 
 
 def internal_error(error: Exception) -> RefusedError:
-    """The response to a bug in this program; logs the traceback.
+    """The response for a bug in this program; logs the traceback.
 
-    Neither contains the error's message, since it may quote a caller.
+    Neither the response nor the log has the error's message, since it may quote a caller.
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("unexpected %s at\n%s", type(error).__name__, frames)

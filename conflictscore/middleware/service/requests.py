@@ -23,14 +23,14 @@ from conflictscore.records import Document
 _OURS = frozenset(
     {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
 )
-"""Fields that are not passed to the calls that answer from documents."""
+"""Fields that are not passed on in calls that answer from documents."""
 _ROLES: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "developer": SystemMessage,
     "user": HumanMessage,
     "assistant": AIMessage,
 }
-"""Messages with any other role belong to tools."""
+"""Messages with any other role are from tools."""
 _TOOLS = ("tools", "functions", "web_search_options")
 """With any of these fields, the upstream is called first with the unchanged request."""
 
@@ -47,7 +47,7 @@ Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
 
 
 class _Fields(BaseModel):
-    """Known fields; a request with any other field is refused.
+    """Base of the request models; a request with an unknown field is refused.
 
     The upstream receives the fields with this service's key, and some servers have fields that
     replace the chat template, the model or the destination of the request.
@@ -64,7 +64,7 @@ class _Message(_Fields):
     name: str | None = None
     tool_call_id: str | None = None
     tool_calls: Tools | None = None
-    # from an earlier reply
+    # fields of earlier replies
     function_call: dict[str, Any] | None = None
     refusal: str | None = None
     annotations: list[Any] | None = None
@@ -97,14 +97,14 @@ class _StreamOptions(_Fields):
 
 
 class _TemplateSettings(_Fields):
-    """Settings of the chat template that are safe to pass on: whether the model thinks."""
+    """The only settings of a chat template that are safe to pass on: whether the model thinks."""
 
     enable_thinking: bool | None = None
     thinking: bool | None = None
 
 
 class _ResponseFormat(BaseModel):
-    """The form of the answer; the upstream validates the fields of a JSON schema."""
+    """The requested form of the answer; the upstream validates the fields of a JSON schema."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -181,12 +181,12 @@ class ChatRequest:
     """A valid request for a chat completion."""
 
     body: Mapping[str, Any] = field(repr=False)
-    """The body without our documents: the request for the upstream."""
+    """The request for the upstream: the body without ``documents``."""
     asked: ChatQuestion = field(repr=False)
     stream: bool
     include_usage: bool
     unchecked: str | None
-    """Why its answer cannot be checked; None if it can."""
+    """Why the answer cannot be checked; None if it can."""
 
     @property
     def model(self) -> str:
@@ -195,11 +195,11 @@ class ChatRequest:
 
     @property
     def upstream_first(self) -> bool:
-        """Whether the upstream must get the unchanged request because of tool calls."""
+        """Whether the upstream must get the unchanged request, because it may call tools."""
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters for answering calls: our defaults and the caller's own."""
+        """Parameters for the calls that answer: ``always``, and the caller's own parameters."""
         wishes = {
             name: value
             for name, value in in_words(self.body).items()
@@ -207,7 +207,7 @@ class ChatRequest:
         }
         limits = [wishes.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
         most = next((limit for limit in limits if limit is not None), None)
-        # put into the body unchanged, since servers know fields that client libraries do not
+        # pass them in the body, since servers accept fields that client libraries do not know
         parameters: dict[str, Any] = {"extra_body": {**always, **wishes}} if wishes else {}
         return parameters if most is None else {**parameters, "max_tokens": most}
 
@@ -226,11 +226,11 @@ def read_json(data: bytes) -> dict[str, Any]:
 
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
-    """Read a request for a chat completion; an invalid field is refused by name (400)."""
+    """Read a request for a chat completion; errors for invalid fields (400) name the field."""
     with refusing():
         checked = _Body.model_validate(body)
     chat_question = asked_in(_messages(checked.messages), _documents(checked.documents))
-    # here, since large requests are read off the event loop
+    # compute these now, since large requests are read off the event loop
     _ = chat_question.documents, chat_question.left_out
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},
@@ -242,7 +242,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
-    """Input of the loop for ``POST /v1/runs``, and parameters for the answering calls."""
+    """The loop's input for ``POST /v1/runs``, and parameters for the calls that answer."""
     with refusing():
         fields = _RunBody.model_validate(body).model_dump()
         temperature = fields.pop("temperature")
@@ -254,7 +254,7 @@ def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
 
 
 def read_correct(body: Mapping[str, Any]) -> RagInput:
-    """The loop's input for a request of ``POST /v1/correct``."""
+    """The loop's input for ``POST /v1/correct``."""
     with refusing():
         checked = _CorrectBody.model_validate(body)
         if checked.documents:
@@ -267,7 +267,7 @@ def read_correct(body: Mapping[str, Any]) -> RagInput:
 
 @contextmanager
 def refusing(param: str | None = None) -> Iterator[None]:
-    """Refuse an invalid request, naming the field (400)."""
+    """Turn errors about invalid input into refusals that name the field (400)."""
     try:
         yield
     except ValidationError as error:
@@ -277,7 +277,7 @@ def refusing(param: str | None = None) -> Iterator[None]:
             param += f"[{step}]" if isinstance(step, int) else f".{step}" if param else step
         reason = str(detail["msg"]).removeprefix("Value error, ")
         if detail["type"] == "extra_forbidden":
-            reason = "is not a field that this service knows or passes on"
+            reason = "this service does not support the field"
         message = f"{param}: {reason}"
         raise RefusedError(400, message, param=param, code="invalid_value") from None
     except InputError as error:
@@ -304,7 +304,7 @@ def _out_of_reach(body: _Body, chat_question: ChatQuestion) -> str | None:
     if not chat_question.question:
         return "no user message has a question"
     if body.messages[-1].role == "assistant":
-        return "the last message is by the assistant, to be continued"
+        return "the last message is by the assistant, and the model would have to continue it"
     return None
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's responses, whole and as a stream of events, built from chat completions."""
+"""Builds OpenAI's responses from chat completions, as a whole or as a stream of events."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,7 +13,7 @@ from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 
 _CUT_BECAUSE = {"length": "max_output_tokens", "content_filter": "content_filter"}
-"""Why a response is incomplete, by the completion's finish reason."""
+"""The reason why a response is incomplete, for each finish reason of a completion."""
 _TOO_MANY = 429
 
 _Message = types.ResponseOutputMessage
@@ -21,7 +21,7 @@ _Call = types.ResponseFunctionToolCall
 
 
 class ResponseForm:
-    """The response to one request: its fields, output items and events."""
+    """Builds the response to one request: its fields, output items and events."""
 
     def __init__(self, request: ResponsesRequest, record: RequestRecord) -> None:
         self._record = record
@@ -63,7 +63,7 @@ class ResponseForm:
         )
 
     def begun(self, status: str = "in_progress", **more: Any) -> types.Response:
-        """The response with this status, by default before there is any output."""
+        """The response with this status; by default a response without output yet."""
         fields: dict[str, Any] = {"output": [], "error": None, "usage": None}
         fields |= {**self._common, "status": status, **more}
         return types.Response.construct(None, **fields)
@@ -128,7 +128,7 @@ class ResponseForm:
             yield event("in_progress", response=self.begun())
         try:
             response = self.whole(work.result())
-        except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+        except Exception as error:  # noqa: BLE001 - the status is sent, so the stream has the error
             refusal = error if isinstance(error, RefusedError) else internal_error(error)
             code = "rate_limit_exceeded" if refusal.status == _TOO_MANY else "server_error"
             failure = {"code": code, "message": str(refusal)}
@@ -158,7 +158,7 @@ def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of a message's text or refusal; checked text comes in one piece."""
+    """The events of a message's text or refusal; checked text is sent in one piece."""
     is_text = isinstance(part, types.ResponseOutputText)
     key = "text" if is_text else "refusal"
     logprobs: dict[str, Any] = {"logprobs": []} if is_text else {}
@@ -170,7 +170,7 @@ def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dic
 
 
 def as_json(response: types.Response) -> dict[str, Any]:
-    """A response as it goes over the wire."""
+    """A response as the JSON that is sent."""
     return response.model_dump(mode="json", by_alias=True, warnings=False)
 
 

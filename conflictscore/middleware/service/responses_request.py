@@ -1,7 +1,7 @@
 """Reads requests of OpenAI's Responses API as equivalent chat completions.
 
-Any field that this service cannot honour is refused by name: a caller who requests a stored
-conversation or a hosted tool must not be ignored silently.
+A request is refused if it has a field that this service cannot honour. A request for a stored
+conversation or a hosted tool, for example, must not be ignored silently.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _AS_IN_CHAT = (
     "prompt_cache_key",
     "documents",
 )
-"""Fields that chat completions have as well."""
+"""Fields that chat completions also have."""
 _ONLY_AS: Fields = {
     "background": False,
     "include": [],
@@ -34,18 +34,18 @@ _ONLY_AS: Fields = {
     "top_logprobs": 0,
     "truncation": "disabled",
 }
-"""Fields for which only this value is supported."""
+"""Fields for which only one value is supported."""
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 
 
 class _Part(BaseModel):
-    """A part of the body with strict types."""
+    """Base of the models for parts of the body, with strict types."""
 
     model_config = ConfigDict(strict=True)
 
 
 class _Format(BaseModel):
-    """The form of the answer, such as ``json_schema`` with its fields."""
+    """The requested form of the answer, such as ``json_schema`` with its fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -66,13 +66,13 @@ class _Reasoning(_Part):
 
 
 class _StreamOptions(_Part):
-    """Options for a stream; padding against eavesdroppers is not supported."""
+    """Options for a stream; padding that hides the size of events is not supported."""
 
     include_obfuscation: Literal[False] | None = None
 
 
 class _ResponsesBody(_Part):
-    """The supported fields; those shared with chat completions are validated there."""
+    """The supported fields; :func:`read_chat` validates those that chat completions also have."""
 
     model: Annotated[str, Field(min_length=1)]
     input: str | Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -93,7 +93,7 @@ class _ResponsesBody(_Part):
     top_p: float | None = None
     user: str | None = None
     documents: list[str | dict[str, Any]] | None = None
-    """Ours: what to check the answer against, in place of a search."""
+    """Our extension: documents to check the answer against, instead of a search."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class ResponsesRequest:
 
 
 def read_responses(body: Fields) -> ResponsesRequest:
-    """Read a request for a response; invalid or unsupported fields are refused by name (400)."""
+    """Read a request for a response; errors for invalid fields (400) name the field."""
     with refusing():
         request = _ResponsesBody.model_validate(body)
     _check_supported(body)
@@ -176,7 +176,7 @@ def _tool_choice(choice: str | Fields) -> Any:
 
 
 def _messages(request: _ResponsesBody) -> list[dict[str, Any]]:
-    """The items of a conversation as chat messages."""
+    """Convert the items of a conversation to chat messages."""
     items = request.input
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -197,7 +197,8 @@ def _messages(request: _ResponsesBody) -> list[dict[str, Any]]:
             case "reasoning":  # from an earlier reply; chat completions have no field for it
                 continue
             case _:
-                _refuse_unsupported(f"{param}.type", "; message, function_call and its output are")
+                kinds = "message, function_call and function_call_output"
+                _refuse_unsupported(f"{param}.type", f"; only {kinds} are")
     return messages
 
 
@@ -225,7 +226,7 @@ def _string(item: Fields, name: str, param: str) -> str:
 
 
 def _content(content: object, param: str) -> str | list[dict[str, Any]]:
-    """Content of a message; text-only content becomes one string, which every upstream accepts."""
+    """Convert a message's content; plain text becomes one string, which every upstream accepts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:
@@ -248,5 +249,5 @@ def _part(part: object, param: str) -> dict[str, Any]:
         detail = {"detail": part["detail"]} if part.get("detail") else {}
         return {"type": "image_url", "image_url": {"url": part["image_url"], **detail}}
     _refuse_unsupported(
-        f"{param}.type", "; input_text, output_text, refusal and input_image by URL are"
+        f"{param}.type", "; only input_text, output_text, refusal and input_image by URL are"
     )

@@ -55,7 +55,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """The holder of the request's key; RefusedError if it has no valid key."""
+    """The holder of the request's key; a request without a valid key is refused."""
     return service.access.caller(request)
 
 
@@ -72,7 +72,7 @@ class Admitted:
     """Callbacks to run after the response."""
 
     async def read(self, reader: Callable[[Mapping[str, Any]], T]) -> T:
-        """Parse the body and read it, a large one off the event loop."""
+        """Parse the body; a large body is parsed off the event loop."""
         if len(self.data) < _LARGE_BYTES:
             return reader(read_json(self.data))
         return await in_thread(lambda: reader(read_json(self.data)))
@@ -133,7 +133,7 @@ async def responses(
 
 
 def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of an answer, from the body's field ``conflictscore`` or a stored run."""
+    """The headers of an answer; ``run`` is a stored run, or a body's field ``conflictscore``."""
     if "kind" in run:
         return record.headers(run["status"], run["checked"], run["kind"])
     ledger = Examined.model_validate(run.get("examined") or {})
@@ -160,7 +160,7 @@ def _naming(record: RequestRecord) -> Iterator[None]:
 
 
 def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """Start the work; it is stopped when the response ends."""
+    """Start the work, which is stopped when the response ends."""
     task = asyncio.create_task(work)
     admission.held.push_async_callback(_stop, task)
     return task
@@ -222,7 +222,7 @@ async def run(
 async def correct(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
-    """Check an answer against documents, correct it where they disagree, and return the run."""
+    """Check an answer against documents, correct what they dispute, and return the run."""
     start = await admission.read(read_correct)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     with _naming(record):
@@ -232,7 +232,7 @@ async def correct(
 
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
-    """A stored run; 202 while it is still running."""
+    """A stored run; the status is 202 while it is still running."""
     stored_run = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
     if stored_run is RUNNING:
         pending = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
@@ -244,7 +244,7 @@ async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str
 
 @routes.get("/v1/about")
 async def about(request: Request, service: Shared, caller: Caller) -> dict[str, Any]:
-    """The service's models and sources, for use by the chat page."""
+    """The service's models and sources, for the chat page."""
     context = service.context
     return {
         "model": context.generator.name,

@@ -29,7 +29,7 @@ STOPPED = "the client disconnected, or the service was stopped"
 
 _GRACE_S = 30.0
 _BODIES = 64
-"""Bytes of bodies that may be received at once, in units of the largest body."""
+"""The number of bodies of maximum size that may be received at once."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
 
 
@@ -38,7 +38,7 @@ class RequestRecord:
     """One request and its run.
 
     Attributes:
-        deadline: When its time is up, in terms of ``time.monotonic``.
+        deadline: The time by which it must be answered, on the clock of ``time.monotonic``.
     """
 
     run_id: str
@@ -60,8 +60,8 @@ class RequestRecord:
 
         Args:
             status: The status of the run.
-            checked: None if it is not known yet.
-            kind: Why it is not ``fully``, as a value of :class:`GapKind`.
+            checked: How far the answer was checked; None if that is not known yet.
+            kind: Why the answer was not fully checked, as a value of :class:`GapKind`.
         """
         return {
             "x-conflictscore-run-id": self.run_id,
@@ -72,7 +72,7 @@ class RequestRecord:
         }
 
     def ended(self, run: Run, status: RunStatus, *notes: str) -> Run:
-        """The run of this request with its id, its status, and any missing notes."""
+        """Give a run this request's id, a status, and any notes that it lacks."""
         new = tuple(note for note in notes if note not in run.notes)
         update = {"run_id": self.run_id, "status": status, "notes": (*run.notes, *new)}
         if run.checked is None and status in _UNCHECKED:
@@ -81,7 +81,7 @@ class RequestRecord:
 
 
 class Service:
-    """The loop, the upstream, the runs and the counters of one deployment.
+    """The loop, the upstream, the stored runs and the metrics of one deployment.
 
     Raises:
         ConfigurationError: The model is not an OpenAI-compatible endpoint, or a file cannot be
@@ -111,7 +111,7 @@ class Service:
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:
-        """The gate for requests of one caller, which limits that caller's share."""
+        """The gate that limits the requests of one caller to its share."""
         most = self.settings.max_concurrent
         each = most if len(self.access.holders) < 2 else (most + 1) // 2
         return self._gates.setdefault(caller, AdmissionGate(each))
@@ -123,7 +123,7 @@ class Service:
         return record
 
     def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
-        """Close the record and return it; the answer is sent even if it cannot be stored."""
+        """Close the record and return it; the answer is sent even if the run cannot be stored."""
         stored_run = run_record(
             run,
             created=record.created,
@@ -160,7 +160,7 @@ class Service:
         self.check_model(request.model)
         policy = self.settings
         if request.unchecked and policy.require and not policy.refusal:
-            reason = f"{request.unchecked}; this deployment only gives answers that it can check"
+            reason = f"{request.unchecked}; this deployment only returns answers that it can check"
             raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:

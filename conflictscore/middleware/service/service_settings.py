@@ -11,14 +11,14 @@ from conflictscore.middleware.requirement import Require, check_require
 from conflictscore.middleware.service.keys import key_holder
 
 Mode = Literal["correct", "annotate"]
-"""``correct`` changes claims that sources disagree about; ``annotate`` returns the first answer
-with a note about the disagreement."""
+"""``correct`` changes claims on which sources disagree. ``annotate`` returns the first answer with
+a note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""Response for an answer that could not be checked: the answer alone, the answer with a note,
-or an error. ``refuse`` is the older name of ``require="partly"``."""
+"""The response if an answer could not be checked: the answer alone, the answer with a note, or an
+error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
-"""How the upstream gives the first answer: ``rag`` puts the documents found before the text of the
-last message, ``upstream`` sends the request unchanged."""
+"""The request for the first answer: ``rag`` puts the documents that were found before the text of
+the last message; ``upstream`` sends the request unchanged."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20
@@ -39,17 +39,17 @@ class ServiceSettings:
     on_failure: UncheckedPolicy = "pass_through"
     require: Require | None = None
     """How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other answers,
-    including answers whose check failed, are refused with HTTP 503 or ``refusal``. Answers that
-    state nothing, such as greetings, and tool calls pass."""
+    including answers whose check failed, are refused with HTTP 503 or ``refusal``. Tool calls and
+    answers that state nothing, such as greetings, are always returned."""
     refusal: str | None = None
     """Text to send in place of a refused answer; None for HTTP 503."""
     first_answer: FirstAnswer = "rag"
-    """Source of the first answer; for requests with tools always the upstream."""
+    """How the first answer is requested; requests with tools are always sent unchanged."""
     any_model: bool = False
-    """Whether requests may name any model; the served model answers. Clients that default to an
-    OpenAI model then work after changing only the address."""
+    """Whether requests may name any model; the served model always answers. Clients that default to
+    an OpenAI model then need to change only the address."""
     keys: tuple[str, ...] = field(default=(), repr=False)
-    """Bearer keys, each in the form of a line in a key file. Callers see the runs of their own key.
+    """Bearer keys, each in the form of a line in a key file. Callers see only their own runs.
     Without any key, here or in a file, the service accepts only requests to this machine's own
     names.
     """
@@ -72,17 +72,17 @@ class ServiceSettings:
     heartbeat: float = 10.0
     """Seconds between keep-alive events in a stream that has no text yet."""
     runs_kept: int = 1000
-    """Maximum runs to store; the least recently used one is dropped first."""
+    """Maximum runs to store; the least recently used run is dropped first."""
     runs_bytes: int = 256 * _MIB
     """Maximum bytes of stored runs."""
     runs_file: Path | None = None
     """File that stores runs across restarts; by default they are kept in memory."""
 
     def __post_init__(self) -> None:
-        """Check each setting by itself and in combination.
+        """Check each setting, and the combination of settings.
 
         Raises:
-            InputError: A value is out of its range, or has no effect; names the setting.
+            InputError: A setting is out of range or has no effect; the error names it.
         """
         for name, choices in (
             ("mode", get_args(Mode)),
@@ -90,7 +90,8 @@ class ServiceSettings:
             ("first_answer", get_args(FirstAnswer)),
         ):
             if getattr(self, name) not in choices:
-                raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(choices)}")
+                values = ", ".join(choices)
+                raise InputError(f"{name} is {getattr(self, name)!r}; give one of {values}")
         self._settle_requirement()
         for origin in self.cors_origins:
             if not _ORIGIN.fullmatch(origin):

@@ -32,18 +32,19 @@ _OK = "ok"
 
 
 class Upstream:
-    """The endpoint behind the answering model, called with this service's key.
+    """The endpoint of the answering model, called with this service's key.
 
-    ``names`` are the models that requests may name. Raises ConfigurationError for a model that does
-    not support OpenAI's chat completions.
+    ``names`` are the model names that requests may use.
+
+    Raises:
+        ConfigurationError: The endpoint does not support OpenAI's chat completions.
     """
 
     def __init__(self, model: LanguageModel, *, timeout: float) -> None:
         if not isinstance(model.chat, BaseChatOpenAI):
             raise ConfigurationError(
-                f"{model.name} is not an OpenAI-compatible endpoint, to which the "
-                "service could forward requests; use openai:NAME, local, or NAME "
-                "with a base URL"
+                f"{model.name} is not an OpenAI-compatible endpoint, so the service cannot forward "
+                "requests to it; use openai:NAME, local, or NAME with a base URL"
             )
         self.model = model
         self._name = model.chat.model_name
@@ -53,7 +54,7 @@ class Upstream:
         self.names = tuple(dict.fromkeys((OWN_NAME, self._name, model.name)))
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole chat completion for a request; upstream failures become error responses."""
+        """Request a whole chat completion; upstream failures become error responses."""
         request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
         send = partial(
@@ -95,7 +96,7 @@ def _is_completion(value: Any) -> bool:
 
 
 class Readiness:
-    """Asks endpoints for their models, which costs no tokens, at most every ten seconds."""
+    """Checks endpoints by asking for their models, at most every ten seconds; costs no tokens."""
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
         self._upstream, self._judge = upstream, judge
@@ -104,7 +105,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """``ok``, or the problem, for the upstream and the judge, without addresses and names."""
+        """For the upstream and the judge, ``ok`` or the problem, without addresses and names."""
         async with self._asking:  # concurrent requests share the answer
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)
@@ -124,7 +125,7 @@ async def _state_of(model: LanguageModel) -> str:
     except (openai.AuthenticationError, openai.PermissionDeniedError):
         return "refuses this service's key"
     except openai.APIStatusError as error:
-        # most other errors only mean that the endpoint has no list of models
+        # any other status probably means that the endpoint has no list of models
         busy = error.status_code == 429 or error.status_code >= 500
         return f"answers HTTP {error.status_code}" if busy else _OK
     except openai.OpenAIError:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.responses import Response, StreamingResponse
 
 ALIVE = b": working\n\n"
-"""A comment that keeps proxies from timing out and that clients ignore."""
+"""A comment that keeps proxies from timing out; clients ignore it."""
 
 
 class JsonResponse(Response):
@@ -22,7 +22,7 @@ class JsonResponse(Response):
 
 
 class EventStream(StreamingResponse):
-    """A response with a stream of events as body."""
+    """A response whose body is a stream of events."""
 
     media_type = "text/event-stream"
 
@@ -32,11 +32,11 @@ class EventStream(StreamingResponse):
 
 
 def finite_json(data: bytes) -> Any:
-    """JSON whose numbers every reader can represent and write back.
+    """Parse JSON, and refuse numbers that other JSON parsers could not represent.
 
     Raises:
-        ValueError: It is not JSON, or has ``NaN``, ``Infinity`` or a number beyond a double.
-        RecursionError: It is nested too deeply.
+        ValueError: The text is not JSON, or has ``NaN``, ``Infinity`` or a number beyond a double.
+        RecursionError: The JSON is nested too deeply.
     """
     return json.loads(data, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
 
@@ -60,10 +60,10 @@ def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
 
 
 def header_value(value: str | None) -> str | None:
-    """Another server's header value, if it is valid in our response."""
+    """Another server's header value; None if our response cannot contain it."""
     return value if value and value.isascii() and value.isprintable() else None
 
 
 def _json_bytes(data: object) -> bytes:
-    """JSON in UTF-8, with a question mark for each lone surrogate, which UTF-8 cannot encode."""
+    """JSON in UTF-8; lone surrogates, which UTF-8 cannot encode, become question marks."""
     return json.dumps(data, ensure_ascii=False).encode(errors="replace")
