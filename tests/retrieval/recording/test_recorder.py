@@ -150,7 +150,7 @@ async def test_questions_that_cannot_be_asked_do_not_count_as_failures_of_the_se
 async def test_a_wrong_setting_ends_the_run_and_keeps_what_there_is(out: Path) -> None:
     wanted = questions(9)
     with searching(refusing(dict.fromkeys(wanted[2:], LOGIN))) as (server, retriever):
-        with pytest.raises(ConfigurationError, match="user and password"):
+        with pytest.raises(ConfigurationError, match="user name and password"):
             await record(wanted, retriever, out)
         assert asked(server) == wanted[:3]
     assert [line["question"] for line in lines(out)] == wanted[:2]
