@@ -1,4 +1,4 @@
-"""conflictscore: a RAG loop that measures where its sources disagree and corrects those claims.
+"""conflictscore: a RAG loop that finds claims on which its sources disagree, and corrects them.
 
 ```python
 from conflictscore import create_self_correcting_rag

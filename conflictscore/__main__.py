@@ -1,4 +1,4 @@
-"""``python -m conflictscore`` is the command line."""
+"""Runs the command line with ``python -m conflictscore``."""
 
 from conflictscore.cli import main
 

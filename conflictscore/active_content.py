@@ -1,7 +1,8 @@
-"""Links, images, HTML, addresses, telephone numbers and other active content in a text.
+"""Finds and removes active content: links, images, HTML, addresses, telephone numbers and so on.
 
-A client that renders Markdown fetches images, so a document that smuggles an image into an answer
-learns the question. Corrections therefore add no active content, and reasons contain none.
+A client that renders Markdown fetches images. If a document got an image into an answer, the
+image's server could therefore learn the question. So corrections add no active content, and reasons
+contain none.
 """
 
 import re
@@ -16,8 +17,9 @@ _TOP_LEVEL = (
     "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
     "|gov|edu|mil|int|onion"
 )
-"""Endings of host names by which readers and many programs recognise an address. Endings that are
-also common words (it, is, in, to, at, no) are left out."""
+"""Endings of host names. Readers and many programs take a word with such an ending for an address.
+
+Endings that are also common words (it, is, in, to, at, no) are left out."""
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
     r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"
@@ -43,7 +45,7 @@ _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """The kind of active content that a text has more of than the text it replaces, or None."""
+    """The kind of active content that the new text adds to the old one; None if it adds nothing."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
@@ -51,7 +53,7 @@ def added_active_content(before: str, after: str) -> str | None:
 
 
 def without_active_content(text: str) -> str:
-    """A text as plain words: without addresses and tags, and with links and images broken up."""
+    """The text without addresses and tags, and with links and images turned into plain words."""
     plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
     plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
     linkless = _PATTERNS["a link"].sub("]", plain)

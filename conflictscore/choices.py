@@ -1,15 +1,23 @@
-"""Names shared by records and settings. Importing this module loads nothing else."""
+"""Names that records and settings share. This module imports no other module of the package."""
 
 from typing import Literal
 
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
-"""Why a claim gets a second look: documents support and contradict it (the paper's reason); at
-least two independent documents, or just one, contradict it and none supports it; or no document
-mentions it."""
+"""Why a claim is disputed, so that the documents are asked about it again.
+
+- ``conflict``: documents support it and contradict it (the paper's reason).
+- ``refuted``: at least two independent documents contradict it, and none supports it.
+- ``contradicted``: at least one document contradicts it, and none supports it.
+- ``unsupported``: no document mentions it.
+"""
 CONFLICT: tuple[Disputed, ...] = ("conflict",)
-"""The paper's own policy."""
+"""The paper's policy: only claims in conflict are disputed."""
 Duplicates = Literal["vote", "once", "domain"]
-"""How documents that are not independent count: each by itself (as in the paper), near-copies once
-on each side, or near-copies and all documents of a registrable domain once on each side."""
+"""How documents that are not independent of each other count.
+
+- ``vote``: every document counts (as in the paper).
+- ``once``: near-copies together count once on each side.
+- ``domain``: near-copies, and all documents of a registrable domain, count once on each side.
+"""
 Regeneration = Literal["paper", "revise"]
-"""How an answer is corrected: rewritten as a whole (the paper's way) or edited in place (ours)."""
+"""How an answer is corrected: ``paper`` rewrites all of it, and ``revise`` edits passages."""

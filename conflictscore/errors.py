@@ -1,13 +1,13 @@
-"""All errors that callers can catch, as one tree.
+"""All errors of this package that callers can catch. They form one tree.
 
 ```
 ConflictScoreError                 one clear line, safe to show: it never contains a secret
 ├── ContextWindowError             a model's context window is too small for what it must read
 ├── InputError                     input that cannot be used; exit code 2
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
-│   └── NoDocumentsError           nothing was found to answer from
+│   └── NoDocumentsError           the search found no documents
 ├── ProviderError                  a model or a search engine failed after its retries; exit code 1
-│   ├── QuotaError                 its quota or credit is used up; asking again now will not help
+│   ├── QuotaError                 its quota or credit is used up; retrying now will not help
 │   └── UnreadableReplyError       a model replied, but not in the requested form
 ├── UncheckedAnswerError           an answer is less checked than the caller requires; exit code 1
 └── BudgetError                    the caller's own budget is used up; exit code 3
@@ -25,21 +25,21 @@ _SECRETS = re.compile(
 )
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
-"""Shorter values, such as ``none``, are placeholders and not keys, and may occur in any word."""
+"""Minimum length of a secret. A shorter text, such as ``none``, is a placeholder, not a key."""
 
 
 class FailureKind(StrEnum):
-    """Why there is no result. Code checks this kind; the sentence stored with it is for people.
+    """Why a label or another output is missing. Code checks this kind; the sentence is for people.
 
-    Values are stored with runs, so they must not change.
+    Runs are stored with these values, so they must not change.
     """
 
     UNREADABLE = "unreadable"
     """A model replied, but not in the requested form."""
     FAILED = "failed"
-    """Something else failed, possibly because of the text in the request."""
+    """The call failed in another way, possibly because of the text in the request."""
     REFUSED = "refused"
-    """The provider got too many calls, or the account has no quota left."""
+    """The provider refused: it got too many calls, or the account has no quota left."""
     TIMED_OUT = "timed_out"
     """The provider did not answer in time."""
     UNREACHABLE = "unreachable"
@@ -47,28 +47,28 @@ class FailureKind(StrEnum):
     NO_ROOM = "no_room"
     """The context window is too small for the text that the model must read."""
     LEFT_OUT = "left_out"
-    """A setting, such as a time limit, left it out; nothing failed."""
+    """A setting, such as a time limit, left the work out; nothing failed."""
     NOT_ASKED = "not_asked"
-    """The budget was used up, so nothing was sent."""
+    """The budget was used up, so no request was sent."""
     STOPPED = "stopped"
-    """The run ended first."""
+    """The run ended before the work was done."""
 
     @property
     def depends_on_text(self) -> bool:
         """Whether the text in the request may be the cause.
 
-        Results lost for such a reason are not a random sample: a model that misspells one label
-        loses every pair with that label.
+        Labels that are lost for such a reason are not a random sample. For example, a model that
+        always misspells one label loses every pair with that label.
         """
         return self in {FailureKind.UNREADABLE, FailureKind.FAILED}
 
 
 class ConflictScoreError(Exception):
-    """Base of all errors that this package raises deliberately."""
+    """Base class of all errors that this package raises deliberately."""
 
     exit_code = 1
     failure = FailureKind.FAILED
-    """The failure kind recorded for results that are missing because of this error."""
+    """The failure kind that is recorded for outputs that this error prevented."""
 
 
 class InputError(ConflictScoreError):
@@ -84,7 +84,8 @@ class ConfigurationError(InputError):
 class ContextWindowError(ConflictScoreError):
     """A model's context window is too small for what it must read.
 
-    Only one text is affected, so unlike a wrong setting it does not end a run over many texts.
+    The error concerns a single text, so a run over many texts continues. A wrong setting would end
+    the run.
     """
 
     exit_code = 2
@@ -92,14 +93,14 @@ class ContextWindowError(ConflictScoreError):
 
 
 class NoDocumentsError(InputError):
-    """The retriever found nothing to answer from."""
+    """The retriever found no documents."""
 
 
 class ProviderError(ConflictScoreError):
-    """A model or search provider failed and its retries are used up.
+    """A model or search provider failed, and its retries are used up.
 
-    ``provider`` is a name such as ``"google"``, ``status`` the HTTP status if there was one, and
-    ``failure`` the kind (default: the kind of the class).
+    ``provider`` is a name such as ``"google"``. ``status`` is the HTTP status, if there was one.
+    ``failure`` is the kind of failure; the default is the kind of the class.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class ProviderError(ConflictScoreError):
 
 
 class QuotaError(ProviderError):
-    """The provider's quota or credit is used up; asking again now will not help."""
+    """The provider's quota or credit is used up, so retrying now will not help."""
 
     failure = FailureKind.REFUSED
 
@@ -126,9 +127,9 @@ class QuotaError(ProviderError):
 class UnreadableReplyError(ProviderError):
     """A model replied, but not in the requested form.
 
-    ``reason`` can be sent back to the model if asking ``again`` may help. ``reply`` is untrusted
-    and not part of the message. ``by_form`` means that the way in which JSON was requested may be
-    the cause.
+    ``reason`` can be sent back to the model if ``again`` says that a second attempt may help.
+    ``reply`` is untrusted and not part of the message. ``by_form`` means that the cause may be the
+    way in which JSON was requested.
     """
 
     failure = FailureKind.UNREADABLE
@@ -149,8 +150,8 @@ class UnreadableReplyError(ProviderError):
 class UncheckedAnswerError(ConflictScoreError):
     """An answer was refused because less of it was checked than ``require`` demands.
 
-    ``verdict`` is a short summary of the run (:meth:`conflictscore.Run.verdict`). Neither it nor
-    the message contains the answer.
+    ``verdict`` is a short summary of the run (:meth:`conflictscore.Run.verdict`). Neither the
+    summary nor the message contains the answer.
     """
 
     def __init__(self, message: str, verdict: Mapping[str, Any]) -> None:
@@ -159,9 +160,9 @@ class UncheckedAnswerError(ConflictScoreError):
 
 
 class BudgetError(ConflictScoreError):
-    """The budget of a run is used up; nothing failed, and finished work is kept.
+    """The budget of a run is used up. Nothing failed, and finished work is kept.
 
-    ``spent`` and ``limit`` are in the unit of its ``kind``.
+    ``spent`` and ``limit`` are numbers of calls or of tokens, as ``kind`` says.
     """
 
     exit_code = 3
@@ -177,14 +178,14 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Reason for a failure; for others' errors only the type, since their text may quote a key."""
+    """The message of our own errors; of other errors only the type, since they may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
 def scrubbed(text: str, *secrets: str) -> str:
-    """A server's or library's message, made safe to show: one short line without secrets.
+    """A message of a server or library, made safe to show: one short line without secrets.
 
-    The given secrets and anything that looks like a key are blotted out.
+    The given secrets, and anything that looks like a key, are replaced by ``[secret]``.
     """
     forms = {form for one in secrets if len(one) >= _SECRET_CHARS for form in _forms(one)}
     if forms:
@@ -195,7 +196,7 @@ def scrubbed(text: str, *secrets: str) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The forms in which an address, a header, JSON, HTML or Python would write a secret."""
+    """A secret in every form in which a URL, a header, JSON, HTML or Python code may contain it."""
     import base64
     import html
     import json
@@ -208,5 +209,5 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra."""
+    """The command that installs an optional extra of this package."""
     return f"pip install 'conflictscore[{extra}]' (in a clone: pip install '.[{extra}]')"

@@ -1,6 +1,6 @@
-"""Answers in JSON: their values with offsets, and which texts may replace a value.
+"""Reads answers in JSON: where their values are, and which texts may replace a value.
 
-Offsets count characters of the raw answer, so replacing a value leaves the rest byte for byte.
+Offsets count characters of the raw answer, so replacing a value leaves every other byte unchanged.
 """
 
 import json
@@ -19,7 +19,7 @@ _PATTERNS = ('"pattern"', '"patternProperties"')
 
 
 class JsonValue(NamedTuple):
-    """A string, number or boolean in a JSON answer, at a JSON pointer (RFC 6901)."""
+    """A string, number or boolean in a JSON answer, with its JSON pointer (RFC 6901) and span."""
 
     pointer: str
     start: int
@@ -30,9 +30,9 @@ class JsonValue(NamedTuple):
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """The values of a JSON object or array, in order; None if the answer is neither.
 
-    The answer may be in a code block. An array with only numbers does not count as an answer in
-    JSON, and ``null`` does not count as a value. Values more than 32 levels deep, or with a key of
-    200 characters or more, are not found.
+    The answer may be in a code block. An array of only numbers does not count as an answer in JSON,
+    and ``null`` does not count as a value. If the answer is nested more than 32 levels deep, or has
+    a key of about 200 characters or more, no values are returned.
     """
     text = inside_of(answer)
     if text.lstrip()[:1] not in ("{", "["):
@@ -42,7 +42,7 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(tree, list) and all(isinstance(number, int | float | None) for number in tree):
-        return None  # "[2]" is a citation
+        return None  # such as "[2]", which is a citation
     tokens = _TOKEN.finditer(answer, answer.index(text), answer.index(text) + len(text))
     try:
         return tuple(_values_inside(next(tokens)[0], tokens))
@@ -65,15 +65,16 @@ def inside_of(answer: str) -> str:
 
 
 def said_by(literal: str) -> str:
-    """The text of a value, without quotes and escapes."""
+    """The text that a JSON literal stands for, without quotes and escapes."""
     value = json.loads(literal)
     return value if isinstance(value, str) else literal
 
 
 def value_in(reply: str, answer: str, start: int) -> str:
-    """The part of a reply that corresponds to the value at an offset of an answer.
+    """The part of a reply that corresponds to the value at offset ``start`` of an answer.
 
-    If the reply is JSON too, it is the value at the same pointer.
+    If the reply is JSON too, that is the value at the same JSON pointer. Otherwise it is the whole
+    reply.
     """
     pointer = next((v.pointer for v in json_values(answer) or () if v.start == start), None)
     for value in json_values(reply) or ():
@@ -83,9 +84,9 @@ def value_in(reply: str, answer: str, start: int) -> str:
 
 
 def new_literal(literal: str, text: str) -> str | None:
-    """The JSON of a text that replaces a value; None if the type differs.
+    """The JSON literal for a text that replaces a value; None if the type would differ.
 
-    An integer can be replaced only by an integer, and a boolean cannot be replaced.
+    An integer can only be replaced by an integer. A boolean cannot be replaced.
     """
     if literal.startswith('"'):
         return json.dumps(text, ensure_ascii="\\u" in literal)
@@ -99,10 +100,11 @@ def new_literal(literal: str, text: str) -> str | None:
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
-    """A check that says why an answer violates a JSON schema, or with None why it is not JSON.
+    """A function that says why an answer violates a JSON schema, or returns None if it is valid.
 
-    References in a schema are not fetched. A schema with patterns, which may take any amount of
-    time, accepts no answer.
+    Without a schema, the function only checks that the answer is JSON. References in a schema are
+    not fetched. A schema with patterns accepts no answer, since patterns may take any amount of
+    time.
     """
 
     def check(answer: str) -> str | None:
@@ -128,13 +130,13 @@ def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
 
 
 class _TooDeepError(Exception):
-    """A text is nested too deeply, or has too long a key, for its values to be located."""
+    """The values of a text cannot be located: it is nested too deeply, or a key is too long."""
 
 
 def _values_inside(
     opening: str, tokens: Iterator[re.Match[str]], pointer: str = "", depth: int = 1
 ) -> Iterator[JsonValue]:
-    """The values up to the matching closing bracket, in a valid JSON text."""
+    """The values in a valid JSON text, up to the bracket that closes ``opening``."""
     if depth > _MOST_DEPTH:
         raise _TooDeepError
     for index, token in enumerate(tokens):

@@ -1,7 +1,7 @@
-"""Answers as Markdown: their passages, the claims in them, and which texts may replace them.
+"""Reads answers as Markdown: their passages, where claims are, and which texts may replace them.
 
-Offsets count characters of the raw answer, so a replacement leaves everything else byte for byte:
-line ends, code, tables, links and citations.
+Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged. This
+includes line ends, code, tables, links and citations.
 """
 
 import re
@@ -21,28 +21,26 @@ from conflictscore.json_answers import json_values, new_literal
 from conflictscore.scripts import term_sets, terms_in
 from conflictscore.sentences import sentence_ends
 
-_UNCUT = re.compile(
-    r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)"
-)  # code and links never contain the end of a sentence
+_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in which no sentence ends
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
 _NEARBY = 200  # how many characters before a block are searched for a blank line
-_LEAST_TELLING = 15  # a passage of this length does not occur twice by chance
+_LEAST_TELLING = 15  # a passage of at least this length does not occur twice by chance
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""Number of words at a replacement's end that are compared with the text after it."""
+"""How many words at the end of a replacement are compared with the text that follows it."""
 _GROWTH, _ROOM = 3, 400
 
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
 
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """A stricter form of the parser's list rule, which takes "12. Mai 1932" for a list from 12.
+    """A stricter form of the parser's list rule, which takes "12. Mai 1932" for item 12 of a list.
 
-    A number marks an item only if it is part of a count: it is 1 and a later line begins with 2, or
-    an earlier line begins with the preceding number.
+    A number only begins a list item if it belongs to a sequence. Either it is 1 and a later line
+    begins with 2, or an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():
@@ -72,14 +70,15 @@ class Passage(NamedTuple):
     kind: str
     """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON), or ``whole`` for the entire
     answer."""
-    cut: tuple[
-        int, int
-    ]  # the span to delete with it: adjoining white space, or lines that hold nothing else
+    cut: tuple[int, int]
+    """The span to delete if the passage is removed.
+
+    It includes adjoining white space, or whole lines that contain nothing else."""
 
 
 @lru_cache(maxsize=8)
 def passages(answer: str) -> tuple[Passage, ...]:
-    """The passages of an answer in order, without white space and block marks."""
+    """The passages of an answer in order, without surrounding white space and block marks."""
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
@@ -104,9 +103,9 @@ def passages(answer: str) -> tuple[Passage, ...]:
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     """The passage of an answer that makes a claim.
 
-    It is the passage that contains ``opening``, the words with which it should begin, unchanged.
-    Otherwise it is the passage that shares most words with the claim, where rare words weigh more.
-    None if no passage shares a word.
+    ``opening`` holds the words with which the passage should begin. If a single passage contains
+    them unchanged, it is that passage. Otherwise it is the passage that shares most words with the
+    claim, where rare words weigh more. None if no passage shares a word.
     """
     candidates = passages(answer)
     numbers = _opened_by(opening, answer) or range(len(candidates))
@@ -123,7 +122,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
 
 def _opened_by(opening: str, answer: str) -> Sequence[int]:
-    """The indices of the passages that contain these words; empty if there are no words."""
+    """The indices of the passages in which ``opening`` occurs; empty if it is empty."""
     places = [match.start() for match in re.finditer(re.escape(opening), answer)] if opening else []
     return [
         number
@@ -140,7 +139,7 @@ def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, flo
 
 
 def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
-    """The weight of each word: the fewer passages have it, the more."""
+    """The weight of each word. The fewer passages contain a word, the more it weighs."""
     spread = Counter(chain.from_iterable(words))
     return {word: log(1 + len(words) / count) for word, count in spread.items()}
 
@@ -148,7 +147,7 @@ def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
     """Why a text cannot replace a passage; None if it can. An empty text removes the passage.
 
-    For a JSON value the text comes without quotes.
+    A text that replaces a JSON string comes without quotes.
     """
     before = answer[passage.start : passage.end]
     if passage.kind == "value":
@@ -158,7 +157,7 @@ def misfit(answer: str, passage: Passage, text: str) -> str | None:
 
 
 def _misfit_gap(answer: str, passage: Passage) -> str | None:
-    """Why a passage cannot be removed."""
+    """Why a passage cannot be removed; None if it can."""
     rest = spliced(answer, [(*passage.cut, "")])
     if not rest.strip():
         return "nothing would be left of the answer"
@@ -166,7 +165,7 @@ def _misfit_gap(answer: str, passage: Passage) -> str | None:
 
 
 def _misfit_in_place(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a non-empty text cannot replace a passage."""
+    """Why a text that is not empty cannot replace a passage; None if it can."""
     before = answer[passage.start : passage.end]
     if len(text) > _GROWTH * len(before) + _ROOM:
         return "it is too long to replace the passage"
@@ -186,7 +185,7 @@ _BROKEN = "it would break the answer's Markdown"
 
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """An answer with some parts replaced, given as (start, end, text)."""
+    """An answer in which each change (start, end, text) has replaced a part."""
     pieces, at = list[str](), 0
     for start, end, text in sorted(changes):
         pieces += [answer[at:start], text]
@@ -195,9 +194,10 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
-    """Whether a replacement repeats a sentence of the rest, or the beginning of the text after it.
+    """Whether a replacement repeats another sentence, or the beginning of the text after it.
 
-    The second case would leave half of the old sentence behind its correction.
+    The second case happens if a sentence was split in the wrong place. The replacement is the whole
+    sentence, and the second half of the old sentence would follow it.
     """
     old = _sentences_in(answer[passage.start : passage.end])
     new = _sentences_in(text)
@@ -216,7 +216,7 @@ def _sentences_in(text: str) -> set[str]:
 
 
 def _runs_into(text: str, following: str) -> bool:
-    """Whether a text ends with the words with which the following passage begins."""
+    """Whether a text ends with the words that begin the following passage."""
     words, tail = following.split(), text.split()[-_LONGEST_OVERLAP:]
     return any(
         tail[-count:] == words[:count]
@@ -226,7 +226,7 @@ def _runs_into(text: str, following: str) -> bool:
 
 
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
-    """Start and end of each text line in a block, without block marks."""
+    """Where the text of a block starts and ends, without block marks."""
     last = row + len(content) - 1
     start = answer.find(content[0], lines[row], lines[row + 1])
     at = answer.rfind(content[-1], max(start, lines[last]), lines[last + 1])
@@ -263,7 +263,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _end_of_gap(text: str, start: int, end: int) -> int:
-    """The end of a block, with the blank lines after it if there are some before it too."""
+    """The end of a block. It includes the blank lines after the block if some precede it too."""
     gap = _BLANK_LINES.match(text, end)
     begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
     return gap.end() if gap and begins else end
@@ -275,7 +275,7 @@ def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
-    """Whether one sequence is the other with one contiguous part removed."""
+    """Whether ``rest`` is ``whole`` without one contiguous part."""
     same = len(list(takewhile(bool, map(eq, whole, rest))))
     behind = len(list(takewhile(bool, map(eq, reversed(whole), reversed(rest)))))
     return len(rest) <= len(whole) and same + behind >= len(rest)

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 _INLINE = re.compile("</?(?:a|code|em|strong)\\b[^<>]*>")
 _TAG = re.compile("<[^<>]*>")
 _LINE_END = re.compile("\r\n?")
-# control characters, marks and overrides of the text's direction, and halves of surrogate pairs
+# control characters, marks that change the direction of text, and halves of surrogate pairs
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def shown(value: object) -> str:
-    """A text with newlines normalised and unsafe characters replaced by spaces.
+    """A text with normalised newlines, and with spaces in place of unsafe characters.
 
-    Markup is left to the template, which escapes it.
+    It may still contain markup, which the template escapes.
     """
     return _UNSAFE.sub(" ", _LINE_END.sub("\n", str(value)))
 
 
 def web_address(url: str) -> str | None:
-    """The URL if it is http(s) and safe as a link; else None."""
+    """The URL if it is http or https and safe in a link; otherwise None."""
     if _UNSAFE.search(url) or any(character.isspace() for character in url):
         return None
     try:
@@ -40,11 +40,11 @@ def web_address(url: str) -> str | None:
 
 @cache
 def _markdown() -> "MarkdownIt":
-    """A parser without raw HTML and images, whose links may only be http(s)."""
+    """A Markdown parser that allows no raw HTML, no images, and only http and https links."""
     from markdown_it import MarkdownIt
 
     class Safe(MarkdownIt):
-        """A parser that does not render links to anything but web addresses."""
+        """A parser that renders only links to web addresses."""
 
         def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
             return web_address(url) is not None
@@ -66,7 +66,7 @@ def _markdown() -> "MarkdownIt":
 
 
 def rendered_markdown(text: str) -> str:
-    """Render untrusted Markdown as HTML; HTML in it is escaped."""
+    """Render untrusted Markdown as HTML. Any HTML in it is escaped."""
     return str(_markdown().render(shown(text)))
 
 

@@ -1,13 +1,14 @@
-"""ConflictScore as pure functions of labels (paper, section 3, step 3).
+"""Computes ConflictScore from labels, by pure functions (paper, section 3, step 3).
 
-Every function takes the claims of one answer with their labels and reads nothing else. Pairs
-without a label (UNLABELLED) do not count. Claims without any labelled pair are left out of the
-means, since nothing is known about them.
+Every function takes the claims of one answer with their labels, and reads nothing else. D+ is the
+set of documents that support a claim, and D- the set that contradict it. Pairs without a label
+(UNLABELLED) do not count. Claims without any labelled pair are left out of the means, since nothing
+is known about them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
-document of their group, the group counts once on each side. With ``weights`` (at least 0, by
-default 1) a side is worth the sum of its weights, a group counts with its largest weight, and
-documents of weight 0 are left out. Equal weights change nothing.
+document of their group, a group counts once on each side. With ``weights`` (at least 0, by default
+1), a side counts with the sum of its weights, a group counts with its largest weight, and documents
+of weight 0 are left out. Equal weights change nothing.
 """
 
 from collections import Counter
@@ -27,14 +28,15 @@ from conflictscore.records import (
 
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
+"""Tolerated share of unreadable replies if both sides occur."""
 _FEW_LOST = 0.1
-"""Share of lost replies that is tolerated when one side never occurs."""
+"""Tolerated share of unreadable replies if one side never occurs."""
 
 
 def contradiction_share(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float | None:
-    """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None if both sides are empty."""
+    """|D-| / (|D+| + |D-|) of one claim, from 0 to 1; None if both sides are empty."""
     against = worth(claim.contradicts, duplicate_of, weights)
     sides = worth(claim.supports, duplicate_of, weights) + against
     return against / sides if sides else None
@@ -43,11 +45,11 @@ def contradiction_share(
 def conflictscore_count(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> float | None:
-    """CS-C: the share of claims with evidence on both sides, in [0, 1]; lower is better.
+    """CS-C: the share of claims with evidence on both sides, from 0 to 1; lower is better.
 
-    With weights, a claim counts as the largest weight on its weaker side divided by the largest on
-    its stronger side: supported with weight 1 and contradicted with .1, it is a tenth of a
-    conflict. None if no pair was labelled, as for an answer without claims.
+    With weights, the largest weight on the weaker side of a claim is divided by the largest weight
+    on its stronger side. So a claim that is supported with weight 1 and contradicted with weight .1
+    counts as a tenth of a conflict. None if no pair was labelled, as for an answer without claims.
     """
     return _mean([_conflict(claim, weights) for claim in _scored(claims, weights)])
 
@@ -57,21 +59,22 @@ def conflictscore_ratio(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> float | None:
-    """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
+    """CS-R: the mean over claims of |D-| / (|D+| + |D-|), from 0 to 1; lower is better.
 
-    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None as for CS-C.
+    A claim with neither D+ nor D- counts as 0 (see :func:`uncovered_claims`). None if no pair was
+    labelled.
     """
     scored = _scored(claims, weights)
     return _mean([contradiction_share(claim, duplicate_of, weights) or 0.0 for claim in scored])
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
-    """Labelled pairs / pairs, in [0, 1]; None if there is no pair."""
+    """The share of pairs that have a label, from 0 to 1; None if there is no pair."""
     return _mean([pair.label is not Label.UNLABELLED for claim in claims for pair in claim.labels])
 
 
 def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
-    """Numbers of the claims that were labelled and have neither D+ nor D-."""
+    """Numbers of the labelled claims that no document supports or contradicts."""
     return tuple(
         claim.claim.number for claim in _scored(claims) if contradiction_share(claim) is None
     )
@@ -82,10 +85,10 @@ def claim_to_reconsider(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the conflicting claim that the model should reconsider; None if none conflicts.
+    """Number of the claim that the model should reconsider; None if no claim is in conflict.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
-    it is the claim with the highest share of contradiction, or the earlier one on a tie.
+    it is the claim with the highest share of contradiction, or the earlier claim on a tie.
     """
 
     def share(claim: ClaimEvidence) -> float:
@@ -102,11 +105,12 @@ def disputed_claims(
     duplicates: Mapping[int, int] | None = None,
     weights: Mapping[int, float] = {},
 ) -> tuple[int, ...]:
-    """Numbers of the claims that a policy disputes, the most important first.
+    """Numbers of the claims that are disputed under a policy, the most important first.
 
-    Claims are ordered by |D+| + |D-|, then by |D-|, then by position, so that a main claim with
-    nine documents comes before an aside that two documents disagree about. ``duplicates`` (default:
-    ``duplicate_of``) maps copies that do not count as a second document against a claim.
+    Claims are ordered by |D+| + |D-|, then by |D-|, then by position. So a main claim with nine
+    documents comes before an aside on which two documents disagree. ``duplicates`` (default:
+    ``duplicate_of``) maps each copy to its original; a copy does not count as a second document
+    against a claim.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
@@ -127,12 +131,13 @@ def conflict_report(
     policy: Collection[Disputed] = CONFLICT,
     weights: Mapping[int, float] | None = None,
 ) -> ConflictReport:
-    """Aggregate labels to the scores of one answer.
+    """Compute the scores of one answer from its labels.
 
-    ``duplicates`` maps each near-duplicate to the first document of its group, which counts once on
-    each side unless ``duplicates_vote``. ``policy`` says which claims are disputed. The claim to
-    reconsider is chosen from the claims in conflict, or from the other disputed claims if there are
-    none. ``weights`` are by document, at least 0; disputes and this choice then follow them.
+    ``duplicates`` maps each near-duplicate to the first document of its group. A group counts once
+    on each side, unless ``duplicates_vote`` is set. ``policy`` says which claims are disputed. The
+    claim to reconsider is a claim in conflict or, if there is none, another disputed claim.
+    ``weights`` gives a weight of at least 0 for each document; disputes and the claim to reconsider
+    then depend on the weights.
     """
     known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
     known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}
@@ -161,13 +166,14 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Why the readable labels are not a fair sample of all labels; None if they may be.
+    """Why the readable labels are not a fair sample of all labels; None if nothing suggests that.
 
-    Replies are seldom unreadable at random: a model that writes "SUPPORTED" loses every pair with
-    that label, and the rest would be scored as if there were no support. So there is no score if
-    most replies that could take a side were unreadable, or if one side never occurs and several
-    replies were unreadable. Pairs that failed for another reason count as unreadable, unless the
-    kind of failure has nothing to do with the text.
+    Replies are seldom unreadable at random. For example, a model that writes "SUPPORTED" loses
+    every pair with that label, and the answer would be scored as if it had no support.
+
+    So there is no score in two cases: if more replies were unreadable than took a side, or if one
+    side never occurs and several replies were unreadable. A pair that failed for another reason
+    counts as unreadable too, unless the failure cannot depend on the text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
@@ -184,19 +190,19 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
 def balance(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float:
-    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 if no document mentions it."""
+    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, from -1 to 1; 0 if no document mentions it."""
     share = contradiction_share(claim, duplicate_of, weights)
     return 0.0 if share is None else 1 - 2 * share
 
 
 def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether a passage has better evidence than the passage it would replace.
+    """Whether a passage has better evidence than the passage that it would replace.
 
-    This is the guard's rule for whole new answers; it is ours, not the paper's. The :func:`balance`
-    of the claims is compared pairwise, worst first, and the first pair that differs decides, so
-    that a well-supported aside cannot make up for a bad claim. The mean must not fall either. A
-    passage without claims counts as one claim that no document mentions. On a tie the old passage
-    stays.
+    This is the guard's rule for whole new answers. It is ours, not the paper's. ``before`` and
+    ``after`` hold the :func:`balance` of each claim. Both are sorted, worst first, and compared
+    pair by pair; the first pair that differs decides. So a well-supported aside cannot make up for
+    a bad claim. The mean must not fall either. A passage without claims counts as one claim that no
+    document mentions. On a tie, the old passage stays.
     """
     one, other = sorted(before) or [0.0], sorted(after) or [0.0]
     no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
@@ -220,7 +226,7 @@ def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """The sum of documents' weights (default 1); a group of copies counts as its heaviest."""
+    """The sum of the documents' weights (default 1). A group of copies adds its largest weight."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)

@@ -1,4 +1,4 @@
-"""Progress of long work: a live display at a terminal, occasional lines in a log."""
+"""Shows the progress of long work: live at a terminal, or as occasional lines in a log."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,16 +20,16 @@ from rich.progress import (
 from rich.text import Text
 
 _TENTHS = 10
-_LINE_SECONDS = 60.0  # longest gap between two lines in a log
+_LINE_SECONDS = 60.0  # longest time between two lines in a log
 
 
 class CountBar:
-    """Counts items: a bar at a terminal, or in a log a line every tenth and every minute."""
+    """Shows a count, as a bar at a terminal, or as a line per tenth and per minute in a log."""
 
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar; it appears on ``with`` and prints at most ``reasons`` failures."""
+        """Prepare the bar, which ``with`` shows. It prints at most ``reasons`` kinds of failure."""
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
@@ -45,7 +45,7 @@ class CountBar:
         self._bar.stop()
 
     def show(self, count: int, total: int, detail: str = "") -> None:
-        """Show how many items are done, with a detail such as ``3 failed``."""
+        """Show that ``count`` of ``total`` are done, with a detail such as ``3 failed``."""
         detail = detail and f", {detail}"
         self._bar.start_task(self._task)
         self._bar.update(
@@ -63,14 +63,14 @@ class CountBar:
             self._console.print(Text(line), soft_wrap=True)
 
     def fail(self, reason: str, line: str) -> None:
-        """Print a failure: each reason once, and only the first few reasons."""
+        """Print a failure, unless its reason was printed before or enough reasons were printed."""
         if reason not in self._printed and len(self._printed) < self._reasons:
             self._printed.add(reason)
             self.say(line)
 
 
 def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
-    """A transient bar with a description, the count, and the time left."""
+    """A bar with a description, the count and the time left; it disappears when it stops."""
     counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
     return _bar(console, *counted_columns, visible=visible)
 
@@ -82,9 +82,12 @@ def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
 
 @contextmanager
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a transfer: yields a function of the stage, the bytes done and the total bytes.
+    """Show the progress of a transfer.
 
-    A terminal gets one bar that is redrawn; a log gets a line per stage and per minute.
+    A terminal shows one bar that is redrawn. A log gets a line per stage and per minute.
+
+    Yields:
+        A function to call with the stage, the bytes done, and the total bytes.
     """
     last_stage, last_line = "", 0.0
     shows = console.is_terminal
@@ -105,7 +108,7 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
 
 
 class _Rate(ProgressColumn):
-    """Speed in steps per minute; empty until it is known."""
+    """A column that shows the speed in steps per minute; it is empty until the speed is known."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")

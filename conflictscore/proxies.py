@@ -1,4 +1,4 @@
-"""Finds the environment's proxy for calls to an endpoint."""
+"""Finds the proxy that environment variables set for calls to an endpoint."""
 
 from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
@@ -9,28 +9,28 @@ from conflictscore.errors import ConfigurationError, install_hint
 PROXY_ADVICE = (
     "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host into NO_PROXY"
 )
-"""Advice about a proxy that does not work."""
+"""Advice for a user whose proxy does not work."""
 
 
 def proxy_for(url: str) -> str | None:
     """The proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    Proxies are looked up only for the endpoint that a client calls. A proxy that the endpoint does
-    not use, such as a SOCKS proxy whose package is missing, must not cause an error.
+    A client looks up the proxy only for the endpoint that it calls. A proxy that it does not use,
+    such as a SOCKS proxy whose package is missing, must not cause an error.
     """
     address = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
     if not proxy or not address.hostname:
         return None
-    names = (address.hostname, address.netloc.rpartition("@")[2])  # without and with its port
+    names = (address.hostname, address.netloc.rpartition("@")[2])  # without and with the port
     if any(map(proxy_bypass, names)):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def through_proxy(url: str) -> str:
-    """Words for a message about a failed call: the proxy for a URL; empty if there is none."""
+    """The end of a message about a failed call: names the URL's proxy; empty if it has none."""
     proxy = proxy_for(url)
     if proxy is None:
         return ""
@@ -38,13 +38,13 @@ def through_proxy(url: str) -> str:
 
 
 def without_login(proxy: str) -> str:
-    """The address of a proxy without its user name and password, for messages."""
+    """The address of a proxy for use in messages, without user name and password."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
 
 
 def is_socks(proxy: str | None) -> bool:
-    """Whether a proxy uses SOCKS, which only the httpx client supports."""
+    """Whether a proxy uses SOCKS. Only the httpx client can use such a proxy."""
     return proxy is not None and urlsplit(proxy).scheme.startswith("socks")
 
 

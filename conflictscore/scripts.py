@@ -1,4 +1,4 @@
-"""Words in any script, with or without spaces between them, and folding for comparison."""
+"""Finds words in any script, with or without spaces, and unifies spellings that mean the same."""
 
 import re
 import unicodedata
@@ -14,18 +14,18 @@ UNSPACED = (
     "\u3005-\u3007\u3040-\u30ff"  # Japanese
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
 )
-"""Scripts without spaces between words, as ranges for a regular expression's character set."""
+"""Scripts without spaces between words, as ranges for a character set in a regular expression."""
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-"""Korean has spaces, but attaches particles to the words that are searched for."""
+"""The Korean script. Korean has spaces between words, but attaches particles to them."""
 _RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
 WORD_CHARACTER = (
     r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"
     r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0f39\u0f71-\u0f84\u0f90-\u0fbc\u1a17-\u1a1b]"
 )
-"""A letter, or a vowel sign attached to one; Indic words would fall apart without vowel signs."""
+"""A letter or a vowel sign of a letter. Without vowel signs, Indic words would fall apart."""
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
-_SCRIPT_LETTERS = 200  # how many letters are examined to tell a text's script
+_SCRIPT_LETTERS = 200  # how many letters of a text are examined to determine its script
 _ACCENTS = (
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
     "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
@@ -34,7 +34,7 @@ _ACCENTS = (
 )
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
-    # Japanese voicing marks and later letters of a Korean syllable join the preceding character
+    # Japanese voicing marks and the later letters of a Korean syllable join the character before
     rf"[\x00-\x7f]+(?![{_ACCENTS}\u3099\u309a\u1160-\u11ff])|.[{_ACCENTS}\u3099\u309a\u1160-\u11ff]*",
     re.DOTALL,
 )
@@ -46,43 +46,43 @@ _ALIKE = str.maketrans(
     | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"^{n}" for n in range(10)), strict=True))
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))
     | {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i"}
-    | dict.fromkeys("\u0671\u0672\u0673", "\u0627")  # forms of the Arabic alef
-    | dict.fromkeys("\u0649\u06cc\u06d2\u06cd", "\u064a")  # of yeh, as Persian and Urdu write it
-    | dict.fromkeys("\u06a9\u06aa", "\u0643")  # of kaf
-    | dict.fromkeys("\u06c1\u06be\u06d5\u0629\u06c3", "\u0647")  # of heh, and teh marbuta
+    | dict.fromkeys("\u0671\u0672\u0673", "\u0627")  # Arabic alef
+    | dict.fromkeys("\u0649\u06cc\u06d2\u06cd", "\u064a")  # yeh, as in Persian and Urdu
+    | dict.fromkeys("\u06a9\u06aa", "\u0643")  # kaf
+    | dict.fromkeys("\u06c1\u06be\u06d5\u0629\u06c3", "\u0647")  # heh and teh marbuta
     | {
         chr(code): str(unicodedata.decimal(chr(code)))
         for code in range(0x80, 0x20000)
         if chr(code).isdecimal()
     }
 )
-"""Look-alikes, letters and digits in other forms, and invisible characters. Superscript digits are
-kept, since 10⁶ is not 106."""
+"""Replacements for look-alike characters, for other forms of letters and digits, and for invisible
+characters. Superscript digits stay distinct, since 10⁶ is not 106."""
 _LONGEST_KEPT = 4
 
 
 class Folded(NamedTuple):
-    """A folded text, and where its characters come from."""
+    """A folded text, with the span of the original text that each of its characters comes from."""
 
     text: str
-    starts: (
-        range | list[int]
-    )  # for each character, the offset in the original text where its source begins
+    starts: range | list[int]
+    """For each character, the offset in the original text at which its source begins."""
     ends: range | list[int]
+    """For each character, the offset in the original text at which its source ends."""
 
 
 def fold(text: str) -> str:
-    """A text folded for comparison.
+    """A text in a form in which spellings that mean the same are equal.
 
     Folding removes differences of case, accents, optional vowel signs (Arabic, Hebrew), Unicode
-    form (NFC or NFD), ligatures, full width, digit scripts, forms of Arabic letters, soft hyphens,
-    zero-width characters, and kinds of dashes and quotation marks.
+    form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. It also
+    removes soft hyphens and zero-width characters, and unifies dashes and quotation marks.
     """
     return text.lower() if text.isascii() else folded(text).text
 
 
 def folded(text: str) -> Folded:
-    """Like :func:`fold`, with the offset of each character that remains."""
+    """Like :func:`fold`, but with the original span of each character."""
     if text.isascii():
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     pieces: list[str] = []
@@ -111,29 +111,29 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text, case-folded; single characters in scripts without spaces."""
+    """The case-folded words of a text; in scripts without spaces, its single characters."""
     words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
     return words
 
 
 def terms_in(text: str) -> list[str]:
-    """Terms for comparing texts: the folded words, in order.
+    """The terms by which texts are compared: their folded words, in order.
 
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
-    word, which is customary without a dictionary.
+    word. This is usual if there is no dictionary.
     """
     return _WORD.findall(spaced_out(fold(text)))
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
-    """The distinct :func:`terms_in` each of many texts, which takes few steps if all are ASCII."""
+    """The distinct terms of each text (see :func:`terms_in`). This is fast if all are ASCII."""
     if "".join(texts).isascii():
         return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
 
 
 def spaced_out(text: str) -> str:
-    """A text with spaces between its terms; see :func:`terms_in`."""
+    """A text with spaces between its terms, which :func:`terms_in` explains."""
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 
@@ -144,7 +144,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def script_of(text: str) -> str:
-    """Unicode's name for the script of most letters, such as LATIN; empty if there are none."""
+    """Unicode's name for the script of most letters, such as LATIN; empty if there is no letter."""
     letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     return scripts.most_common(1)[0][0] if scripts else ""

@@ -1,19 +1,20 @@
-"""Where sentences end, in European, Indic, Chinese and Japanese text.
+"""Finds where sentences end in European, Indic, Chinese and Japanese text.
 
-The same splitter is used for passages of answers, windows of documents and displayed evidence. A
-revision replaces one sentence, and a wrong cut would leave half of the sentence beside its
-replacement, while a passage that is too long does no harm. So a full stop that may belong to an
-abbreviation or an ordinal ends a sentence only if the next word is known to open sentences.
+The same splitter is used for passages of answers, windows of documents, and displayed evidence. A
+revision replaces one sentence. If the sentence was cut in the wrong place, half of it would stay
+next to its replacement, whereas a passage that is too long does no harm. So a full stop that may
+belong to an abbreviation or an ordinal only ends a sentence if the next word often opens sentences.
 
-On this project's hard texts libraries do worse (of 131 texts, blingfire splits 96 correctly, syntok
-78, pysbd 73): none handles both "am 3. Mai" and "Fig. 2". Time is linear in the length of the text.
+Libraries do worse on this project's hard texts: blingfire splits 96 of 131 texts correctly, syntok
+78, and pysbd 73. None of them handles both "am 3. Mai" and "Fig. 2". The time taken is linear in
+the length of the text.
 """
 
 import re
 from collections.abc import Iterator
 
 CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
-"""Numbers or names in brackets, one after the other, as a regular expression."""
+"""A regular expression for citations: numbers or names in brackets, one after another."""
 
 _STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
 _END_AT_ANY_MARK = (
@@ -36,8 +37,8 @@ _NEVER_ENDS = re.compile(
     r"|Yes|No|Ja|Nein|Oui|Non|Sí"
     r")$"
 )
-"""Abbreviations before a name or an explanation, which never end a sentence. "Yes" and "No" are
-included, since they belong to the sentence that follows."""
+"""Abbreviations that never end a sentence, because a name or an explanation follows them. "Yes" and
+"No" are included, since they belong to the sentence that follows."""
 _MAY_END = frozenset(
     """
     inc ltd corp co bros plc llc jr sr esq etc al usw ibid ff seq univ dept assn assoc ave blvd
@@ -47,37 +48,38 @@ _MAY_END = frozenset(
     rozdz blz afb г гг в вв д стр рис табл обл р руб коп тыс млн млрд
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
-"""Abbreviations that end a sentence only if the next word opens sentences."""
+"""Abbreviations that end a sentence only if the next word is one that opens sentences."""
 _NO_SURE_ENDS = ("circa", "pprox", "essrs", *(word[-5:] for word in _MAY_END if len(word) > 4))
-"""The last five letters of abbreviations that have so many."""
+"""The last five letters of the abbreviations that have at least five letters."""
 _END = re.compile(
     rf"\.(?<=[a-z]{{5}}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{{5}}\.)"
     rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_END_AT_ANY_MARK}"
 )
-"""The end of a sentence; any that is not found ``surely`` is examined further.
+"""A possible end of a sentence. A match without the group ``surely`` is examined further.
 
-A full stop between a word of five lower-case letters or more and a capital ends a sentence unless
-the word is one of a few abbreviations, or has no vowel.
+A full stop surely ends a sentence if at least five lower-case letters precede it and a capital
+follows, unless the word is one of a few abbreviations or has no vowel.
 """
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
-"""Length of the longest of these in characters, including what precedes it."""
+"""Length of the longest match of ``_NEVER_ENDS``, including the character before it."""
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
-"""Letters. Before a number, most words of up to four are abbreviations ("obr. 3")."""
-_LONGEST_ORDINAL = 3  # digits; a number of four is a year, and years end sentences
+"""Numbers of letters. Most words of up to four letters before a number are abbreviations, such as
+"obr. 3". An abbreviation without a vowel has at most five letters."""
+_LONGEST_ORDINAL = 3  # digits; a number of four digits is a year, which may end a sentence
 _ROMAN = re.compile("[IVXLC]{2,}")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.){1,5}[^\W\d_]")
 _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")
-"""A number after an abbreviation ("Fig. 2", "Jan. 3") is not an ordinal."""
+"""A number after an abbreviation, such as "Fig. 2" or "Jan. 3". It is not an ordinal."""
 _NUMBERED = re.compile(
     r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
     r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"
     r"|[Ii]nfluenza|[Nn]umber|[Vv]ersion|[Ff]igure|[Tt]able|[Ss]tep|[Dd]ay|[Ww]eek|[Ss]core)"
     r" (?:[A-Z]{1,5}|\d{1,3})$"
 )
-"""Words before a number or letter that is not an initial or ordinal: "World War I", "vitamin C",
-"grade 2"."""
+"""A word and a number or letter that belongs to it, so that it is neither an initial nor an
+ordinal: "World War I", "vitamin C", "grade 2"."""
 _FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(
@@ -97,18 +99,20 @@ _OPENER = re.compile(
     r"|Он[аои]?|Эт[аои]|Этот|На|В|По|С|К|И|А|Но|Там|Затем|Потом|После|Его|Её|Их|Мы"
     r")\b(?!\.)"
 )
-"""Words that never continue a name, so a full stop before them ends a sentence ("the U.S. In")."""
+"""Words that open sentences and never continue a name. A full stop before such a word ends a
+sentence ("the U.S. In")."""
 _NAME_OR_OPENER = re.compile(r"(?:He|She|We|You|So|An?|No|I)\b(?!\.)")
-"""Openers that are also surnames, and so do not help after an initial ("Y. He")."""
+"""Words that open sentences but are also surnames. After an initial, such a word does not show that
+a sentence begins ("Y. He")."""
 
 _LINE = re.compile(r"\S[^\n]*+")
 _SPACES = re.compile(r"\s*+")
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """The offset after each sentence of a paragraph, except the last.
+    """The offset after each sentence of a paragraph, except the last sentence.
 
-    Numbers in brackets that follow the full stop belong to the sentence before it.
+    Citations in brackets after a full stop belong to the sentence before it.
     """
     start = 0
     for match in _END.finditer(text):
@@ -121,7 +125,7 @@ def sentence_ends(text: str) -> Iterator[int]:
         opens = _end_of(_OPENING, text, end)
         rest = text[opens : opens + _NEARBY]
         goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
-        if cited and goes_on:  # the citation begins the next sentence: "[2] says so"
+        if cited and goes_on:  # the citation is the subject of the next sentence: "[2] says so"
             end -= len(cited)
         elif not cited and (goes_on or _is_within(text, start, match, rest)):
             continue
@@ -130,14 +134,14 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Offsets at which sentences and lines of a text begin, ascending from 0."""
+    """The offsets at which sentences and lines of a text begin, in ascending order from 0."""
     starts, last = [0], 0
     for line in _LINE.finditer(text):
         begin = line.start()
         for end in (0, *sentence_ends(line[0])):
             start = begin + end
             if text[start : start + 1] == " " and "!" <= text[start + 1 : start + 2] <= "~":
-                start += 1  # a single space, as usual
+                start += 1  # the usual case: a single space
             else:
                 start = _end_of(_SPACES, text, start)
             if start > last:
@@ -152,13 +156,13 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
-    """Whether a full stop is inside a sentence, if no lower-case letter follows."""
+    """Whether a mark is inside a sentence although no lower-case letter follows it."""
     at = match.start()
-    if match[0].rstrip("*_") != ".":  # only this mark is used in abbreviations
+    if match[0].rstrip("*_") != ".":  # abbreviations contain no other mark
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)
-    # the longest abbreviation reaches this far back, so "^" is still the beginning of the text
+    # the search starts as far back as the longest abbreviation; "^" still means the text's start
     abbreviates = _NEVER_ENDS.search(before, max(0, len(before) - _LONGEST_NEVER_ENDING))
     if abbreviates or (word == before and (word.isdecimal() or len(word) == 1)):
         return True
@@ -174,7 +178,7 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
 
 
 def _last_word(text: str) -> str:
-    """The word that a text ends with, without brackets and quotation marks before it."""
+    """The last word of a text, without brackets and quotation marks before it."""
     blank = max(text.rfind(" ", 0, -1), 0)
     match = _LAST_WORD.search(text, blank)
     return match[0] if match else ""
@@ -189,7 +193,7 @@ def _is_ordinal(number: str, before: str, rest: str) -> bool:
 
 
 def _is_initial(before: str, rest: str) -> bool:
-    """Whether a letter before a full stop is an initial, not the word I or a numbered thing."""
+    """Whether a letter before a full stop is an initial, and not the word I or part of "Plan B"."""
     is_pronoun = _FIRST.search(before) and _NAME_OR_OPENER.match(rest)
     return not (is_pronoun or _NUMBERED.search(before))
 
@@ -201,7 +205,7 @@ def _goes_before_a_number(word: str) -> bool:
 
 
 def _may_be_short(word: str) -> bool:
-    """Whether a word may be an abbreviation, such as one without a vowel."""
+    """Whether a word may be an abbreviation, for example because it has no vowel."""
     if _ACRONYM.fullmatch(word) or word.casefold() in _MAY_END:
         return True
     voiceless = word.isascii() and word.isalpha() and not _VOWELS.search(word)

@@ -1,11 +1,16 @@
-"""Declarations of a run's settings: the single place for everything about each setting.
+"""Declares the settings of a run. Everything about a setting is declared here, and only here.
 
 Each field of :class:`DeclaredSettings` declares name, type with range, default, help, presets, and
-how commands accept the setting. From these fields come the command options with their environment
-variables and keys in settings files (``cli/options.py``), the keywords of entry points and fields
-of the chat model (``setting_keywords.py``, and its stub for type checkers), the log, and the
-guide's table. After a change, run ``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` to rewrite
-the stub and the table.
+how commands accept the setting. Several things are made from these fields:
+
+- the options of commands, with their environment variables and keys in settings files
+  (``cli/options.py``)
+- the keywords of entry points and the fields of the chat model (``setting_keywords.py``, with a
+  stub for type checkers)
+- the settings in the log, and the table in the guide
+
+After a change, run ``UPDATE_GOLDEN=1 pytest -n0 tests/test_settings.py`` to rewrite the stub and
+the table.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,7 +33,7 @@ from annotated_types import Ge, Gt, Le
 from conflictscore.choices import Disputed, Duplicates, Regeneration
 from conflictscore.labelers.registry import check_labeler
 
-if TYPE_CHECKING:  # help needs these names, but must not load model libraries
+if TYPE_CHECKING:  # the types are needed here, but ``--help`` must not load model libraries
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.prompts import PromptSet
     from conflictscore.trust import TrustTable
@@ -36,31 +41,38 @@ if TYPE_CHECKING:  # help needs these names, but must not load model libraries
 Effort = Literal["fast", "standard", "thorough", "paper"]
 """Name of a preset."""
 LookFurther = Literal["off", "disputed", "unsupported"]
-"""Claims that are searched for again before an answer is corrected: only ties, if a search is free;
-all disputed claims; or also claims that no document mentions."""
+"""The claims for which more documents are searched before an answer is corrected.
+
+- ``off``: only claims on a tie, and only if the search is free.
+- ``disputed``: all disputed claims.
+- ``unsupported``: also claims that no document mentions.
+"""
 Unsettled = Literal["hedge", "keep"]
-"""Treatment of a passage that the evidence does not settle: say that sources disagree, or keep
-it."""
+"""How to treat a passage that the evidence does not settle.
+
+- ``hedge``: say that sources disagree.
+- ``keep``: leave the passage as it is.
+"""
 CommandForm = Literal["option", "model option", "set"]
-"""How a command accepts a setting: as an option, as one of the model options, or by ``--set
-NAME=VALUE``."""
+"""How a command accepts a setting: as an option of its own, as one of the options for models, or
+through ``--set NAME=VALUE``."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """Properties that a declaration adds to a setting's name, type, range and default.
+    """The properties that a setting declares in addition to its name, type, range and default.
 
     Attributes:
-        help: One paragraph; omits the default if it is a plain value.
-        brief: The row of the guide's table.
-        presets: Its value in the presets that set it.
-        scoring: Whether it affects scoring without correction.
-        form: How commands accept it.
-        metavar: Placeholder for its value in help, if its type does not give one.
+        help: The help text, in one paragraph. It omits the default if that is a plain value.
+        brief: The description in the guide's table.
+        presets: The values that presets give to the setting.
+        scoring: Whether the setting matters if an answer is only scored.
+        form: How commands accept the setting.
+        metavar: The placeholder for a value in help, if the type does not imply one.
         accepts: The type that callers may pass, if it is wider than the stored type.
-        read: Converts a passed value to the stored one; raises ValueError to refuse it.
-        allowed: The allowed values in words; by default derived from type and range.
-        shown_default: The default as shown in the guide, if it is not a plain value.
+        read: Converts a passed value to the stored value, or raises ValueError to refuse it.
+        allowed: The allowed values in words. By default they are derived from type and range.
+        shown_default: The default as the guide shows it, if it is not a plain value.
     """
 
     help: str
@@ -81,9 +93,7 @@ def _setting(default: Any, help_: str, *, brief: str, **more: Any) -> Any:
 
 def _read_prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
-    from conflictscore.threads import (
-        off_loop,
-    )  # imported here because it loads asyncio, which help must not do
+    from conflictscore.threads import off_loop  # loads asyncio, which ``--help`` must not do
 
     return off_loop(PromptSet.open)(value)
 
@@ -96,7 +106,7 @@ def _read_trust(value: Any) -> "TrustTable | None":
 
 
 def _read_list(value: Any) -> tuple[Any, ...]:
-    # a single string is a collection too, of its letters
+    # a string is refused, although it is a collection of letters
     if not isinstance(value, Collection) or isinstance(value, str):
         raise ValueError("no list")  # noqa: TRY004 - as every refusal of a setting
     return tuple(value)
@@ -104,23 +114,24 @@ def _read_list(value: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, init=False)
 class DeclaredSettings:
-    """The settings of a run as fields; :class:`~conflictscore.settings.Settings` reads them."""
+    """The declared settings as fields; :class:`~conflictscore.settings.Settings` inherits them."""
 
     effort: Effort = _setting(
         "standard",
-        "A preset; explicit settings override it. fast: the bundled NLI model labels "
-        "all pairs, and the judge only those that decide whether there is a conflict "
-        "(extra [nli]). standard: the defaults. thorough: up to 3 rounds, and the "
-        "judge reasons about every pair of a contradicted claim. paper: the paper's "
-        "loop.",
+        "A preset for other settings; explicit settings override it. fast: the bundled "
+        "NLI model labels all pairs, and the judge labels only the pairs that decide "
+        "whether there is a conflict (extra [nli]). standard: the defaults. thorough: up "
+        "to 3 rounds, and the judge reasons about every pair of a contradicted claim. "
+        "paper: the paper's loop, which rewrites the whole answer.",
         brief="a preset; explicit settings override it",
         scoring=True,
     )
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
-        "Labeler for pairs of claim and document. Default: set by effort. For "
-        "standard it is per-document, or nli on the local model (choice without the "
-        "extra [nli], and for claims in scripts that nli cannot read).",
+        "How each pair of a claim and a document is labelled. The default depends on the "
+        "effort. With standard it is per-document for remote models and nli for the local "
+        "model. The local model uses choice if the extra [nli] is missing, or if nli "
+        "cannot read the script of a claim.",
         brief="how a claim is labelled against a document: [models](models.md#labelers)",
         presets={"paper": "json"},
         scoring=True,
@@ -133,8 +144,8 @@ class DeclaredSettings:
     )
     prompts: "PromptSet" = _setting(
         None,
-        "Prompt set: default, paper (which follows the paper's tables), or a folder "
-        "of templates (NAME.txt) that override default ones.",
+        "The prompts: default, paper (as in the paper's tables), or a folder with your own "
+        "templates (NAME.txt), which replace default templates of the same name.",
         brief="`default`, `paper`, or a folder with your own templates",
         presets={"paper": "paper"},
         scoring=True,
@@ -147,13 +158,13 @@ class DeclaredSettings:
     )
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
-        "Correct an answer at most N times; 0 only scores it.",
+        "Correct an answer at most N times; 0 only scores the answer.",
         brief="maximum rounds of correction; 0 only scores the answer",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
-        "Label at most N claims of an answer, the ones that documents cover best. Default: all.",
+        "Label at most N claims of an answer: those that the documents cover best. Default: all.",
         brief="maximum claims to label; the claims that the documents cover best are chosen",
         presets={"paper": None},
         scoring=True,
@@ -161,7 +172,8 @@ class DeclaredSettings:
     )
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
-        "An answer with a smaller share of labelled pairs (0 to 1) counts as unchecked.",
+        "Minimum share of pairs that must have a label, from 0 to 1. With a smaller share, "
+        "an answer counts as unchecked.",
         brief="share of labelled pairs below which an answer counts as unchecked",
         presets={"paper": None},
         scoring=True,
@@ -178,10 +190,11 @@ class DeclaredSettings:
     )
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
-        "Which claims get a second look. conflict: documents support and contradict "
-        "it. refuted: at least two independent documents contradict it and none "
-        "supports it. contradicted: at least one document contradicts it and none "
-        "supports it. unsupported: no document mentions it.",
+        "Which claims are disputed, so that the documents are asked about them again. "
+        "conflict: documents support and contradict the claim. refuted: at least two "
+        "independent documents contradict it and none supports it. contradicted: at least "
+        "one document contradicts it and none supports it. unsupported: no document "
+        "mentions it.",
         brief="[which claims](#which-claims-are-disputed) get a second look",
         presets={"paper": ("conflict",)},
         form="set",
@@ -190,24 +203,25 @@ class DeclaredSettings:
     )
     unsettled: Unsettled = _setting(
         "hedge",
-        "Action if the evidence does not settle a passage. hedge: say that "
-        "sources disagree. keep: leave the passage as it is.",
+        "How to treat a disputed passage that the evidence does not settle. hedge: say "
+        "that sources disagree. keep: leave the passage as it is.",
         brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
         " passage",
         form="set",
     )
     look_further: LookFurther = _setting(
         "off",
-        "Search again before correcting an answer, for its disputed claims, or also "
-        "for claims that no document mentions. At most three claims per round and "
-        "two queries per claim.",
+        "Search for more documents before an answer is corrected. disputed: for disputed "
+        "claims. unsupported: also for claims that no document mentions. off: only for ties, "
+        "and only if the search is free. A round searches for at most three claims, with at "
+        "most two queries each.",
         brief="search again before correcting, for `disputed` or also for `unsupported` claims",
         presets={"paper": "off"},
         form="set",
     )
     guard: bool = _setting(
         True,
-        "Accept a change only if its claims have better evidence than the old ones.",
+        "Accept a change only if the new claims have better evidence than the old ones.",
         brief="accept a change only if its evidence is better",
         presets={"paper": False},
         form="set",
@@ -215,18 +229,18 @@ class DeclaredSettings:
     )
     duplicates: Duplicates = _setting(
         "vote",
-        "How near-identical documents count. vote: each counts, as in the paper. "
-        "once: a group of copies counts once on each side. domain: so do all "
-        "documents of a registrable domain.",
+        "How near-identical documents count. vote: every document counts, as in the paper. "
+        "once: a group of copies counts once on each side. domain: all documents of a "
+        "registrable domain, such as example.org, also count once on each side.",
         brief="how near-identical documents count: [documents](documents.md#near-duplicates)",
         presets={"paper": "vote"},
         scoring=True,
     )
     trust: "TrustTable | None" = _setting(
         None,
-        "TOML table of weights for documents by host, domain and type. Scores are "
-        "shown with and without weights; corrections and the guard use the weights. "
-        "Default: all documents count alike.",
+        "A TOML file with weights for documents by host, domain and type. Scores are shown "
+        "with and without weights; corrections and the guard use the weights. Default: all "
+        "documents have the same weight.",
         brief="a table of weights for documents: [below](#weights-for-documents)",
         presets={"paper": None},
         scoring=True,
@@ -238,8 +252,8 @@ class DeclaredSettings:
     )
     budget_seconds: Annotated[float, Gt(0)] | None = _setting(
         None,
-        "Time limit of a run in seconds. The most informative pairs are labelled "
-        "first, and skipped pairs are reported. Default: no limit.",
+        "Time limit of a run in seconds. The pairs that are likely to matter most are "
+        "labelled first, and skipped pairs are reported. Default: no limit.",
         brief="time limit of a run in seconds",
         scoring=True,
         metavar="S",
@@ -253,45 +267,45 @@ class DeclaredSettings:
 
     @classmethod
     def declaration(cls, name: str) -> Declaration:
-        """The declaration of a setting, apart from its name, type and default."""
+        """The properties that a setting declares in addition to its name, type and default."""
         declaration: Declaration = cls.__dataclass_fields__[name].metadata["of"]
         return declaration
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """The default of a setting, as declared."""
+        """The declared default of a setting."""
         default = cls.__dataclass_fields__[name].default
         return None if default is MISSING else default
 
     @classmethod
     def help(cls, name: str) -> str:
-        """The help of a setting: one paragraph, without the default if it is a plain value."""
+        """The help text of a setting, in one paragraph."""
         return cls.declaration(name).help
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """The allowed names, if the setting takes one of a few names; otherwise empty."""
+        """The names among which a setting must be chosen; empty if it is no such choice."""
         return _choices(name)
 
     @classmethod
     def kind(cls, name: str) -> type:
-        """The type to parse from text: int, float, bool, tuple or str."""
+        """The type to which text is converted: int, float, bool, tuple or str."""
         return _kind(name)
 
     @classmethod
     def allowed(cls, name: str) -> str:
-        """The allowed values in words, for errors and help: ``0 to 20``."""
+        """The allowed values in words for errors and help, such as ``0 to 20``."""
         return cls.declaration(name).allowed or _allowed(name)
 
     @classmethod
     def read(cls, name: str, value: Any) -> Any:
-        """The stored form of a value; ValueError if it is not allowed."""
+        """The stored form of a value. Raises ValueError if the value is not allowed."""
         return _read(name, value)
 
 
 @cache
 def _types() -> dict[str, Any]:
-    """The declared type of each setting without its own ``read`` function."""
+    """The declared types of the settings that have no ``read`` function of their own."""
     plain = {
         name: annotation
         for name, annotation in DeclaredSettings.__annotations__.items()
@@ -301,7 +315,7 @@ def _types() -> dict[str, Any]:
 
 
 def _read(name: str, value: Any) -> Any:
-    """The stored form of a value; ValueError if it is not allowed."""
+    """The stored form of a value. Raises ValueError if the value is not allowed."""
     reader = DeclaredSettings.declaration(name).read
     if reader is not None:
         value = reader(value)

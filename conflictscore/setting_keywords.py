@@ -1,6 +1,6 @@
-"""Settings as keywords of entry points and as fields of a chat model.
+"""Turns the declared settings into keywords of entry points and into fields of a chat model.
 
-Type checkers read the stub beside this file, which is generated from the same declarations.
+Type checkers read the stub next to this file, which is generated from the same declarations.
 """
 
 from typing import Any, TypedDict
@@ -14,7 +14,7 @@ from conflictscore.setting_declarations import DeclaredSettings
 def _keywords(name: str, names: tuple[str, ...]) -> Any:
     types = {setting: DeclaredSettings.__annotations__[setting] for setting in names}
     keywords = TypedDict(name, types, total=False)  # type: ignore[misc]  # its stub has the types
-    keywords.__doc__ = f"Keywords with the names of {len(names)} settings; each may be left out."
+    keywords.__doc__ = f"Keywords with the names of {len(names)} settings. All are optional."
     return keywords
 
 
@@ -26,7 +26,7 @@ ScoringSettings = _keywords(
 
 
 _OBJECTS = ("labeler", "prompts", "trust")
-"""Settings that may hold our own objects, which cannot be dumped with the model."""
+"""Settings that may hold objects of this package, which pydantic cannot dump with the model."""
 _FIELDS: Any = {
     name: (
         SkipValidation[Any],  # already validated by Settings
@@ -39,4 +39,4 @@ _FIELDS: Any = {
     for name in DeclaredSettings.names()
 }
 SettingFields = create_model("SettingFields", __base__=BaseChatModel, **_FIELDS)
-"""A chat model whose fields are the settings, each with its default and help text."""
+"""Base class of a chat model with a field for each setting, with its default and help text."""

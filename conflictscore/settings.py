@@ -1,4 +1,4 @@
-"""Settings of a run: one frozen record, validated once, with its presets.
+"""The settings of a run, as one frozen record that is validated once, and their presets.
 
 Each setting is declared in ``setting_declarations.py``.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the command line's help needs no chat model
 
 @dataclass(frozen=True, init=False)
 class Settings(DeclaredSettings):
-    """Settings of a run, apart from the models that it calls and the source of its documents.
+    """Settings of a run. The models and the source of documents are given separately.
 
     ```python
     Settings(effort="fast", max_claims=4)
@@ -30,8 +30,8 @@ class Settings(DeclaredSettings):
     A preset (``effort``) sets several settings; explicit settings override it.
 
     Raises:
-        InputError: A setting is unknown or has a value that is not allowed; the message says what
-            is.
+        InputError: A setting is unknown, or its value is not allowed. The message says which names
+            or values are allowed.
         ConfigurationError: A prompt folder is missing or wrong, or a labeler needs an extra.
     """
 
@@ -53,7 +53,7 @@ class Settings(DeclaredSettings):
             object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
-        """A copy with other values; changing ``effort`` in this way does not apply its preset."""
+        """A copy with some settings changed. A change of ``effort`` does not apply its preset."""
         all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         all_settings |= changes
         return Settings(**all_settings)
@@ -78,12 +78,14 @@ PRESETS: "Mapping[str, CorrectionSettings]" = {
     }
     for effort in get_args(Effort)
 }
-"""The settings that each preset changes. ``paper`` is the loop of section 5 with the prompts of the
-paper's tables and without our own rules, in every entry point and in benchmarks."""
+"""The settings that each preset changes.
+
+``paper`` is the loop of the paper's section 5, with the prompts of its tables and without our own
+rules. It means the same in every entry point and in benchmarks."""
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
-    """The error for an unknown setting: its name, the nearest match, and all settings."""
+    """The message about an unknown setting, with the most similar name and all settings."""
     all_names = list(names)
     near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""

@@ -1,4 +1,4 @@
-"""Blocking work off the event loop, groups of tasks, and deadlines."""
+"""Helpers for concurrent work: threads for blocking calls, groups of tasks, and deadlines."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ def usable_cores() -> int:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that this thread runs; None if it runs none."""
+    """The event loop that runs in this thread; None if no loop runs here."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -44,7 +44,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def on_event_loop() -> bool:
-    """Whether this thread runs an event loop, which must not block on files."""
+    """Whether an event loop runs in this thread. It must not be blocked by reading files."""
     return running_loop() is not None
 
 
@@ -52,10 +52,11 @@ _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_
 
 
 async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
-    """Run a coroutine that reads long texts on an event loop of its own, in a thread.
+    """Run a coroutine that reads long texts in another thread, with a separate event loop.
 
-    The caller's loop keeps running. Objects that belong to that loop, such as async clients, must
-    be awaited through :func:`on_home_loop`. A cancelled caller continues at once.
+    The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
+    clients, must be awaited through :func:`on_home_loop`. If the caller is cancelled, it continues
+    at once.
     """
     context = copy_context()
     context.run(_home.set, _home.get() or asyncio.get_running_loop())
@@ -76,7 +77,7 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
 
 
 async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
-    """Await on the event loop that called :func:`on_own_loop`, or here if there is none."""
+    """Await on the event loop that called :func:`on_own_loop`, or on this loop if none did."""
     home = _home.get()
     if home is None or home is asyncio.get_running_loop():
         return await work()
@@ -88,16 +89,17 @@ async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:
-    """Run in a daemon thread with the caller's context; a cancelled caller continues at once.
+    """Run a function in a daemon thread, with the context variables of the caller.
 
-    The loop's own executor is unsuitable: a closing loop waits for its threads, so a server that
-    does not answer would block the end of a run, even after Ctrl-C.
+    If the caller is cancelled, it continues at once. The event loop's default executor is
+    unsuitable: a closing loop waits for the executor's threads, so a server that does not answer
+    would block the end of a run, even after Ctrl-C.
     """
     done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
     work_in_context = thread_callback(partial(copy_context().run, work), done)
 
     def run() -> None:
-        with suppress(BaseException):  # it is raised where it is awaited
+        with suppress(BaseException):  # the error is raised to the caller, who awaits the future
             work_in_context()
 
     threading.Thread(target=run, name="conflictscore call", daemon=True).start()
@@ -105,10 +107,10 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
 
 def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
-    """Make a blocking function run in another thread if the caller's thread runs an event loop.
+    """Make a blocking function run in another thread if it is called in an event loop's thread.
 
     Use it for synchronous entry points that open files. The caller waits in any case, but hosts
-    such as ``langgraph dev`` refuse file access in their event loop's thread.
+    such as ``langgraph dev`` refuse file access in the thread of their event loop.
     """
 
     @wraps(function)
@@ -122,7 +124,10 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
 
 
 def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
-    """Work that the first call does once, for callers in all threads."""
+    """A function that does the work on its first call, and returns the same object on every call.
+
+    All threads may call it.
+    """
     done, lock = cache(work), threading.Lock()
 
     def shared() -> Out:
@@ -133,23 +138,23 @@ def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """A function for another thread that runs ``work`` and sets the result of a future.
+    """A function for another thread that runs ``work``, and puts its result or error into a future.
 
-    Ctrl-C and SystemExit are raised in that thread as well.
+    KeyboardInterrupt and SystemExit are raised in that thread as well.
     """
 
     def run() -> None:
         ended: BaseException | None = None
         try:
             settle = partial(done.set_result, work())
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+        except BaseException as error:  # noqa: BLE001 - whoever awaits the future gets the error
             ended = said = error
             if isinstance(error, StopIteration | SystemExit | KeyboardInterrupt):
                 # a future cannot hold StopIteration, and the other two would end the awaiting loop
                 said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
                 said.__cause__ = error
             settle = partial(done.set_exception, said)
-        with suppress(RuntimeError):  # the loop is closed
+        with suppress(RuntimeError):  # raised if the loop is closed
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
         if ended is not None and not isinstance(ended, Exception):
             raise ended
@@ -160,15 +165,15 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
 _deadline: ContextVar[tuple[float, float] | None] = ContextVar(
     "conflictscore_deadline", default=None
 )
-"""The end on the monotonic clock, and the time limit of the whole run in seconds."""
+"""The deadline on the monotonic clock, and the time limit of the whole run in seconds."""
 
 
 @contextmanager
 def deadline(left: float | None, budget: float | None) -> Iterator[None]:
-    """Set a deadline for the block, and for tasks and threads started in it.
+    """Set a deadline for the block, and for tasks and threads that are started in it.
 
-    ``left`` is in seconds from now. ``budget`` is the time limit of the whole run in seconds, for
-    error messages.
+    The deadline is ``left`` seconds from now. ``budget`` is the time limit of the whole run in
+    seconds, which error messages mention.
     """
     token = _deadline.set(None if left is None else (time.monotonic() + left, budget or left))
     try:
@@ -179,10 +184,10 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 
 @asynccontextmanager
 async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
-    """Time out the block at the current deadline, if there is one.
+    """Stop the block at the current deadline, if there is one.
 
-    ``who`` names the model or search in the error. The last entry of ``waits`` says why the call
-    was waiting to be retried.
+    ``who`` is the name of the model or search in the error. The last entry of ``waits`` says why
+    the call was waiting to be retried.
 
     Raises:
         ProviderError: The deadline has passed.
@@ -212,10 +217,10 @@ async def together() -> AsyncIterator[
 ]:
     """A task group that raises a plain error instead of an exception group.
 
-    If several tasks fail, the most important error is raised: first an interrupt of LangGraph, then
-    a foreign error, then one of ours. A spent budget does not cancel other tasks, since calls in
-    flight are already paid for and further calls fail by themselves; it is raised when all tasks
-    have ended.
+    If several tasks fail, the most important error is raised: an interrupt of LangGraph before an
+    error of another library, and that before an error of this package. A used-up budget does not
+    cancel other tasks, since calls in flight are already paid for and further calls fail by
+    themselves. Its error is raised after all tasks have ended.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None
@@ -231,14 +236,14 @@ async def together() -> AsyncIterator[
             yield lambda work: tasks.create_task(ended(work))
     except BaseExceptionGroup as group:
         failed = min(_leaves(group), key=_rank)
-    if failed is not None:  # outside the handler, so that the error keeps its own cause and context
+    if failed is not None:  # raised outside the handler, so that it keeps its cause and context
         raise failed
     if stops:
         raise stops[0]
 
 
 async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, ...]:
-    """The results of coroutines run :func:`together`, in order."""
+    """Run coroutines :func:`together`, and return their results in order."""
     async with together() as start:
         tasks = [start(work) for work in works]
     return tuple(task.result() for task in tasks)
@@ -247,9 +252,9 @@ async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, .
 async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[object]], at_once: int
 ) -> None:
-    """Process every item, ``at_once`` at a time; errors are raised as by :func:`together`.
+    """Process every item, at most ``at_once`` at the same time, with :func:`together`.
 
-    Items are consumed lazily, since there may be millions.
+    Items are taken from the iterable one by one, since there may be millions.
     """
     waiting = iter(items)
 
@@ -268,9 +273,9 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _rank(error: BaseException) -> int:
-    from langgraph.errors import GraphBubbleUp  # takes seconds if no graph has run yet
+    from langgraph.errors import GraphBubbleUp  # the import takes seconds if no graph has run yet
 
-    carried = getattr(error, "error", error)  # as happens to an answerer's error inside a graph
+    carried = getattr(error, "error", error)  # inside a graph, an answerer's error is wrapped
     if isinstance(carried, GraphBubbleUp):
         return 0
     return 2 if isinstance(error, ConflictScoreError) else 1

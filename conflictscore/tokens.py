@@ -1,8 +1,8 @@
-"""Counts tokens before a call, without network access.
+"""Counts the tokens of a prompt before a call, without network access.
 
-tiktoken downloads its vocabularies on first use, without a timeout. Counts are needed only to
-budget prompts, so a vocabulary is used if it is on this machine, and otherwise the count is
-estimated.
+tiktoken would download its vocabularies on first use, without a timeout. Counts only serve to fit
+prompts into context windows. So a vocabulary is used if it is on this machine, and otherwise the
+count is estimated.
 """
 
 import hashlib
@@ -16,37 +16,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BYTES_PER_TOKEN = 3.5
-"""Bytes per token assumed for any script; English prose has about 4.4, so the estimate errs
-high."""
+"""Assumed bytes per token in any script. English prose has about 4.4, so estimates are too high
+rather than too low."""
 _NAME = "o200k_base"
-"""OpenAI's current vocabulary, used for every model, since budgets have a margin."""
+"""OpenAI's current vocabulary. It is used for every model, since the limits have a margin."""
 _URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
 
 class _Vocabulary(NamedTuple):
-    """The common interface of tiktoken and quicktok."""
+    """A vocabulary of tiktoken or quicktok, as the two functions that are needed here."""
 
     encode: Callable[[str], list[int]]
     bytes_of: Callable[[int], bytes]
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text, or estimate them without the vocabulary."""
+    """Count the tokens of a text, or estimate their number if the vocabulary is missing."""
     encoded = text.encode(errors="replace")  # a lone surrogate cannot be encoded
     tokens = _encode(encoded)
     return ceil(len(encoded) / _BYTES_PER_TOKEN) if tokens is None else len(tokens)
 
 
 def load_vocabulary() -> None:
-    """Read the vocabulary from disk now, so that later counts read no file."""
+    """Read the vocabulary from disk now, so that later counts need not read a file."""
     _vocabulary()
 
 
 def token_starts(text: str) -> list[int]:
-    """Ascending character offsets of the tokens that `count_tokens` counts or estimates.
+    """The offset in characters of each token that ``count_tokens`` counts or estimates, ascending.
 
-    A token that begins inside a multi-byte character gets that character's offset.
+    A token that begins inside a multi-byte character gets the offset of that character.
     """
     import numpy as np
 
@@ -64,7 +64,10 @@ def token_starts(text: str) -> list[int]:
 
 
 def _encode(encoded: bytes) -> list[int] | None:
-    """The tokens of UTF-8 text; None if tiktoken gives up, as on a million spaces in a row."""
+    """The tokens of UTF-8 text; None if there is no vocabulary, or if tiktoken gives up.
+
+    tiktoken gives up on a million spaces in a row, for example.
+    """
     vocabulary = _vocabulary()
     try:
         return None if vocabulary is None else vocabulary.encode(encoded.decode())
@@ -89,9 +92,9 @@ def _vocabulary() -> _Vocabulary | None:
 
 
 def _is_cached() -> bool:
-    """Whether tiktoken would find its vocabulary on disk, in a file named by the URL's SHA-1.
+    """Whether tiktoken would find its vocabulary on disk, in a file named after the URL's SHA-1.
 
-    A damaged file does not count: tiktoken would delete it and download another.
+    A damaged file does not count, since tiktoken would delete it and download a new one.
     """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:

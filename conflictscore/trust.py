@@ -1,22 +1,22 @@
-"""A user's table of document weights by host, domain and type.
+"""Reads a user's table of weights for documents by host, domain and type.
 
 ```toml
-default = 1                  # a document that nothing below names
+default = 1                  # every document that no entry below matches
 
-[hosts]                      # without www.; this host alone
+[hosts]                      # only this host; write it without www.
 "blog.example.org" = 0.2
 
-[domains]                    # as registered, with every host of it
+[domains]                    # a registered domain, with all its hosts
 "example.org" = 2
-"content-farm.com" = 0       # left out
+"content-farm.com" = 0       # its documents have no vote
 
-[types]                      # the document's metadata "type", or the kind of its file
+[types]                      # the document's metadata "type", or the ending of its file name
 "forum" = 0.5
 "pdf" = 1.5
 ```
 
-The first entry that matches gives the weight of a document: its host, its domain, the type in its
-metadata, its file type, or the default.
+The first match decides the weight of a document. Its host is looked up first, then its domain, the
+type in its metadata, and its file type. If none of them is in the table, the default applies.
 """
 
 import re
@@ -34,7 +34,7 @@ from conflictscore.retrieval.domains import host_of, load_suffixes, registrable_
 from conflictscore.storage.toml_file import read_toml
 
 _MOST = 1_000
-"""The largest weight, so that sums stay finite."""
+"""The largest allowed weight. The limit keeps sums of weights finite."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 
 _NAME = re.compile(r"[\w.:-]+")
@@ -52,14 +52,16 @@ class _Table(BaseModel):
 
 
 class TrustTable:
-    """Document weights from a user's table of sources."""
+    """Weights of documents, according to a user's table of hosts, domains and types."""
 
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
-        """Read a table with the keys of the module's example; errors refer to it as ``where``.
+        """Read a table whose keys are as in the example of this module.
+
+        Error messages call the table ``where``.
 
         Raises:
             InputError: A key is unknown, a host or domain is invalid, or a weight is not from 0 to
-                1,000; names the field.
+                1,000. The message names the field.
         """
         try:
             self._rules = _Table.model_validate(dict(table))
@@ -72,10 +74,11 @@ class TrustTable:
 
     @classmethod
     def open(cls, table: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
-        """Read a table from a TOML file or an equivalent mapping; a table is returned unchanged.
+        """Read a table from a TOML file or an equivalent mapping; a TrustTable is returned as is.
 
         Raises:
-            InputError: The file cannot be read, or its table is invalid; names file and field.
+            InputError: The file cannot be read, or its table is invalid. The message names the file
+                and the field.
         """
         if isinstance(table, TrustTable):
             return table
@@ -89,11 +92,11 @@ class TrustTable:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The table as plain JSON for a log, without default values."""
+        """The table as plain JSON for a log. Default values are omitted."""
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
-        """A weight for each document, at least 0."""
+        """The weight of each document, at least 0, by document number."""
         return {document.number: self._source(document) for document in documents}
 
     def _source(self, document: Document) -> float:
@@ -116,7 +119,7 @@ def _file_kind(url: str) -> str:
 
 
 def _type_name(name: str) -> str:
-    """A type in the table's spelling: ".PDF" becomes "pdf"."""
+    """A type as it is spelled inside the table: ".PDF" becomes "pdf"."""
     return name.strip().casefold().removeprefix(".")
 
 
@@ -135,13 +138,13 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
 def _by_host(
     weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
-    """Weights by host or domain, spelled as in addresses."""
+    """The weights by host or domain, with names spelled as in addresses."""
     weights: dict[str, float] = {}
     for raw_name, weight in weights_by_name.items():
         name = raw_name.strip().casefold().removeprefix("www.")
         host = host_of(f"https://{name}") if _NAME.fullmatch(name) else None
         if host is None or (registered and load_suffixes().privatesuffix(host) != host):
-            what = "registered domain; put hosts of a domain under hosts"
+            what = "registered domain; put a host of a domain under hosts"
             raise InputError(f"{where}.{raw_name}: not a {what if registered else 'host'}")
         if host in weights:
             raise InputError(f"{where}.{raw_name}: already has a weight, in a different spelling")

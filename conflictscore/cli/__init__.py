@@ -1,4 +1,4 @@
-"""The command line. Heavy modules are imported inside the commands, so that ``--help`` is fast."""
+"""The command line. Commands import heavy modules only when they run, so ``--help`` is fast."""
 
 import gc
 import os
@@ -28,16 +28,16 @@ from conflictscore.errors import ConflictScoreError
 
 _INTERRUPTED = 130
 _KEPT = {
-    **dict.fromkeys(("bench", "record", "score-file"), "; the same command resumes"),
+    **dict.fromkeys(("bench", "record", "score-file"), "; run the same command again to resume"),
     **dict.fromkeys(
-        ("ask", "correct", "judge-check", "score"), "; cached replies are not paid for again"
+        ("ask", "correct", "judge-check", "score"), "; cached replies will not be paid for again"
     ),
 }
-"""For each command, the end of the line that Ctrl-C prints."""
+"""The text that a command prints after "stopped" if Ctrl-C ends it."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
-"""An argument of the library, as its error messages spell it: ``model="local"``."""
+"""An argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Control characters, which an error may quote from a server and which must not reach the
+"""Control characters. An error may quote them from a server, and they must not reach the
 terminal."""
 
 
@@ -51,7 +51,7 @@ class OneLineErrors(click.Group):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            gc.disable()  # thousands of modules are loaded by now and never freed
+            gc.disable()  # a collection would only rescan thousands of modules that stay loaded
             code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
@@ -64,7 +64,7 @@ class OneLineErrors(click.Group):
             _fail(error.format_message(), error.exit_code)
         except ConflictScoreError as error:
             _fail(_ARGUMENT.sub(_option, str(error)), error.exit_code)
-        except BrokenPipeError:  # head or less closed the pipe
+        except BrokenPipeError:  # the reader of the output, such as head or less, has ended
             _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
@@ -78,7 +78,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """The note about progress that an interrupted command saved for its next run."""
+    """The end of the message about an interrupted command: what its next run can reuse."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")
@@ -89,7 +89,7 @@ def _option(argument: re.Match[str]) -> str:
 
 
 def _discard_stdout() -> None:
-    """Discard what stdout still buffers; Python would otherwise fail on it again at exit."""
+    """Discard the buffered output; otherwise Python tries to write it at exit, and fails again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -107,7 +107,7 @@ Start with:
   conflictscore ask "In which year ...?" --docs examples/lighthouse
 
 \b
-For tab completion in bash, run this line (zsh_source and fish_source work too):
+For tab completion in bash, run this line (in zsh or fish, write zsh_source or fish_source):
   eval "$(_CONFLICTSCORE_COMPLETE=bash_source conflictscore)"
 """
 

@@ -1,4 +1,4 @@
-"""conflictscore ask, score and correct: check one answer against its documents."""
+"""The commands ``ask``, ``score`` and ``correct``, which check one answer against documents."""
 
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,14 @@ def _with_answer_options(command: Any) -> Any:
         multiple=True,
         required=True,
         metavar="PATH ...",
-        help="The documents to check the answer against; all of them, in file order.",
+        help="Files and folders with the documents to check the answer against. Every document "
+        "is used. Takes every word up to the next option.",
     )(command)
     return click.option(
-        "--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @FILE to read a file."
+        "--answer",
+        required=True,
+        metavar="TEXT|@FILE",
+        help="The text of the answer, or @FILE to read it from a file.",
     )(command)
 
 
@@ -60,7 +64,7 @@ def _with_answer_options(command: Any) -> Any:
     "options",
     multiple=True,
     metavar="TEXT",
-    help="An answer option. Repeat for each option.",
+    help="For a multiple-choice question: one of the answers to choose from. Repeat for each.",
 )
 @with_question_search_options
 @with_run_settings
@@ -68,7 +72,12 @@ def _with_answer_options(command: Any) -> Any:
 @with_model_options
 @with_output_options
 def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
-    """Answer QUESTION from documents, and correct claims that the documents disagree on."""
+    """Answer QUESTION from documents, and correct claims that the documents disagree on.
+
+    The answer is split into claims, and each claim is checked against each document. If documents
+    disagree on a claim, only that passage of the answer is corrected. The output shows the answer,
+    the changes with their reasons, and the scores CS-C and CS-R.
+    """
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.loop.inputs import check_question
     from conflictscore.retrieval.cleaning import clean_text
@@ -90,7 +99,9 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
 def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     """Score an existing answer against documents (CS-C and CS-R).
 
-    The exit code is 1 if there is no score because the model failed.
+    CS-C is the share of claims that have evidence on both sides. CS-R is the mean, over claims, of
+    the share of their documents that contradict them. Both go from 0 to 1, and lower is better. The
+    answer is not changed. The exit code is 1 if the model failed and there is no score.
     """
     from conflictscore.graph.self_correction import build_scoring_graph
     from conflictscore.records import RunStatus
@@ -108,18 +119,18 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
 @click.command(
     cls=ManyDocs,
     epilog=_CORRECT_EXAMPLES,
-    short_help="Correct an existing answer where documents disagree with it.",
+    short_help="Correct an existing answer if documents dispute it.",
 )
 @_with_answer_options
-@click.option("--question", metavar="TEXT", help="The question that was answered, if known.")
+@click.option("--question", metavar="TEXT", help="The question that the answer replies to.")
 @with_run_settings
 @with_call_budget
 @with_model_options
 @with_output_options
 def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings: Any) -> None:
-    """Check an answer against documents, and correct it where they disagree with it.
+    """Check an existing answer against documents, and correct the passages that they dispute.
 
-    The answer may come from any chatbot. Text that no document disputes is kept byte for byte.
+    The answer may come from any chatbot. Undisputed text is kept byte for byte.
     """
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.middleware.corrector import correction_input
@@ -133,7 +144,7 @@ def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings
 
 
 def _check_log(settings: dict[str, Any]) -> None:
-    """Refuse a log file that cannot be written, before any call costs money."""
+    """Refuse a log file that cannot be written. This happens before any call costs money."""
     from conflictscore.reporting.run_log import check_log
 
     if settings["log"]:
@@ -148,7 +159,7 @@ def _read_answer(answer: str) -> str:
         try:
             text = Path(answer[1:]).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--answer {answer}: is not readable UTF-8 text ({error})") from error
+            raise InputError(f"--answer {answer}: not readable as UTF-8 text ({error})") from error
     if not (text := clean_text(text)):
         raise InputError("--answer is empty")
     return text

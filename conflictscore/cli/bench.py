@@ -1,4 +1,4 @@
-"""conflictscore bench."""
+"""The command group ``bench``, with a command for each benchmark."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,17 +19,25 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 
 
-_EPILOG = "\n".join(
-    ["\b", "Methods:", *(f"  {name:15}  {method.summary}" for name, method in METHODS.items())]
-)
+_METHOD_LINES = "\n".join(f"  {name:15}  {method.summary}" for name, method in METHODS.items())
+_EPILOG = f"""\b
+Methods (select them with --methods):
+{_METHOD_LINES}
+
+\b
+Examples:
+  conflictscore bench ramdocs --help
+  conflictscore bench ramdocs --data RAMDocs_test.jsonl --sample 60 --dry-run
+  conflictscore bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods rag,revised-rag
+"""
 
 
 @click.group(epilog=_EPILOG, short_help="Run a benchmark and compare methods.")
 def bench() -> None:
     """Run a benchmark and compare methods: which is right more often, and which answers changed.
 
-    Each run has its own folder. After Ctrl-C, a crash or a spent budget, the same command resumes
-    the run; only calls in flight are lost, and nothing is paid for twice.
+    Each run is stored in its own folder. To resume a run after Ctrl-C, a crash or a used-up budget,
+    repeat the same command. Only calls in flight are lost; finished calls are not paid for again.
     """
 
 
@@ -42,18 +50,21 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
         f"bench {benchmark_entry.name} --data {file} --sample 20 --methods all",
     )
     epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
-    where = "from --search or --docs" if benchmark_entry.searches else "included with the questions"
-    summary = f"{benchmark_entry.summary[0].upper()}{benchmark_entry.summary[1:]}"
+    where = (
+        "Its documents come from --search or --docs."
+        if benchmark_entry.searches
+        else "Its questions come with documents."
+    )
     words = (
-        f"{summary}.\n\nDocuments: {where}. Default labeler: json, the paper's, with "
-        f"one call per pair; nli with the local model. See {benchmark_entry.docs}."
+        f"Test {benchmark_entry.summary}.\n\n{where} The default labeler is json (the paper's, "
+        f"with one call per pair), or nli with the local model. See {benchmark_entry.docs}."
     )
     make = click.command(benchmark_entry.name, cls=ManyDocs, help=words, epilog=epilog)
     return cast("click.Command", make(with_bench_options(benchmark_entry, run)))
 
 
 def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
-    """Estimate, name topics, or run one or more seeds, depending on the options."""
+    """Estimate the cost, name topics, or run one or more seeds, as the options say."""
     from conflictscore.cli.bench_estimate import print_estimate
     from conflictscore.cli.report import print_study, read_report_runs, write_study
 
@@ -72,12 +83,12 @@ def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
         write_study(study, plan.whole)
         print_study(study, as_json=settings["as_json"])
         click.echo(
-            f"To see every run and flip on one page: conflictscore report {plan.whole}", err=True
+            f"To see all runs and flips on one page: conflictscore report {plan.whole}", err=True
         )
 
 
 def _write_topics(plan: BenchPlan, write: Callable[..., None]) -> None:
-    """Have a model name the topic of each question, without asking for any report."""
+    """Let a model name the topic of each question, and write the topics; no report is written."""
     topics, context = plan.settings["write_topics"], plan.setup.context
     write(
         plan.benchmark,
@@ -86,14 +97,14 @@ def _write_topics(plan: BenchPlan, write: Callable[..., None]) -> None:
         context.prompts,
         lambda question, topic: click.echo(f"{question}\n    {topic}"),
     )
-    click.echo(f"No report was requested. Check {topics}, then pass it as --data.", err=True)
+    click.echo(f"No report was written. Check {topics}, then pass it as --data.", err=True)
 
 
 def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
-    """Run one seed with a progress bar; print its figures unless it is part of a study.
+    """Run one seed with a progress bar. Print its figures if the plan has no other seed.
 
     Raises:
-        BudgetError: The budget is used up; finished answers are kept.
+        BudgetError: The budget is used up. Finished answers are kept.
         ClickException: No question was answered.
     """
     from rich.console import Console
@@ -142,16 +153,17 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
 
 
 def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
-    """Print the figures of a run, and its notes on stderr."""
+    """Print the figures of a run on stdout, and its notes on stderr."""
     from conflictscore.benchmarks.harness.report.tables import print_figures
     from conflictscore.benchmarks.paper_figures import paper_figures
     from conflictscore.cli.common import plain_console
+    from conflictscore.reporting.figure_text import counted
 
     settings, benchmark, context = plan.settings, plan.benchmark, plan.setup.context
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)
     for why, count in _left_out(context.retriever).items():
-        click.echo(f"Note: documents skipped {why}, in this session: {count}", err=True)
+        click.echo(f"Note: this session skipped {counted(count, 'document')} {why}", err=True)
     if settings["as_json"]:
         click.echo(json.dumps(run.figures.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -167,7 +179,7 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:
-    """Documents that a retriever skipped, counted by reason, looking inside its wrappers."""
+    """How many documents a retriever skipped, by reason; retrievers inside others are found too."""
     while retriever is not None and not hasattr(retriever, "left_out"):
         retriever = getattr(retriever, "retriever", None)
     return retriever.left_out if retriever is not None else {}

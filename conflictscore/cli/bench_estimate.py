@@ -1,4 +1,4 @@
-"""``conflictscore bench NAME --dry-run``."""
+"""The cost estimate that ``conflictscore bench NAME --dry-run`` prints."""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +10,13 @@ from conflictscore.cli.bench_plan import BenchPlan
 from conflictscore.cli.common import plain_console
 
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
-"""Assumed length of a search result in tokens; an estimate does not search."""
+"""Assumed length in tokens of a search result's snippet and of its page.
+
+An estimate runs no search, so it cannot measure them."""
 
 
 def print_estimate(plan: BenchPlan) -> None:
-    """Print the expected cost of a whole run, even if part of it is already done."""
+    """Print the expected cost of a whole run, including any part that is already done."""
     from conflictscore.benchmarks.harness.dry_run import estimate, estimate_card, power_card
     from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.reporting.plain_table import print_card
@@ -34,21 +36,24 @@ def print_estimate(plan: BenchPlan) -> None:
         print_card(card, plain_console())
     if (seeds := settings["seeds"]) > 1:
         click.echo(
-            f"For one run; {seeds} take at most {seeds} times as much. Equal answers "
-            "share their labels, and all runs share documents."
+            f"The estimate is for one run; {seeds} take at most {seeds} times as much. Equal "
+            "answers share their labels, and all runs share documents."
         )
 
 
 def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
-    """Documents per question and tokens per document if they come from a paid search; else None."""
+    """Assumed documents per question and tokens per document; None unless a search may cost money.
+
+    A note tells the user about the assumption.
+    """
     settings = plan.settings
     if plan.setup.context.retriever is None or _is_free(settings):
         return None
     page_tokens = settings["passage_tokens"] or _PAGE_TOKENS
     tokens = page_tokens if settings["read_pages"] else _SNIPPET_TOKENS
     click.echo(
-        f"Note: {settings['top_k']} documents of {tokens} tokens per question are "
-        "assumed; the search itself may cost money",
+        f"Note: the estimate assumes {settings['top_k']} documents of {tokens} tokens per "
+        "question; the search itself may cost money",
         err=True,
     )
     return settings["top_k"], tokens

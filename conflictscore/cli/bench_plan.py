@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a command; with ``--seeds`` a command has several."""
+    """One run of a command. With ``--seeds`` a command has several runs."""
 
     folder: Path
     setup: "Setup"
@@ -29,7 +29,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """The runs of a command, with models and retriever open but not yet called."""
+    """The runs of a command. Their models and retriever are open, but have not been called."""
 
     entry: "Entry"
     settings: Mapping[str, Any]
@@ -38,11 +38,11 @@ class BenchPlan:
     """The folder of the run, or with ``--seeds`` the parent of all run folders."""
     runs: tuple[PlannedRun, ...]
     selection: Mapping[str, Any]
-    """How the questions were drawn."""
+    """How the sample of questions was drawn."""
     retrieval: Mapping[str, Any]
-    """How documents are found, for the manifest."""
+    """How documents are found, as recorded in the manifest."""
     hashes: Mapping[str, str]
-    """Hashes of the files that the documents come from."""
+    """Hashes of the files from which the documents come."""
     compare: Sequence[tuple[str, str]]
     prices: "PriceTable"
 
@@ -53,7 +53,7 @@ class BenchPlan:
 
     @property
     def benchmark(self) -> "Benchmark":
-        """The questions as the first run asks them."""
+        """The questions of the first run, with its order of options."""
         return self.runs[0].benchmark
 
 
@@ -97,7 +97,11 @@ def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
 
 
 def _sampling(setup: "Setup") -> "Setup":
-    """The models of a study, set to sample their answers; a note names models that cannot."""
+    """The setup with a temperature at which the runs of a study sample different answers.
+
+    The setup is unchanged if the user chose a temperature, or if the model accepts none. A note
+    warns the user if the answers of the runs may then not be sampled as intended.
+    """
     from conflictscore.benchmarks.harness.setup import takes_temperature
 
     model, temperature = setup.context.generator, setup.settings.temperature
@@ -123,7 +127,7 @@ def _runs(
     setup: "Setup",
     benchmark: "Benchmark",
 ) -> list[PlannedRun]:
-    """One run per seed; from the second on, ``replicate`` has answers sampled again."""
+    """One run per seed. From the second run on, ``replicate`` makes models sample new answers."""
     if settings["seeds"] == 1:
         return [PlannedRun(whole, setup, benchmark)]
     runs = []
@@ -138,7 +142,11 @@ def _runs(
 def _questions(
     benchmark_entry: "Entry", settings: Mapping[str, Any], seed: int
 ) -> tuple["Benchmark", dict[str, Any]]:
-    """The same questions for every seed, with options shuffled by this seed."""
+    """The sampled questions, which are the same for every seed, with options in this seed's order.
+
+    Returns:
+        The benchmark, and how its questions were drawn.
+    """
     from conflictscore.benchmarks.registry import open_benchmark
 
     whole = open_benchmark(
@@ -149,14 +157,14 @@ def _questions(
         **{name: settings[name] for name in benchmark_entry.flags},
     )
     benchmark, selection = whole.selected(settings["sample"], settings["seed"])
-    # search results are cut when they arrive
+    # documents of a search are cut to passages when they arrive
     return benchmark.shortened(
         0 if benchmark_entry.searches else settings["passage_tokens"]
     ), selection
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
-    """By question, the answers by which a page that copies the benchmark is recognised."""
+    """The answers of each question. A page that has a question and its answer is likely a copy."""
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 
@@ -170,7 +178,11 @@ def _names(option: str | None, method_names: tuple[str, ...]) -> list[str]:
 def _opened(
     benchmark_entry: "Entry", run_choices: "RunSettings", settings: Mapping[str, Any]
 ) -> tuple["Setup", dict[str, Any], dict[str, str]]:
-    """Models and retriever, how documents are found, and hashes of the files they come from."""
+    """Open the models and the retriever.
+
+    Returns:
+        The setup, how documents are found, and hashes of the files from which they come.
+    """
     from conflictscore.benchmarks.harness.manifest import found_in
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.cli.common import chosen_spec, open_retriever, run_settings
@@ -201,7 +213,7 @@ def _opened(
 
 
 def _searches(settings: Mapping[str, Any]) -> list[str]:
-    """The kinds of searches in order, without addresses, which may contain passwords."""
+    """The names of the searches in order. Addresses are left out: they may contain passwords."""
     from conflictscore.retrieval.providers import configured_search
 
     if settings["search"] is None:

@@ -1,4 +1,4 @@
-"""Shared by several commands: options become a run, and a run becomes output."""
+"""Code that commands share: it turns options into a run, and a run into output."""
 
 import gc
 import json
@@ -33,9 +33,10 @@ def open_context(
     max_calls: int | None = None,
     **settings: Any,
 ) -> "RunContext":
-    """Open the models and labeler of a run; ``settings`` apply where no option is given.
+    """Open the models and labeler of a run.
 
-    ``max_calls`` limits the calls in flight to an endpoint.
+    ``settings`` replace the defaults of options that are not given. ``max_calls`` limits the calls
+    in flight to an endpoint.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
@@ -68,7 +69,7 @@ def chosen_spec(settings: Mapping[str, Any]) -> str:
         raise InputError("--base-url needs --model NAME, where NAME is a model at that endpoint")
     spec = default_spec()
     if spec == "local":
-        click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
+        click.echo("OPENAI_API_KEY is not set: using the embedded local model.", err=True)
     return spec
 
 
@@ -87,12 +88,12 @@ def open_single_model(spec: str, settings: Mapping[str, Any]) -> "LanguageModel"
 
 
 def judging(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command that generates no answers: its only model is the judge."""
+    """The options with the judge as the only model, for commands that generate no answers."""
     return {**settings, "model": settings["judge"] or settings["model"], "judge": None}
 
 
 def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
-    """Open the search that the options describe; without passage options, documents stay whole."""
+    """Open the search that the options describe. Without passage options, documents stay whole."""
     from conflictscore.retrieval.opening import open_retrieval
 
     return open_retrieval(
@@ -112,7 +113,7 @@ def run_graph(
     options: Mapping[str, Any],
     notes: Iterable[str] = (),
 ) -> "Run":
-    """Run a graph, show its steps on stderr, and print and log it as the options say.
+    """Run a graph and show its steps on stderr; then print and log the run as the options say.
 
     The run is printed even if it cannot be logged. ``notes`` come before the run's own notes.
     """
@@ -156,14 +157,14 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """A console for tables, in which untrusted text is not read as markup."""
+    """A console for tables. It prints untrusted text as it is, and reads no markup in it."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine, with garbage collection on except for modules loaded so far."""
+    """Run a command's coroutine with garbage collection, which skips the modules loaded so far."""
     import asyncio
 
     gc.freeze()
@@ -172,11 +173,11 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 
 def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache | None, bool]":
-    """Open the labeler from the options, and a language model only if the labeler needs one.
+    """Open the labeler that the options name, and a language model if the labeler needs one.
 
     Returns:
-        The labeler, its cache, and whether it runs on this machine, where parallel calls gain
-        nothing.
+        The labeler, its cache, and whether it runs on this machine. Parallel calls gain nothing
+        there.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
@@ -186,7 +187,7 @@ def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache 
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
         return cast("Labeler", open_labeler(spec)), cache, True
-    # measurements of labels use the paper's labeler by default: one call per pair (Table 7)
+    # commands that measure labels default to the paper's labeler: one call per pair (Table 7)
     settings, models = run_settings(options, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)
     return context.labeler, context.cache, context.decomposer.is_local

@@ -1,13 +1,13 @@
-"""Settings from a file: ``conflictscore.toml``, or one that ``--config`` names.
+"""Reads settings from ``conflictscore.toml`` or from the file that ``--config`` names.
 
-Keys are the long names of options. Top-level keys apply to every command that has the option; keys
-in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply to that command. The command line
+Keys are the long names of options. Top-level keys apply to every command that has the option. Keys
+in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that command. The command line
 overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from somebody else. While an API key is set, such a file
-cannot set endpoints, prompts, output files, model files or ``--host``, cannot choose evidence other
-than documents in its own folder, and cannot change any setting that the check depends on. Name the
-file with ``--config`` to allow all of this.
+cannot set endpoints, prompts, output files, model files or ``--host``. It cannot choose evidence
+other than documents in its own folder, and it cannot change a setting that the check depends on.
+Name the file with ``--config`` to allow all of this.
 """
 
 import os
@@ -27,11 +27,13 @@ _FILE = Path("conflictscore.toml")
 _OPTION = "config"
 _SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)
 _NAMED_ONLY = frozenset({"mcp"})
-"""Commands that may start in a folder with somebody else's files. Nobody reads their stderr, so a
-file found there must never choose the endpoint that receives the key."""
+"""Commands that use a settings file only if ``--config`` names it.
+
+They may start in a folder with somebody else's files, and nobody reads their stderr. A file found
+there must never choose the endpoint that receives the key."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"data"})
-"""Options whose path is only read."""
+"""Path options that any settings file may set, because the command only reads from the path."""
 _CHECK = frozenset(
     {
         "disputed",
@@ -61,15 +63,15 @@ _CHECK = frozenset(
         "unsettled",
     }
 )
-"""Options that choose the evidence, how much is checked, or what a check leads to."""
+"""Options that choose the evidence, how much of an answer is checked, or what follows a check."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
 
 def with_config_file(group: click.Group) -> None:
-    """Add ``--config`` to every command of a group, and apply the settings file."""
+    """Add the option ``--config`` to every command of a group. It applies the settings file."""
     for command in commands_of(group):
-        default = "none." if command.name in _NAMED_ONLY else f"{_FILE} here."
+        default = "none." if command.name in _NAMED_ONLY else f"{_FILE} in this folder, if any."
         command.params.append(
             click.Option(
                 [f"--{_OPTION}"],
@@ -78,7 +80,7 @@ def with_config_file(group: click.Group) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_load,
-                help=f"TOML file of settings, keyed by option names. Default: {default}",
+                help=f"TOML file of settings; its keys are option names. Default: {default}",
             )
         )
 
@@ -105,11 +107,11 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
         _check_trust(path, settings, _options(ctx.command))
     ctx.default_map = _defaults(path, settings, ctx)
     if settings and named_path is None:
-        click.echo(f"Settings of {path}: {', '.join(settings)}", err=True)
+        click.echo(f"Settings from {path}: {', '.join(settings)}", err=True)
 
 
 def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in a file that apply to a command; its own table comes last and wins."""
+    """The settings in a file that apply to a command. Its own table overrides top-level keys."""
     names: list[str] = []
     here: click.Context | None = ctx
     while here is not None and here.parent is not None:
@@ -130,7 +132,7 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
 def _check_trust(
     path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
 ) -> None:
-    """Refuse what a file found in the working folder cannot set while there is an API key."""
+    """Refuse settings that a file found in the working folder may not set while a key is set."""
     if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
     redirecting = [
@@ -139,13 +141,13 @@ def _check_trust(
     if redirecting:
         raise ConfigurationError(
             f"{path}: sets {', '.join(redirecting)}. While an API key is set, a file "
-            "found in the working folder cannot set this. If you trust the file, "
-            f"pass --config {path}"
+            "that was only found in the working folder cannot set this. If you trust the "
+            f"file, pass --config {path}"
         )
 
 
 def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
-    """Settings in click's form, or in that of ``--set`` if they have no option of their own."""
+    """The settings as click's defaults. Settings without an option become values of ``--set``."""
     options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
     for key, setting in settings.items():
@@ -164,7 +166,7 @@ def _texts(setting: Any) -> list[str]:
 def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
     """Whether a setting decides where calls go, which files are used, or how answers are checked.
 
-    A settings file may name documents in its own folder, but nowhere else.
+    Documents in the working folder are allowed; documents elsewhere are not.
     """
     if key.replace("_", "-") in _CHECK:
         return True

@@ -1,4 +1,4 @@
-"""conflictscore bench conflict-detection."""
+"""The command ``bench conflict-detection``."""
 
 import json
 import time
@@ -36,24 +36,23 @@ Examples:
     multiple=True,
     required=True,
     metavar="FILE",
-    help="Claims with their documents (JSON lines: id, claim, docs, has_conflict), "
-    "or a source of ConflictBench as NAME:PATH: ambigdocs:FILE, "
-    "conflictingqa:FILE, contraqa:FOLDER,"
-    " macnoise-nq:FILE, macnoise-tqa:FILE. Repeatable.",
+    help="JSON lines of claims with their documents (fields id, claim, docs, has_conflict), "
+    "or a source of ConflictBench: ambigdocs:FILE, conflictingqa:FILE, contraqa:FOLDER, "
+    "macnoise-nq:FILE or macnoise-tqa:FILE. Repeatable.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N claims per file by --seed, half with and half without a conflict, "
-    "or all claims of a kind that has fewer.",
+    help="Draw N claims from each file by --seed, half of them with a conflict. If a file "
+    "has fewer claims of one kind, all of that kind are used.",
 )
 @click.option(
     "--paper-counts",
     is_flag=True,
-    help="Draw as many claims with and without a conflict from each source of "
-    "ConflictBench as the paper (Table 1), by --seed, or all claims of a kind "
-    "that has fewer.",
+    help="From each source of ConflictBench, draw as many claims with and without a "
+    "conflict as the paper (Table 1), by --seed. If a source has fewer claims of one "
+    "kind, all of that kind are used.",
 )
 @click.option(
     "--write-claims",
@@ -67,20 +66,21 @@ Examples:
     default=0,
     show_default=True,
     metavar="S",
-    help="Seed for the sample and for random choices in building ConflictBench.",
+    help="Seed for drawing the sample, and for random choices while ConflictBench is built.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the verdicts and people's labels as JSON lines, one pair per line.",
+    help="Write the labeler's verdicts and people's labels to FILE as JSON lines, one pair "
+    "of claim and document per line.",
 )
 @click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Draw how often labels are right over the probability that the labeler gave them: "
-    ".svg or .png.",
+    help="Draw a reliability diagram to FILE (.svg or .png): how often labels are right at "
+    "each probability that the labeler gave them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
@@ -97,12 +97,15 @@ def conflict_detection(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Detect claims that documents disagree on, and compare with people's labels (Table 2).
+    """Measure how well conflicts are detected (Table 2).
 
-    Claims are used as they are. A claim conflicts if one document supports it and another
-    contradicts it. The output compares the figures with the baselines "always" and "never", and on
-    ConflictBench's sources with the paper's. Verdicts are cached as they arrive, so the same
-    command resumes an interrupted run and retries failed pairs.
+    Each claim is checked as it is in the file. A claim is in conflict if one document supports it
+    and another contradicts it. The verdicts are compared with people's labels. The output also
+    shows two baselines, which always or never report a conflict, and the paper's figures for
+    ConflictBench's sources.
+
+    Verdicts are cached as they arrive. To resume an interrupted run or retry failed pairs, run the
+    same command again.
     """
     from rich.console import Console
 
@@ -115,14 +118,14 @@ def conflict_detection(
 
     require_statistics()
     if out and not _is_ours(out):
-        raise InputError(f"--out: {out} was not written by this version; choose another file")
+        raise InputError(f"--out: {out} was not written by this version; choose another name")
     if picture and picture.suffix not in (".svg", ".png"):
         raise InputError(f"--picture: {picture} must end in .svg or .png")
     groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
             "--write-claims: these files already contain claims, and no questions; "
-            "use it with ConflictBench's sources, such as ambigdocs:FILE"
+            "use the option with ConflictBench's sources, such as ambigdocs:FILE"
         )
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     labeler, cache, local = open_labeler_of(settings)
@@ -174,7 +177,7 @@ def _written(
     *,
     quiet: bool,
 ) -> list["ClaimGroup"]:
-    """Groups with claims written by a model from their questions; shows progress and cost."""
+    """Let a model write the claim of each group from its question, and show progress and cost."""
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.measures import written_claims
@@ -203,7 +206,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
     if figures.reliability is None:
         click.echo(
-            f"Note: {figures.labeler} gives no probabilities, so {picture} is not drawn", err=True
+            f"Note: {figures.labeler} gives no probabilities, so {picture} was not drawn", err=True
         )
         return
     chart = reliability_picture(figures.reliability, figures.labeler)
@@ -211,7 +214,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Whether a file may be overwritten: not if it holds verdicts paid for in an older format."""
+    """Whether a file may be overwritten. False if it may hold other data or older verdicts."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

@@ -1,4 +1,4 @@
-"""conflictscore judge-check."""
+"""The command ``judge-check``."""
 
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -38,14 +38,14 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     type=click.Choice(_BENCHMARKS),
     default=_BENCHMARKS[0],
     show_default=True,
-    help="The benchmark whose judge to compare.",
+    help="The benchmark whose judge is compared with people.",
 )
 @click.option(
     "--answers",
     required=True,
     type=_FILE,
-    help="Answers judged by people: NatConfQA's human_judgments.jsonl, TruthfulQA's"
-    " judge_truth.jsonl or judge_info.jsonl, WikiContradict's human_eval.jsonl.",
+    help="Answers that people judged: NatConfQA's human_judgments.jsonl, TruthfulQA's"
+    " judge_truth.jsonl or judge_info.jsonl, or WikiContradict's human_eval.jsonl.",
 )
 @click.option(
     "--references",
@@ -56,10 +56,18 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N answers: for TruthfulQA half of each label, for WikiContradict "
-    "always all five answers of a model to a question. Default: all.",
+    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of them have each "
+    "label. For WikiContradict, all five answers of a model to a question are drawn "
+    "together. Default: all.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Seed for drawing the sample.",
+)
 @with_judge_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def judge_check(
@@ -71,13 +79,14 @@ def judge_check(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Compare a benchmark's judge with people, on answers that people judged.
+    """Compare a benchmark's judge, which is a model, with people who judged the same answers.
 
-    Shows agreement, Cohen's kappa, how often judge and people give each rating, and how much of a
-    difference between two methods the judge preserves. For NatConfQA this is Table 7 of its paper.
+    The output shows their agreement, Cohen's kappa, how often each gives each rating, and how much
+    of a difference between two methods the judge preserves. For NatConfQA, these are the figures of
+    Table 7 in its paper.
 
-    You can stop it at any time: the same command resumes from the cache. Answers that could not be
-    judged are counted, but enter no other figure.
+    You can stop the command at any time. To resume, run it again: judged answers are cached.
+    Answers that could not be judged are counted, but excluded from all other figures.
     """
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.benchmarks.judging import Judge
@@ -145,7 +154,7 @@ def _rated(
 def _check_natconfqa(
     people: "Sequence[JudgedByPeople]", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Figures, tables, and the reason if not a single answer could be judged (else None)."""
+    """The figures, their tables, and, if not a single answer could be judged, the reason."""
     from rich.console import Console
 
     from conflictscore.benchmarks.natconfqa.agreement import (
@@ -167,7 +176,7 @@ def _check_natconfqa(
 def _check_ratings(
     rated_set: "RatedSet", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Like ``_boolean_check``, for ratings of whole answers."""
+    """Like ``_check_natconfqa``, for ratings of whole answers."""
     from rich.console import Console
 
     from conflictscore.benchmarks.judge_agreement import rated_by_judge, rating_agreement

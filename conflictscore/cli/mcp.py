@@ -1,4 +1,4 @@
-"""conflictscore mcp."""
+"""The command ``mcp``."""
 
 import signal
 from functools import partial
@@ -26,8 +26,10 @@ Examples:
   conflictscore mcp --search serper --model openai:gpt-4.1-mini
   conflictscore mcp --transport http --docs notes/
 
-\b In a client's configuration (use absolute paths, since clients start it anywhere): {"mcpServers":
-{"conflictscore": {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
+\b
+In a client's configuration (use absolute paths, since a client may start it in any folder):
+  {"mcpServers": {"conflictscore":
+    {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
 """
 
 
@@ -50,14 +52,16 @@ Examples:
 @with_call_budget
 @with_model_options
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
-    """Serve three tools to agents over the Model Context Protocol.
+    """Serve three tools to agents over the Model Context Protocol (MCP).
 
-    score: show which documents support and contradict each claim of an answer. correct: correct an
-    answer where documents disagree with it. ask: answer a question from documents, then check and
-    correct the answer.
+    The tool `score` shows which documents support and contradict each claim of an answer.
 
-    Documents come from --docs, --search or the call itself. A local model is started, and
-    downloaded if missing, by the first call that needs it.
+    The tool `correct` corrects an existing answer where documents disagree with it.
+
+    The tool `ask` answers a question from documents, then checks and corrects the answer.
+
+    Documents come from --docs, from --search, or from the call itself. The first call that needs a
+    local model starts it, and downloads it if it is missing.
     """
     from conflictscore.middleware.mcp_server import http_app, mcp_server
     from conflictscore.middleware.service import ServiceSettings

@@ -1,4 +1,4 @@
-"""conflictscore model."""
+"""The commands ``model list`` and ``model fetch``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +11,22 @@ if TYPE_CHECKING:
     from conflictscore.storage.fetching import Weights
 
 
-@click.group()
+_EXAMPLES = """\b
+Examples:
+  conflictscore model list
+  conflictscore model fetch
+  conflictscore model fetch nli-mpnet
+"""
+
+
+@click.group(epilog=_EXAMPLES)
 def model() -> None:
     """Download and list the models that run on this machine."""
 
 
 @model.command("list")
 def list_models() -> None:
-    """List the models with their size, licence and location."""
+    """List the models that can be downloaded, with size, licence and location."""
     from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.models.local import CATALOG
     from conflictscore.storage.fetching import fetched
@@ -33,17 +41,17 @@ def _show(name: str, weights: "Weights", note: str, path: Path | None) -> None:
     click.echo(f"  {weights.title}, {weights.size / 1e6:,.0f} MB, {weights.licence}")
     click.echo(f"  {note}")
     command = f"conflictscore model fetch {name.removeprefix('local:')}"
-    click.echo(f"  {path or f'not fetched; {command}'}")
+    click.echo(f"  {path or f'not downloaded yet; run: {command}'}")
 
 
-@model.command("fetch")
+@model.command("fetch", epilog=_EXAMPLES)
 @click.argument("name", default="")
 def fetch_model(name: str) -> None:
-    """Download a model; resume an interrupted download.
+    """Download the model NAME, or resume its download. `model list` shows the names.
 
-    Without NAME, download everything that local use needs: the language model behind `local`, and
-    nli-mpnet, an NLI model that labels better than the bundled one and is asked before the language
-    model.
+    Without NAME, download everything that local use needs: the language model behind `local` and,
+    if the extra [nli] is installed, nli-mpnet. This NLI model labels better than the bundled one;
+    runs with a local model use it as soon as it is downloaded.
     """
     from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.labelers.registry import nli_is_installed

@@ -1,4 +1,4 @@
-"""Options shared by several commands; options for settings are built from their declarations."""
+"""Options shared by several commands. Options for settings are built from their declarations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,11 +20,12 @@ _GROUP = "_conflictscore_group"
 class ManyDocs(click.Command):
     """A command whose help groups its options, and whose ``--docs`` takes several paths.
 
-    ``--docs a b c`` means ``--docs a --docs b --docs c``, since a shell expands ``*`` that way.
+    ``--docs a b c`` means ``--docs a --docs b --docs c``, because the shell turns ``--docs *`` into
+    the first form.
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by group."""
+        """Write the options, each under the heading of its group."""
         groups: dict[str, list[tuple[str, str]]] = {_MAIN: []}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
@@ -61,7 +62,7 @@ class ManyDocs(click.Command):
 
 
 def in_group(name: str, option: Any) -> Any:
-    """An option that help shows under a heading."""
+    """An option that the help shows under the heading ``name``."""
 
     def decorate(command: Any) -> Any:
         command = option(command)
@@ -76,11 +77,11 @@ _DOCUMENTS, _MODELS, _SETTINGS = "Documents", "Models and labels", "Settings"
 _BUDGET, _OUTPUT = "Budget", "Output"
 
 _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
-"""Model keywords that ``--set`` accepts too, with their types."""
+"""Keyword arguments of models that ``--set`` accepts in addition to settings, with their types."""
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """Settings that commands take in a form; with ``scoring`` only those that affect scoring."""
+    """The settings that commands take in this form; with ``scoring``, only those for scoring."""
     return tuple(
         name
         for name in Settings.names()
@@ -90,7 +91,7 @@ def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
 
 
 SETTABLE = (*_names("set"), *_BY_SET)
-"""Settings without an option of their own; set them with ``--set`` or in a settings file."""
+"""Settings that have no option of their own. Users set them by ``--set`` or in a settings file."""
 
 
 def _setting(name: str) -> Any:
@@ -112,7 +113,7 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings and model keywords from the options of a command line.
 
     Raises:
-        InputError: ``--set`` names something unknown, or a value cannot be read.
+        InputError: ``--set`` names an unknown setting, or its argument is not NAME=VALUE.
     """
     by_option = {name: options.get(name) for name in (*Settings.names(), *_BY_SET)}
     settings = {name: setting for name, setting in by_option.items() if setting is not None}
@@ -120,7 +121,7 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
         name, equals, setting = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
         if not equals:
-            raise InputError(f"--set {text}: give NAME=VALUE")
+            raise InputError(f"--set {text}: write NAME=VALUE")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
         settings[name] = _read(_BY_SET.get(name) or Settings.kind(name), setting)
@@ -137,11 +138,11 @@ def _read(kind: type, text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        return text  # refused by the rule of the setting
+        return text  # the setting's own check refuses it later
 
 
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
-    """``--set`` values from the settings file first, so that the command line overrides them."""
+    """Put ``--set`` values of the settings file first, so that the command line overrides them."""
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())
     return (*from_file, *assignments) if source is ParameterSource.COMMANDLINE else assignments
@@ -153,9 +154,11 @@ _set_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_with_config,
-    help="Set a setting that has no option: "
-    + ", ".join(f"{name} ({Settings.allowed(name)})" for name in _names("set"))
-    + ", context_window (tokens) or reasoning_effort (low, medium or high). Repeatable.",
+    help="Change a setting that has no option of its own, for example --set unsettled=keep. "
+    "Names and values: "
+    + "; ".join(f"{name}: {Settings.allowed(name)}" for name in _names("set"))
+    + "; context_window: a number of tokens; reasoning_effort: one of low, medium, high. "
+    "Repeatable. docs/guide/settings.md explains each setting.",
 )
 
 
@@ -165,7 +168,7 @@ def _docs_option(advice: str = "") -> Any:
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .docx, .odt, .rtf, .xlsx, "
+        help="Files and folders to search. Reads .txt, .md, .html, .docx, .odt, .rtf, .xlsx, "
         ".pptx, .epub, .eml, .ipynb, .srt, .vtt, .jsonl, .csv, and, with the extra [docs], .pdf. "
         f"Takes every word up to the next option{advice}.",
     )
@@ -175,10 +178,10 @@ _search_options = [
     click.option(
         "--search",
         metavar="NAME",
-        help="Search engine:"
+        help="Where to search:"
         f" {', '.join(provider.usage(name) for name, provider in PROVIDERS.items())}."
-        " Default: --docs if given, otherwise the first engine whose variables are "
-        "set; `conflictscore search --help` lists the variables.",
+        " Default: the files of --docs if given, otherwise the first engine whose environment "
+        "variables are set; `conflictscore search --help` lists them.",
     ),
     click.option(
         "--top-k",
@@ -186,28 +189,28 @@ _search_options = [
         default=10,
         show_default=True,
         metavar="N",
-        help="Documents per question.",
+        help="Maximum number of documents per question.",
     ),
     click.option(
         "--read-pages",
         is_flag=True,
-        help="Read the page behind each result; fall back to the snippet if that "
-        "fails (extra [fetch]).",
+        help="Read the whole page behind each result, or its snippet if the page cannot be "
+        "read (extra [fetch]).",
     ),
 ]
 _reasoning_effort = click.option(
     "--reasoning-effort",
     type=click.Choice(["low", "medium", "high"]),
-    help="Reasoning effort. An error if no model of the run takes one. Default: the provider's.",
+    help="How much a model reasons before it replies. The command fails if no model of the run "
+    "has this setting. Default: the provider's.",
 )
 _endpoint_options = [
     click.option(
         "--model",
         metavar="SPEC",
-        help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, NAME with "
-        "--base-url, or anthropic:NAME, ollama:NAME and so on through LangChain "
-        "(extra [langchain]). Default: OpenAI"
-        " if OPENAI_API_KEY is set, otherwise local.",
+        help="The model to use: openai:NAME, local, local:NAME, local:/path/to/file.gguf, or "
+        "NAME with --base-url. LangChain adds anthropic:NAME, ollama:NAME and others (extra "
+        "[langchain]). Default: OpenAI if OPENAI_API_KEY is set, otherwise local.",
     ),
     click.option(
         "--base-url",
@@ -218,14 +221,17 @@ _endpoint_options = [
 ]
 _prompt_options = [
     _setting("prompts"),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    click.option(
+        "--no-cache", is_flag=True, help="Do not reuse cached replies, and do not cache new ones."
+    ),
 ]
 _model_options = [
     *_endpoint_options,
     click.option(
         "--judge",
         metavar="SPEC",
-        help="Model that splits answers and labels evidence. Default: the answering model.",
+        help="Model that splits answers into claims and labels the evidence, named as in "
+        "--model. Default: the answering model.",
     ),
     _setting("labeler"),
     *_prompt_options,
@@ -234,28 +240,28 @@ _context_window = click.option(
     "--context-window",
     type=click.IntRange(min=1024),
     metavar="TOKENS",
-    help="Context window in tokens, for prompt and reply together. Default: the "
+    help="Context window in tokens, which prompt and reply share. Default: the "
     "model's, or 8192 if unknown.",
 )
 _max_calls = click.option(
     "--max-calls",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Stop after N model calls. Cached replies are free. Default: no limit.",
+    help="Stop after N model calls. Cached replies do not count. Default: no limit.",
 )
 _output_options = [
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
     click.option(
         "--details",
         is_flag=True,
-        help="Also print what each document says about disputed claims, the votes, "
-        "and all documents.",
+        help="Also print all documents, the votes, and what each document says about each "
+        "disputed claim.",
     ),
     click.option(
         "--log",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Append the whole run to FILE as one JSON line.",
+        help="Append the whole run to FILE as one line of JSON.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
 ]
@@ -275,35 +281,35 @@ def _with_settings(*names: str) -> Callable[[Any], Any]:
 
 
 with_model_options = _added(_MODELS, *_model_options)
-"""Options for models and labeler, of a command that also takes ``--set``."""
+"""Options for models and labeler, for commands that also have ``--set``."""
 with_model_choice = _added(_MODELS, *_model_options, _context_window, _reasoning_effort)
-"""All options for models and labeler."""
+"""All options for models and labeler, for commands without ``--set``."""
 with_judge_options = _added(
     _MODELS, *_endpoint_options, *_prompt_options, _context_window, _reasoning_effort
 )
-"""Options of a command whose only model is the judge."""
+"""Options for a command whose only model is the judge."""
 with_output_options = _added(_OUTPUT, *_output_options)
 with_search_options = _added(_DOCUMENTS, _docs_option(), *_search_options)
 with_question_search_options = _added(
     _DOCUMENTS, _docs_option("; put QUESTION before --docs"), *_search_options
 )
-"""Search options of a command whose argument is the question."""
+"""Search options for a command whose argument is QUESTION."""
 with_scoring_settings = _with_settings(*_names("option", scoring=True))
 with_run_settings = _with_settings(*_names("option"))
 with_trust_option = _added(_SETTINGS, _setting("trust"))
 with_evidence_options = _added(_SETTINGS, *map(_setting, ("duplicates", "max_claims")))
-"""Options of a command that scores many answers."""
+"""Options for a command that scores many answers."""
 with_call_budget = _added(_BUDGET, _max_calls)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
-    """Add the option that cuts documents to their best passage; 0 tokens leave them whole."""
+    """Add the option that cuts documents to their best passage; by default to ``tokens`` tokens."""
     length = click.option(
         "--passage-tokens",
         type=click.IntRange(min=0),
         default=tokens,
         show_default=True,
         metavar="N",
-        help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
+        help="Cut each longer document to its best passage of N tokens; 0 leaves it whole.",
     )
     return _added(_DOCUMENTS, length)(command)

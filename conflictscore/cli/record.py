@@ -1,4 +1,4 @@
-"""conflictscore record."""
+"""The command ``record``."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ Examples:
     "--questions",
     required=True,
     metavar="FILE",
-    help="Questions: .txt with one per line, .csv with a column named question, or "
-    ".jsonl with a field question or query. From a log of `ask --log`, the "
-    "searches of --look-further are recorded too.",
+    help="File of questions: .txt with one per line, .csv with a column named question, or "
+    ".jsonl with a field question or query. A file of `ask --log` works too; the further "
+    "searches of its runs are then recorded as well.",
 )
 @click.option(
-    "--out", required=True, metavar="FILE", help="The recording. An existing one is resumed."
+    "--out", required=True, metavar="FILE", help="The recording. If it exists, it is resumed."
 )
 @with_search_options
 @click.option(
@@ -39,10 +39,13 @@ Examples:
     default=2,
     show_default=True,
     metavar="N",
-    help="Questions searched at once, at most.",
+    help="Maximum number of questions to search for at the same time.",
 )
 def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
-    """Record the search results for every question in a file, for use with --search recorded:FILE.
+    """Search for every question in a file, and record the results.
+
+    Other commands can then use the recording in place of a live search, with --search
+    recorded:FILE, so that every run gets the same documents.
 
     You can stop the command at any time, and it stops by itself when the search quota is used up.
     Run it again to resume: recorded questions are not searched again. The exit code is 1 if
@@ -65,7 +68,7 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
                 all_questions,
                 retriever,
                 out,
-                # store the search behind the default, since the default may be another one tomorrow
+                # record which engine was used, since the default may be another engine tomorrow
                 search=settings["search"] or ("corpus" if docs else str(configured_search())),
                 parameters=parameters | ({"docs": docs} if docs else {}),
                 concurrency=concurrency,

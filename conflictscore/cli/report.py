@@ -1,4 +1,4 @@
-"""conflictscore report and conflictscore export."""
+"""The commands ``report`` and ``export``."""
 
 import json
 import sys
@@ -37,7 +37,7 @@ Examples:
 
 
 def _output(name: str, words: str, *, is_folder: bool = False) -> "Callable[[_Command], _Command]":
-    """An option that names a file or folder to write."""
+    """An option that names a file or folder to be written."""
     kind = click.Path(path_type=Path, file_okay=not is_folder, dir_okay=is_folder)
     return click.option(name, type=kind, metavar="FOLDER" if is_folder else "FILE", help=words)
 
@@ -57,7 +57,7 @@ def _pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ..
         method, _, against = (part.strip() for part in text.partition(":"))
         if not method or not against or method == against:
             raise InputError(
-                f"--compare {text}: give two different methods, such as regenerated-rag:control-rag"
+                f"--compare {text}: name two different methods, such as regenerated-rag:control-rag"
             )
         pairs.append((method, against))
     return pairs
@@ -68,8 +68,8 @@ with_compare = click.option(
     multiple=True,
     callback=_pairs,
     metavar="A:B",
-    help="Two more methods to compare, such as guarded-rag:control-rag; every method "
-    "is compared with rag anyway. Repeatable. Default: "
+    help="Also compare methods A and B with each other, for example guarded-rag:control-rag. "
+    "Every method is compared with rag in any case. Repeatable. Default: "
     "regenerated-rag:control-rag, the paper's comparison.",
 )
 
@@ -79,13 +79,17 @@ with_compare = click.option(
     short_help="Write one HTML page about runs, with every flip.",
 )
 @_runs
-@_output("--out", "The page. Default: report.html in the first RUN, or beside it if RUN is a file.")
+@_output(
+    "--out",
+    "The page to write. Default: report.html in the folder of the first RUN, or next to RUN if it "
+    "is a file.",
+)
 @with_compare
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the study of several runs as JSON instead of writing a page.",
+    help="Print the studies of several runs as a JSON list instead of writing a page.",
 )
 def report(
     runs: tuple[Path, ...],
@@ -93,11 +97,13 @@ def report(
     compare: list[_Pair],
     as_json: bool,
 ) -> None:
-    """Write one HTML page about RUNs, with figures and every flip with its evidence.
+    """Write one HTML page about RUNs, with their figures, and every flip with its evidence.
 
-    A RUN is the folder of a benchmark, a file written by `--log`, or a `--runs-file` of `serve`.
-    The page needs no network. Runs of one benchmark and form make a study, whether they differ in
-    seed, model, judge or recording; it is shown pooled by question and run by run.
+    A RUN is the folder of a benchmark run, a file written by `--log`, or a `--runs-file` of
+    `serve`. A flip is an answer that the loop changed. The page works without a network.
+
+    Several runs of the same benchmark and form make a study, whether they differ in seed, model,
+    judge or recording. The page shows a study pooled by question, and run by run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
@@ -115,14 +121,14 @@ def report(
 @_output("--to", "Write one row for each question and method: .csv or .jsonl.")
 @_output(
     "--figures",
-    "Write all tables of figures: .csv with one row per cell, or .tex with LaTeX "
-    "tables (booktabs).",
+    "Write all tables of figures, as .csv with one row per cell of a table, or as .tex for LaTeX "
+    "(with booktabs).",
 )
 @_output("--pictures", "Write the charts of the report, each as .svg and .png.", is_folder=True)
 @_output(
     "--calls",
-    "Write every call of the RUNs with its prompt, reply and served model, from "
-    "their transcripts: .jsonl.",
+    "Write every model call of the RUNs as .jsonl, with prompt, reply and served model, from "
+    "their transcripts.",
 )
 @with_compare
 def export(
@@ -133,9 +139,10 @@ def export(
     calls: Path | None,
     compare: list[_Pair],
 ) -> None:
-    """Export the answers, figures, charts or calls of RUNs.
+    """Export the answers, figures, charts or model calls of RUNs.
 
-    A RUN is the folder of a benchmark, a file written by `--log`, or a `--runs-file` of `serve`.
+    A RUN is the folder of a benchmark run, a file written by `--log`, or a `--runs-file` of
+    `serve`.
     """
     from conflictscore.benchmarks.harness.report.call_export import export_calls
     from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
@@ -191,7 +198,7 @@ def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
-    """Every run under a unique name; a service's runs come with their reviews.
+    """Read every run, and give it a unique name. Runs of a service come with their reviews.
 
     Runs over parts of one question file are merged into one run.
     """
@@ -239,6 +246,6 @@ def _parts(run: Path) -> "Sequence[Path]":
 
 
 def _by_seed(folder: Path) -> tuple[int, str]:
-    """A key that sorts the folders of a study by seed; a renamed one, such as seed-old, is last."""
+    """A key that sorts the folders of a study by seed. Renamed folders (seed-old) come last."""
     seed = folder.name.removeprefix("seed-")
     return (int(seed) if seed.isdecimal() else sys.maxsize, seed)

@@ -1,4 +1,4 @@
-"""conflictscore score-file."""
+"""The command ``score-file``."""
 
 import json
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from conflictscore.scoring_files.row_scoring import RowEngine
 
 _NAMED_ROWS = 10
-"""How many failing rows the error line lists."""
+"""How many failing rows the error message lists."""
 _SHOWN_ROWS = 50
 """How many failing rows are shown with their claims."""
 _MIN_COVERAGE = 0.5
 """Minimum share of labelled pairs for a row to count as checked."""
 _SAME = 1e-9
-"""Tolerance for rounding, so that a mean equal to the limit passes."""
+"""Tolerance for rounding errors, so that a mean equal to the limit passes."""
 
 _EXAMPLES = """\b
 Examples:
@@ -61,30 +61,30 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The output: .jsonl, or .parquet if the input is .parquet. Written when all "
-    "rows are done; until then rows are kept in FILE.run.",
+    help="The output file: .jsonl, or .parquet if the input is .parquet. It is written when "
+    "all rows are done; until then, finished rows are kept in FILE.run.",
 )
 @click.option(
     "--columns",
     metavar="answer=NAME,documents=NAME",
-    help="Field names of a row, or paths such as outputs.answer. Default: the names "
-    "used by RAGAS,"
-    " DeepEval, TruLens, LangChain, LangSmith and Phoenix.",
+    help="Names of the fields that hold the answer and the documents, or paths such as "
+    "outputs.answer. Default: the names that RAGAS, DeepEval, TruLens, LangChain, "
+    "LangSmith and Phoenix use.",
 )
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rows at a time. Default: 16, or 1 with a local model. On Ray it applies to "
-    "each worker (default: 4).",
+    help="How many rows to score at the same time. Default: 16, or 1 with a local model. On "
+    "Ray, the number applies to each worker (default: 4).",
 )
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Score rows in this process or on a Ray cluster (extra [ray]). The cluster "
-    "is the one at RAY_ADDRESS, or one started on this machine.",
+    help="Score rows in this process or on a Ray cluster (extra [ray]): the cluster at "
+    "RAY_ADDRESS, or one that is started on this machine.",
 )
 @click.option(
     "--workers",
@@ -95,14 +95,14 @@ Examples:
 @click.option(
     "--retry-failed",
     is_flag=True,
-    help="Score rows again that failed or have a pair without a verdict.",
+    help="Score the rows again that failed or have a pair without a verdict.",
 )
 @click.option(
     "--fail-over",
     type=click.FloatRange(min=0, max=1),
     metavar="X",
-    help="Exit with code 1 if the CS-R of any row is above X (0 to 1), or if a row "
-    "could not be checked. Failing claims are printed with their documents.",
+    help="Exit with code 1 if the CS-R of any row is above X (0 to 1), or if a row could not "
+    "be checked. The claims at fault are printed with their documents.",
 )
 @with_evidence_options
 @with_trust_option
@@ -113,17 +113,20 @@ Examples:
 def score_file(
     source: Path, out: Path, columns: str | None, fail_over: float | None, **settings: Any
 ) -> None:
-    """Score each row of a file of answers against the documents in that row.
+    """Score each answer in a file against the documents in the same row.
 
-    A row has `answer` and `documents`: a list of texts, or of objects with `text` and, if known,
-    `title` and `url`. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read
-    as they are. In CSV, a cell of documents holds such a list as JSON, or a single text. The output
-    keeps all rows and fields in order and adds the field `conflictscore`, with `row`, `error`,
-    `report` and `notes`. You can stop the command at any time: run it again to resume, and nothing
-    is judged twice.
+    A row has the fields `answer` and `documents`. `documents` is a list of texts, or of objects
+    with `text` and, if known, `title` and `url`. In CSV, its cell holds such a list as JSON, or a
+    single text. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read as they
+    are.
 
-    With --fail-over the exit code is 0 if every row passed, and 1 if any row exceeds the limit, has
-    no score, or has too few labels.
+    The output keeps all rows and fields in order and adds the field `conflictscore`, with `row`,
+    `error`, `report` and `notes`.
+
+    You can stop the command at any time. Run it again to resume; nothing is judged twice.
+
+    With --fail-over, the exit code is 0 if every row passed. It is 1 if any row is above the limit,
+    has no score, or has too few labels.
     """
     from conflictscore.scoring_files.input_rows import Source
 
@@ -164,7 +167,7 @@ def _columns(mapping: str | None) -> "Columns":
 
 
 def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
-    """Open the judge and the engine, and score the rows with their progress."""
+    """Open the judge and the engine, score the rows, and show progress."""
     from rich.console import Console
 
     from conflictscore.reporting.displays import ItemProgress
@@ -177,7 +180,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
     if engine is None and settings["workers"]:
         raise InputError(
-            "--workers needs --engine ray; use --concurrency to set the rows at a time"
+            "--workers needs --engine ray; use --concurrency to score more rows at the same time"
         )
     at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
@@ -201,7 +204,9 @@ def _ray_engine(options: Mapping[str, Any], context: "RunContext") -> "RowEngine
     from conflictscore.scoring_files.row_scoring import scoring_settings
 
     if options.get("max_calls"):
-        raise InputError("--max-calls cannot be shared by several workers; omit it or --engine ray")
+        raise InputError(
+            "--max-calls does not work with --engine ray, since workers cannot share a limit"
+        )
     at_once = 1 if context.decomposer.is_local else ROWS_AT_ONCE
     return RayEngine(
         partial(open_context, options, min_coverage=None),
@@ -225,7 +230,7 @@ def _print(out: Path, summary: "Summary") -> None:
 
 
 def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
-    """The reason for each failing row; prints the failing claims of the first few."""
+    """The reason for each failing row. Prints the failing claims of the first rows."""
     from conflictscore.scoring_files.output import read_outcomes
 
     failing: dict[int, str] = {}
@@ -239,7 +244,7 @@ def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
 
 
 def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[str]]:
-    """The reason why a row fails, with a line for each failing claim; empty if it passes.
+    """The reason why a row fails, and a line for each failing claim; both empty if it passes.
 
     A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
     is the mean of these shares, so a row above the limit has a failing claim.
@@ -248,7 +253,7 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
 
     report = outcome["report"]
     if report is None or report["cs_r"] is None:
-        return f"no score: {one_line(outcome['error'] or 'it makes no claim', 80)}", []
+        return f"no score: {one_line(outcome['error'] or 'the answer makes no claim', 80)}", []
     if report["cs_r"] > limit + _SAME:
         failing = {}
         for number, claim in enumerate(report["claims"], start=1):

@@ -1,4 +1,4 @@
-"""conflictscore search."""
+"""The command ``search``."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ Examples:
   conflictscore search "Is it safe?" --search searxng:http://localhost:8080 --read-pages --json
 
 \b
-Searches, and the variables they need:
+Values of --search, and the environment variables they need:
 {_SEARCHES}
 """
 
@@ -33,9 +33,14 @@ Searches, and the variables they need:
 )
 @click.argument("question")
 @with_question_search_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object with the documents' full texts."
+)
 def search(question: str, as_json: bool, **settings: Any) -> None:
-    """Show the documents that would be used to answer QUESTION, without calling a model."""
+    """Show the documents that `ask` would use to answer QUESTION, without calling a model.
+
+    Use it to check a search before you pay for a model.
+    """
     from rich.console import Console
 
     from conflictscore.loop.inputs import check_question

@@ -1,4 +1,4 @@
-"""conflictscore serve, with the options and start-up code that ``mcp`` shares."""
+"""The command ``serve``, and the options and start-up code that it shares with ``mcp``."""
 
 import logging
 import os
@@ -24,21 +24,23 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""Seconds that running requests get to finish after the server is asked to stop."""
+"""How many seconds running requests may still take after the server is asked to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
     """Add the options for the address and for callers' keys."""
     for option in (
         click.option(
-            "--no-auth", is_flag=True, help="Allow requests without a key on any address."
+            "--no-auth",
+            is_flag=True,
+            help="Accept requests without a key, even if other machines can reach --host.",
         ),
         click.option(
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="File of callers' bearer keys, one per line: KEY, NAME KEY or NAME "
-            f"sha256:HEX. Or set {_KEYS} to keys separated by commas.",
+            help="File with the bearer keys of callers, one per line: KEY, NAME KEY or NAME "
+            f"sha256:HEX. Or set the variable {_KEYS} to keys separated by commas.",
         ),
         click.option(
             "--port",
@@ -46,14 +48,14 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             default=port,
             show_default=True,
             metavar="N",
-            help="The port; 0 picks any free one.",
+            help="The port to listen on; 0 picks a free port.",
         ),
         click.option(
             "--host",
             default="127.0.0.1",
             show_default=True,
             metavar="NAME",
-            help="The address to listen on. An address that other machines can reach needs keys.",
+            help="The address to listen on. If other machines can reach it, callers need keys.",
         ),
     ):
         command = option(command)
@@ -66,12 +68,12 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
     If there is a key file, keys from the environment are ignored.
 
     Raises:
-        InputError: Anybody on the network could call, and ``--no-auth`` was not given.
+        InputError: Other machines could call without a key, and ``--no-auth`` was not given.
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
     logging.basicConfig(format="%(levelname)s: %(message)s")
-    if options.get("store"):  # read by every cache that is opened later
+    if options.get("store"):  # every cache that is opened later reads this variable
         os.environ[STORE] = options["store"]
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
     has_keys = bool(keys or options["key_file"] or options["no_auth"])
@@ -93,7 +95,7 @@ def run_server(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, then stop within ``grace`` seconds (at most 30).
 
-    A second Ctrl-C does not wait for running requests.
+    After a second Ctrl-C, the server stops without waiting for running requests.
     """
     from conflictscore.middleware.service.http_server import Server, open_listener, raise_file_limit
     from conflictscore.reporting.figure_text import counted
@@ -108,7 +110,7 @@ def run_server(
 
 
 _CALLS = 64
-"""Maximum calls in flight to an endpoint, over all requests."""
+"""Maximum number of model calls in flight to an endpoint, for all requests together."""
 
 _SERVE_EXAMPLES = """\b
 Examples:
@@ -142,15 +144,15 @@ Then, with any OpenAI client:
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="Reply if an answer could not be checked: the answer alone, the "
-    "answer with a note, or an error (like --require partly).",
+    help="The reply if an answer could not be checked. pass_through: the answer alone. "
+    "annotate: the answer with a note. refuse: an error, as with --require partly.",
 )
 @click.option(
     "--require",
     type=click.Choice(["fully", "partly"]),
     help="How much of an answer must be checked before it is sent. If less was "
-    "checked, or the check fails, the reply is HTTP 503. Greetings and tool "
-    "calls always pass.",
+    "checked, or the check failed, the reply is HTTP 503. Greetings and tool "
+    "calls are always sent.",
 )
 @click.option(
     "--refusal",
@@ -162,21 +164,22 @@ Then, with any OpenAI client:
     type=click.Choice(["rag", "upstream"]),
     default="rag",
     show_default=True,
-    help="How the model answers first. rag: the documents found are put before the "
-    "last message. upstream: the request is passed on unchanged.",
+    help="How the model gives its first answer. rag: the service searches, and puts the "
+    "documents before the last message. upstream: the model gets the request unchanged.",
 )
 @click.option(
     "--cors-origin",
     "cors_origins",
     multiple=True,
     metavar="ORIGIN",
-    help="An origin, such as https://chat.example, whose pages may call this service "
-    "from a browser. Repeatable. Default: none.",
+    help="Let pages of this origin, such as https://chat.example, call the service from a "
+    "browser. Repeatable. Default: none.",
 )
 @click.option(
     "--any-model",
     is_flag=True,
-    help="Answer requests for any model name with the served model, instead of HTTP 404.",
+    help="Accept any model name in requests, and answer with the served model. Without this "
+    "option, other names get HTTP 404.",
 )
 @click.option(
     "--max-concurrent",
@@ -184,8 +187,8 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="Requests served at once. The same number may wait; further requests get "
-    "HTTP 429. With several keys, one key can use at most half.",
+    help="How many requests are served at the same time. As many again may wait; further "
+    "requests get HTTP 429. If there are several keys, one key can use at most half.",
 )
 @click.option(
     "--timeout",
@@ -193,37 +196,38 @@ Then, with any OpenAI client:
     default=300.0,
     show_default=True,
     metavar="S",
-    help="Seconds that a request may take.",
+    help="Time limit of a request in seconds.",
 )
 @click.option(
     "--runs-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep runs, including questions and answers, in this file across restarts. "
-    "Default: in memory only.",
+    help="Store runs, including questions and answers, in this SQLite file, so that they "
+    "survive restarts. Default: in memory only.",
 )
 @click.option(
     "--store",
     metavar="URL",
     envvar=STORE,
-    help="PostgreSQL database (postgresql://…) for runs, verdicts and replies "
-    "instead of files, shared by all services that name it (extra [postgres]).",
+    help="PostgreSQL database (postgresql://…) that stores runs, verdicts and replies instead "
+    "of files. All services that name it share it (extra [postgres]).",
 )
 @with_search_options
 @with_run_settings
 @with_model_options
 def serve(host: str, port: int, **options: Any) -> None:
-    """Serve checked answers over HTTP, through OpenAI's API.
+    """Serve checked answers over HTTP, with the same API as OpenAI.
 
-    POST /v1/chat/completions and /v1/responses accept requests of any OpenAI client, streamed or
-    not. The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID returns its
-    evidence. There are also /v1/models, /healthz and /metrics, a chat page at /, and a page at
-    /runs to browse and review runs.
+    POST /v1/chat/completions and POST /v1/responses accept the requests of any OpenAI client,
+    streamed or not. The header x-conflictscore-run-id of a reply names its run, and GET /v1/runs/ID
+    returns the evidence of that run. /v1/models, /healthz and /metrics exist too. Open / in a
+    browser to chat, and /runs to browse and review runs.
 
-    Callers' keys are checked here and not passed on; the model gets the key in OPENAI_API_KEY.
+    The service checks its callers' keys and does not pass them on. It calls the model with the key
+    in OPENAI_API_KEY.
 
-    One process serves one port. For several processes behind nginx, and LiteLLM for budgets and
-    fallbacks, see deploy/.
+    One process serves one port. The folder deploy/ shows how to run several processes behind nginx,
+    and how to add budgets and fallbacks with LiteLLM.
     """
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.reviewing import add_runs_page

@@ -1,4 +1,4 @@
-"""conflictscore bench validity."""
+"""The command ``bench validity``."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -27,13 +27,15 @@ Examples:
 @click.option(
     "--wikicontradict",
     type=_FILE,
-    help="WikiContradict's human_eval.jsonl: answers rated correct, partially correct, incorrect.",
+    help="WikiContradict's human_eval.jsonl, with answers that people rated as correct, "
+    "partially correct or incorrect.",
 )
 @click.option(
     "--natconfqa",
     type=(_FILE, _FILE),
     metavar="QUESTIONS JUDGMENTS",
-    help="NatConfQA's questions.jsonl and human_judgments.jsonl: people's recall of conflicts.",
+    help="NatConfQA's questions.jsonl and human_judgments.jsonl, with people's judgements of how "
+    "well an answer reports conflicts.",
 )
 @click.option(
     "--sample",
@@ -41,7 +43,14 @@ Examples:
     metavar="N",
     help="Draw N questions of each set by --seed, with all their answers. Default: all.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Seed for drawing the sample.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
@@ -54,11 +63,14 @@ def validity(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Compare the score with people's judgements of the same answers.
+    """Compare the score with people's judgements.
 
-    Each sentence of an answer counts as a claim and is labelled against each document; no model
-    splits answers. Prints Spearman's rho of CS-C, CS-R and simple baselines with people's
-    judgement, by prompt. The same command resumes from the cache. More: docs/findings/validity.md
+    People and the score judge the same answers. Each sentence of an answer counts as a claim and is
+    labelled against each document; no model splits answers. For each prompt, the output shows how
+    CS-C, CS-R and simple baselines correlate with people's judgement (Spearman's rho).
+
+    Verdicts are cached, so the same command resumes an interrupted run. See
+    docs/findings/validity.md.
     """
     from rich.console import Console
 

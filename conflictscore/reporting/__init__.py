@@ -1,1 +1,1 @@
-"""Output for people and programs: the terminal, progress, tables, the log of runs."""
+"""Output for people and programs: at the terminal, as progress, as tables, and as a log of runs."""

@@ -1,4 +1,4 @@
-"""Shows the progress of runs, items and recordings on stderr."""
+"""Shows progress on stderr: of a run, of many judged answers or pairs, and of a recording."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -9,11 +9,11 @@ from conflictscore.progress import CountBar, counting_bar
 from conflictscore.reporting.figure_text import one_line
 from conflictscore.retrieval.recording import RecordingReport
 
-_NEXT = {"correct": "looking again", "look_further": "looking further"}
+_NEXT = {"correct": "asking the documents again", "look_further": "searching for more documents"}
 
 
 class RunProgress:
-    """Shows the step that a run is at, from the events of a graph's ``custom`` stream."""
+    """Shows the current step of a run, which it knows from the ``custom`` events of the graph."""
 
     def __init__(self, console: Console, *, visible: bool) -> None:
         self._documents = self._claims = 0
@@ -28,7 +28,7 @@ class RunProgress:
         self._bar.stop()
 
     def show(self, event: Mapping[str, Any]) -> None:
-        """Show one event."""
+        """Show the step that begins with an event."""
         match event["event"]:
             case "documents":
                 self._documents = len(event["documents"])
@@ -51,15 +51,15 @@ class RunProgress:
 
 
 class ItemProgress(CountBar):
-    """Counts judged items, including those of earlier runs, and prints the first few failures."""
+    """Counts judged answers, rows or pairs, and prints the first few failures."""
 
     def begin(self, total: int, items_done: int = 0) -> None:
-        """Start, or resume with ``items_done`` items of earlier runs."""
+        """Start to count to ``total``; an earlier session has already finished ``items_done``."""
         self._total, self._done, self._failed = total, items_done, 0
         self.show(items_done, total, "resumed" if items_done else "")
 
     def count(self, error: str | None, name: str) -> None:
-        """Count an item, with its name and the error if it failed."""
+        """Count one more. ``error`` says why it failed, and ``name`` what it is, such as a row."""
         self._done += 1
         if error is not None:
             self._failed += 1
@@ -68,14 +68,14 @@ class ItemProgress(CountBar):
 
 
 class RecordingProgress(CountBar):
-    """Shows each report of a recording, and each failure once."""
+    """Shows how far a recording has come, and prints each failure once."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, "recording", "questions")
         self._failures = 0
 
     def __call__(self, report: RecordingReport) -> None:
-        """Show a report."""
+        """Show the latest state of the recording."""
         for failure in report.failures[self._failures :]:
             self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
         self._failures = len(report.failures)

@@ -1,4 +1,4 @@
-"""Formats figures. A missing value reads ``none`` or ``unknown``, never 0."""
+"""Formats figures as text. A missing figure is shown as ``none`` or ``unknown``, never as 0."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ NONE = "none"
 
 
 def percent(share: float | None) -> str:
-    """A proportion in [0, 1] as ``78.7``, without the percent sign."""
+    """A proportion from 0 to 1 as a percentage without the sign, such as ``78.7``."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
 def published(share: float) -> str:
-    """A published proportion in [0, 1] as ``78.7`` or ``84.21``, with the published digits."""
+    """A published proportion as a percentage with the published digits: ``78.7`` or ``84.21``."""
     return f"{100 * share:.2f}".removesuffix("0")
 
 
 def points(difference: float | None) -> str:
-    """A difference of proportions in [-1, 1] as signed percentage points."""
+    """A difference of two proportions, in percentage points with a sign."""
     return NONE if difference is None else f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
 def span(low: str, high: str) -> str:
-    """An interval; ``none`` if a bound is missing."""
+    """An interval as text; ``none`` if a bound is missing."""
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
@@ -35,7 +35,10 @@ def p_value(p: float | None) -> str:
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents; ``unknown`` if None, as without a price."""
+    """US dollars, with four decimals below ten cents; the word "unknown" if a price is missing.
+
+    The argument ``unknown`` lists the models whose price is missing.
+    """
     if dollars is not None:
         if 0 < dollars < 0.0001:
             return "<$0.0001"
@@ -45,7 +48,7 @@ def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
 
 
 def seconds(duration: float) -> str:
-    """A time as ``12 s``, ``3 min 05 s`` or ``1 h 02 min``."""
+    """A duration as ``12 s``, ``3 min 05 s`` or ``1 h 02 min``."""
     whole = round(duration)
     if whole < 60:
         return f"{whole} s"
@@ -55,11 +58,11 @@ def seconds(duration: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun in the right form."""
+    """A number with a noun, which gets an "s" unless the number is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def one_line(value: object, limit: int = 200) -> str:
-    """Untrusted text on one line, without control characters, cut visibly at ``limit``."""
+    """Untrusted text on one line, without control characters. It is cut at ``limit``, with "…"."""
     text = " ".join(printable(value).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,4 +1,4 @@
-"""Tables as rows of cells, printed at a terminal; their texts are never read as markup."""
+"""Tables that are printed at a terminal. Their texts are never read as markup."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ class Card:
     """A table with its title and notes."""
 
     title: str
-    """Empty for a table that belongs to the one above."""
+    """The title; empty if the table belongs to the table above."""
     columns: tuple[str, ...] = ()
-    """Empty for a table without a header."""
+    """The header of each column; empty if the table has no header."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """Each with as many cells as there are columns."""
+    """The rows, each with one cell per column."""
     note: str = ""
-    """Explanation, one remark per line."""
+    """Remarks that explain the table, one per line."""
     after: tuple[str, ...] = ()
-    """Sentences below it."""
+    """Sentences that are printed below the table."""
     free_text: bool = False
-    """Whether the first column may wrap; names of methods must not."""
+    """Whether lines may break in the first column. Names of methods must not be broken."""
     faint: frozenset[int] = frozenset()
-    """Rows shown dim, such as a paper's."""
+    """Indices of rows that are shown dim, such as a paper's figures."""
     bold: bool = True
-    """Whether the title is a heading."""
+    """Whether the title is shown as a heading."""
 
 
 def card_of(
@@ -39,7 +39,7 @@ def card_of(
     note: str = "",
     **more: Any,
 ) -> Card:
-    """A card of cells; None is an empty cell, and columns of empty cells only are left out."""
+    """A card with these cells. None makes an empty cell. Columns without any text are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
@@ -52,7 +52,7 @@ def card_of(
 
 
 def column_name(header: str) -> str:
-    """A header on one line, as pages and exports show it."""
+    """The header of a column on one line, as pages and exports show it."""
     return " ".join(header.replace("-\n", "-").split())
 
 
@@ -72,12 +72,12 @@ def print_card(card: Card, console: Console) -> None:
 
 
 def _headed(card: Card) -> Table:
-    """A table narrow enough for eight columns in 80 characters."""
+    """A table with a header, narrow enough for eight columns in 80 characters."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     first, *others = zip(card.columns, *card.rows, strict=True)
     table.add_column(Text(first[0]), overflow="fold", no_wrap=not card.free_text)
     for texts in others:
-        # a word or number that cannot wrap between words would be cut in its middle
+        # a column of single words must not wrap, since a word would be broken in its middle
         one_word = not any(len(text.split()) > 1 for text in texts)
         table.add_column(Text(texts[0]), justify="right", overflow="fold", no_wrap=one_word)
     return table

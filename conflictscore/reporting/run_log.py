@@ -24,7 +24,7 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 
 
 def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
-    """The log entry of a run: summary, texts, attempts and settings; prompts by their hash."""
+    """The log entry of a run: its summary, texts, attempts, settings, and a hash of its prompts."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -37,10 +37,10 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
 
 
 def check_log(path: Path) -> None:
-    """Check that a log can be appended to, before anything is paid for.
+    """Check that a log can be written. Commands do this before any call costs money.
 
     Raises:
-        InputError: It cannot be written.
+        InputError: The log cannot be written.
     """
     try:
         with open(path, "ab", opener=owner_only):
@@ -50,10 +50,12 @@ def check_log(path: Path) -> None:
 
 
 def append_log(path: Path, fields: Mapping[str, Any]) -> None:
-    """Append one JSON line; a partial line left by a kill is terminated first.
+    """Append one line of JSON to a log.
+
+    If the log ends with a partial line, which a killed process left, the line is ended first.
 
     Raises:
-        InputError: It cannot be written.
+        InputError: The log cannot be written.
     """
     try:
         append_line(path, json_line(fields, escape=False))
@@ -62,21 +64,21 @@ def append_log(path: Path, fields: Mapping[str, Any]) -> None:
 
 
 class LoggedRun(NamedTuple):
-    """A stored run."""
+    """A run that was read from a log or from a service's file of runs."""
 
     run: Run
     about: Mapping[str, Any]
-    """The whole entry, with time, duration and models."""
+    """The whole entry, which also has the time, the duration and the models."""
 
 
 def read_runs(path: Path) -> list[LoggedRun]:
-    """Read the runs of a ``--log`` file, or of a service's ``--runs-file``, oldest first.
+    """Read the runs in a ``--log`` file or in a service's ``--runs-file``, oldest first.
 
-    Partial lines left by a kill are skipped.
+    Partial lines, which a killed process left, are skipped.
 
     Raises:
-        InputError: The file cannot be read, holds no run, or holds something else; names the line
-            or row and the field.
+        InputError: The file cannot be read, has no run, or has something that is not a run. The
+            message names the line or row, and the field.
     """
     try:
         with path.open("rb") as file:
@@ -87,19 +89,19 @@ def read_runs(path: Path) -> list[LoggedRun]:
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not lines:
-        raise InputError(f"{path}: it holds no run; give a file written by --log or --runs-file")
+        raise InputError(f"{path}: it contains no run; give a file written by --log or --runs-file")
     return [logged_run(_entry(text, where), where) for where, text in lines]
 
 
 def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
-    """A run from its stored JSON object; ``where`` names the object in errors.
+    """Read a run from its stored JSON object. Error messages call the object ``where``.
 
     Raises:
-        InputError: A field is invalid; names it.
+        InputError: A field is invalid. The message names the field.
     """
     try:
         run = run_of(fields)
-        if status := fields.get("status"):  # stored by the service; else it follows from the run
+        if status := fields.get("status"):  # a service stores it; otherwise the run implies it
             run = run.model_copy(update={"status": RunStatus(status)})
     except ValidationError as error:
         field, why = first_fault(error)
@@ -111,14 +113,14 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
 
 
 def _writer_note(fields: Mapping[str, Any]) -> str:
-    """The version that wrote a run, in brackets; empty if the run does not name it."""
+    """A note on the version that wrote a run, for messages; empty if the version is unknown."""
     versions = fields.get("versions")
     writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
     return f" (conflictscore {writer} wrote it)" if writer else ""
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines of a file of JSON objects, each with its place, without partial and blank lines."""
+    """The lines of a file of JSON objects, each with its place. Skips partial and blank lines."""
     for line in RecordLines(path):
         if line.text.rstrip().endswith(b"}"):
             yield f"{path}, line {line.number}", line.text

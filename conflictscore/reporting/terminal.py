@@ -24,7 +24,7 @@ from conflictscore.records import (
 )
 
 _SHOWN_CHARS = 400
-"""Number of characters shown of a document that was found."""
+"""How many characters are shown of a document that a search found."""
 
 _CHECKED = {
     "fully": ("fully", "green"),
@@ -32,20 +32,20 @@ _CHECKED = {
     "no": ("no", "red"),
     None: ("no, the run did not finish", "red"),
 }
-"""A verdict in words, and its colour."""
+"""How far an answer was checked, in words, and the colour of the words."""
 
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-_MARKS = (0x061C, 0x200E, 0x200F)  # ALM, LRM, RLM
+_MARKS = (0x061C, 0x200E, 0x200F)  # Unicode's ALM, LRM and RLM
 _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 
 
 def printable(value: object) -> str:
-    """Text without escape sequences, direction marks and overrides."""
+    """A text without control characters and without marks that change the direction of text."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 
 def tokens_in(usage: Usage) -> str:
-    """Input tokens, and how many of them, if any, came from the provider's prompt cache."""
+    """The number of input tokens in words, and how many came from the provider's prompt cache."""
     cached_tokens = usage.cache_read_tokens
     cache_note = f" ({cached_tokens:,} from the provider's cache)" if cached_tokens else ""
     return f"{usage.input_tokens:,} tokens in{cache_note}"
@@ -59,8 +59,8 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
     Args:
         run: A run, finished or not.
         console: The terminal to print on.
-        details: Whether to also print how the documents voted, what each says about a disputed
-            claim, and the list of documents. Otherwise each claim takes one line.
+        details: Whether to also print the votes of the documents, what each document says about a
+            disputed claim, and the list of documents. Otherwise each claim takes one line.
     """
     if run.question is not None:
         _heading(console, "Answer")
@@ -77,7 +77,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
 
 
 def _print_checked(run: Run, console: Console) -> None:
-    """Print how far the answer was checked, and the main thing that was left out."""
+    """Print how far the answer was checked, and the most important gap."""
     gaps = run.examined.gaps if run.examined else ()
     main = run.examined.main_gap if run.examined else None
     words, style = _CHECKED[run.checked]
@@ -88,13 +88,13 @@ def _print_checked(run: Run, console: Console) -> None:
 
 
 def _notes_beside(run: Run) -> tuple[str, ...]:
-    """The notes, except the one already printed beside the verdict."""
+    """The notes, except the note on the main gap, which was printed before."""
     main = run.examined.main_gap if run.examined else None
     return tuple(note for note in run.notes if main is None or note != main.note)
 
 
 def _print_summary(report: ConflictReport, console: Console) -> None:
-    """Print the scores, and a line for each claim: how many documents are for and against it."""
+    """Print the scores, and, for each claim, how many documents are for it and against it."""
     _heading(console, "Claims")
     _indented(console, f"{_scores(report)}   (0 is best)")
     for evidence in report.claims:
@@ -109,7 +109,7 @@ def _print_summary(report: ConflictReport, console: Console) -> None:
 
 
 def _state_of(evidence: ClaimEvidence, report: ConflictReport) -> str:
-    """Why a claim is marked: it is disputed, or in conflict; empty if it is neither."""
+    """The mark of a claim: why it is disputed, or that it is in conflict; otherwise empty."""
     how = "conflict" if evidence.conflicting else ""
     if evidence.claim.number in report.disputed:
         return report.why_disputed(evidence) or how
@@ -132,7 +132,7 @@ def _print_details(run: Run, console: Console) -> None:
 
 
 def _print_changes(run: Run, console: Console) -> None:
-    """Print each changed passage, or that the whole answer was changed or kept."""
+    """Print each changed passage, or else that the whole answer was changed or kept."""
     applied_changes = run.applied_changes
     if applied_changes and not any(change.whole for change in applied_changes):
         _heading(console, "Changed in place after a second look")
@@ -153,7 +153,7 @@ def _print_changes(run: Run, console: Console) -> None:
 
 
 def _second_looks(run: Run, console: Console) -> None:
-    """Print the documents behind each side of each disputed claim, and the refused changes."""
+    """Print, for each disputed claim, how the documents voted, and which changes were refused."""
     changes = [change for change in run.changes if change.looks]
     if changes:
         _heading(console, "How the documents voted")
@@ -173,7 +173,7 @@ def _why_kept(run: Run) -> str:
 def _looked_further(search: FurtherSearch) -> str:
     outcomes = [
         f"{name} {', '.join(map(str, numbers))}"
-        for name, numbers in (("new", search.found), ("known", search.known))
+        for name, numbers in (("new", search.found), ("already known", search.known))
         if numbers
     ]
     if search.left_out:
@@ -215,7 +215,9 @@ def _print_claims(
     _indented(console, f"{_scores(report)}   {labelled_pairs}   (0 is best)")
     if weighted_scores := report.weighted:
         _indented(
-            console, f"{_scores(weighted_scores)}   with documents weighted by {weighted_scores.by}"
+            console,
+            f"{_scores(weighted_scores)}   with documents weighted by the trust"
+            f" {weighted_scores.by}",
         )
     if stages := Counter(pair.stage for pair in pairs if pair.stage):
         stages_in_words = (f"{stage} {count}" for stage, count in stages.most_common())
@@ -232,7 +234,7 @@ def _print_claims(
 def _sides(
     evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> Iterator[tuple[str | Text, str | Text]]:
-    """The documents by label; for a contradicted claim, each with its words and the reason."""
+    """The documents by label. For a contradicted claim, also their words and the reasons."""
     for name, label, style in (
         ("supports", Label.SUPPORTS, "green"),
         ("contradicts", Label.CONTRADICTS, "red"),
@@ -252,7 +254,7 @@ def _sides(
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """The part of a report by which a reader tells two reports apart."""
+    """The part of a report that readers see. Reports that agree in it are printed once."""
     return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
 
 
@@ -307,7 +309,7 @@ def _indented(console: Console, text: str) -> None:
 def _grid(
     console: Console, rows: Iterable[tuple[str | Text, str | Text | None]], indent: int = 2
 ) -> None:
-    """Print two columns of plain text; Rich would interpret markup in a string."""
+    """Print two columns of plain text, in which Rich reads no markup."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""Reviews of live runs: what reviewers say about a service's runs, stored, counted and exported."""
+"""Reviews of a service's runs. The package stores, counts and exports what reviewers say."""
 
 import lazy_loader
 

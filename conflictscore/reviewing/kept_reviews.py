@@ -1,4 +1,4 @@
-"""Reviews of a service's runs: stored beside the runs, counted, and exported."""
+"""Stores the reviews of a service's runs next to the runs, counts them, and exports them."""
 
 import json
 from collections import Counter
@@ -23,31 +23,33 @@ from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
 MOST_EXPORTED = 1000
-"""Maximum runs in one export."""
+"""Maximum number of runs in one export."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Maximum reviews in total, including replaced ones, and maximum reviewers of one run."""
+"""Maximum number of all reviews, including replaced reviews, and of the reviewers of one run."""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-"""The media type by file ending; the ending is also the format's name in an address."""
+"""The media type of each format. A format is named by its file ending, in addresses too."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
 
 class KeptReviews:
-    """Reviews by run; if a reviewer reviewed a run more than once, the last review counts.
+    """The reviews of all runs. If a reviewer reviewed a run several times, the last review counts.
 
-    Any process may add reviews; none is ever removed. Counts and lists are as of the last
-    :meth:`refresh`.
+    Several processes may add reviews. Reviews are never removed. Counts and lists show the state at
+    the last :meth:`refresh`.
 
     Attributes:
-        kept_in: ``file``, ``store`` or ``memory``.
+        kept_in: Where the reviews are stored: ``file``, ``store`` or ``memory``.
     """
 
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
-        """Read the reviews beside the service's runs file, or in the store; or start with none.
+        """Read the stored reviews from the store, or from the file next to the service's runs file.
+
+        Without a store and a runs file, reviews are kept in memory, and there are none yet.
 
         Raises:
-            InputError: The reviews file cannot be read; names the line and the field.
+            InputError: The reviews file cannot be read. The message names the line and the field.
             ConfigurationError: The store cannot be used.
         """
         self.name = runs.name if runs and not store else "live runs"
@@ -61,7 +63,7 @@ class KeptReviews:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the reviews added since the last call.
+        """Read the reviews that were added since the last call.
 
         Raises:
             InputError, ConfigurationError: As in the constructor.
@@ -73,13 +75,13 @@ class KeptReviews:
             self.by_run.setdefault(run_id, {}).update(run_reviews)
 
     def _note_key(self, text: str | bytes) -> None:
-        with suppress(ValueError, AttributeError):  # reported where the reviews are read
+        with suppress(ValueError, AttributeError):  # ``reviews_in`` reports such a row
             row = json.loads(text)
             if isinstance(reviewer := row.get("annotator"), str) and row.get("key"):
                 self._key_of.setdefault(reviewer, str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
-        """Whether a reviewer's name belongs to another key, the first key that used the name."""
+        """Whether a reviewer's name belongs to another key. The first key that uses it owns it."""
         return self._key_of.get(reviewer, key) != key
 
     def _new_rows(self) -> list[tuple[str, str]]:
@@ -93,7 +95,7 @@ class KeptReviews:
         return new
 
     def _new_lines(self, path: Path) -> list[tuple[str, bytes]]:
-        """The complete lines after those already read; a last line without newline is partial."""
+        """The new complete lines. A last line without a newline is partial, and read later."""
         if not path.is_file():
             return []
         size, count = self._size, self._count  # another thread may read the same lines
@@ -107,23 +109,24 @@ class KeptReviews:
         ]
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
-        """Why no review can be added; None if one can."""
+        """Why no further review can be stored; None if it can."""
         if self._count >= MOST_REVIEWS:
-            return f"there are {MOST_REVIEWS:,} reviews, which is the maximum; move them away"
+            return f"there are {MOST_REVIEWS:,} reviews, which is the maximum; archive them first"
         there = self.of(run_id)
         if reviewer not in there and len(there) >= MOST_REVIEWERS:
             return f"this run has reviews by {MOST_REVIEWERS} reviewers, which is the maximum"
         return None
 
     def of(self, run_id: str) -> Mapping[str, Review]:
-        """The reviews of a run, by reviewer; empty if there are none."""
+        """The reviews of a run, by reviewer; empty if it has no review."""
         return self.by_run.get(run_id, {})
 
     def add(self, run_id: str, reviewer: str, review: Review, key: str) -> None:
-        """Store a review of a run's second look, with the name of the key that sent it.
+        """Store a review of a run, with the name of the key that sent the review.
 
         Raises:
-            ConfigurationError: The file or the store cannot be written; the review is not stored.
+            ConfigurationError: The file or the store cannot be written, so the review is not
+                stored.
         """
         row = {**review_row(run_id, reviewer, review), "key": key}
         if self._file is None:
@@ -138,17 +141,17 @@ class KeptReviews:
             ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:
-        """The ids of the runs that this reviewer, or anybody, reviewed."""
+        """The ids of the runs that this reviewer reviewed; by default, those of all reviewers."""
         return [run for run, reviews in self.by_run.items() if not reviewer or reviewer in reviews]
 
 
 def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
-    """Summary of the reviews of these runs, as JSON.
+    """Summarise the reviews of these runs as JSON.
 
     Returns:
-        ``runs``, ``reviewed`` and ``reviewers``; and two tables, for flips and for unchanged
-        answers, each with their number, the number reviewed, the verdicts, and Krippendorff's alpha
-        over all reviewers.
+        The numbers ``runs`` and ``reviewed``, the names of ``reviewers``, and two ``tables``: one
+        for flips, and one for unchanged answers. A table has the number of runs, the number of
+        reviewed runs, the verdicts, and Krippendorff's alpha over all reviewers.
     """
     reviews_by_run = {run.run_id: reviews.of(run.run_id) for run in runs}
     return {
@@ -178,6 +181,6 @@ def _table(reviews_of_runs: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
 
 
 def exported(to: str, stored_runs: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
-    """A table of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``."""
+    """A table of runs, oldest first, with their reviews, in a format ``to`` of ``EXPORTS``."""
     runs = [logged_run(stored_run, str(stored_run.get("run_id"))) for stored_run in stored_runs]
     return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")

@@ -1,7 +1,7 @@
-"""The routes of the runs page: lists of runs, their reviews, counts, and exports.
+"""The HTTP routes of the runs page: lists of runs, their reviews, counts, and exports.
 
-Requests are admitted like all others of the service. A key sees and reviews its own runs; a key
-with ``runs=all`` sees and reviews the runs of every key.
+These requests are admitted like all other requests to the service. A key sees and reviews only its
+own runs. A key with ``runs=all`` sees and reviews the runs of every key.
 """
 
 import logging
@@ -55,7 +55,7 @@ def add_runs_page(app: FastAPI) -> None:
 
 
 async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
-    """The current reviews, for an admitted caller."""
+    """The current reviews. Only an admitted caller gets them."""
     reviews: KeptReviews = request.app.state.reviews
     await read_kept(reviews.refresh)
     return reviews
@@ -65,7 +65,7 @@ Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
 class _RunQuery(BaseModel):
-    """The part of a request's query that selects runs."""
+    """The query parameters of a request that select runs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -79,7 +79,11 @@ class _RunQuery(BaseModel):
     to: str = ""
 
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
-        """The runs that a caller asks for; with a reviewer, those reviewed by or open to them."""
+        """The filter for the requested runs.
+
+        With a reviewer, it selects the runs that the reviewer has reviewed or, if ``review`` is
+        ``open``, has not reviewed yet.
+        """
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)
         return RunFilter(
@@ -102,7 +106,7 @@ QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
 
 
 class _ReviewBody(BaseModel):
-    """A review as a reviewer sends it."""
+    """The body of a request that sends a review."""
 
     model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
@@ -116,13 +120,13 @@ class _ReviewBody(BaseModel):
 
 @_routes.get("/runs")
 async def runs_page() -> Response:
-    """The page itself, which needs no key; the data that it shows does."""
+    """The HTML page. It needs no key, but the data that it loads does."""
     return page_file("runs.html")
 
 
 @_routes.get("/v1/runs")
 async def runs(service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns) -> Response:
-    """A page of runs, newest first."""
+    """One page of the list of runs, newest first."""
     run_filter, after = query.runs(caller, reviews), _PAGE_RUNS * (query.page - 1)
     total, runs_of_page = await read_kept(
         lambda: service.runs.listed(run_filter, _PAGE_RUNS, after)
@@ -145,7 +149,7 @@ async def runs(service: Shared, caller: Caller, reviews: Reviewed, query: Querie
 async def reviews_of_run(
     run_id: str, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
-    """A page of a run's reviews, and the verdicts that it can get."""
+    """One page of a run's reviews, and the verdicts that reviewers can give it."""
     run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
     run_reviews, end = reviews.of(run_id), _PAGE_REVIEWS * query.page
@@ -165,7 +169,7 @@ async def reviews_of_run(
 async def review(
     run_id: str, request: Request, service: Shared, caller: Caller, reviews: Reviewed
 ) -> Response:
-    """Store a reviewer's verdict; a later one by the same reviewer replaces it."""
+    """Store a reviewer's verdict. A later verdict by the same reviewer replaces it."""
     with service.uploads.of(caller.name) as count:
         body = read_json(await read_body(request, service.settings.max_body, count))
     with refusing():
@@ -178,7 +182,7 @@ async def review(
         message = f"verdict: for this run it must be one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
     if reviews.is_name_of_another(review_body.reviewer, caller.name):
-        message = "reviewer: this name belongs to another key's reviewer; give another name"
+        message = "reviewer: this name belongs to a reviewer with another key; give another name"
         raise RefusedError(403, message, code="name_of_another", param="reviewer")
     if no_room := reviews.no_room_for(run_id, review_body.reviewer):
         raise RefusedError(409, no_room, code="too_many_reviews")
@@ -191,7 +195,7 @@ async def review(
         await in_thread(lambda: reviews.add(run_id, review_body.reviewer, review, caller.name))
     except ConfigurationError as error:
         _log.error("%s", error)
-        message = "the review could not be stored; this service's log says why"
+        message = "the review could not be stored; the service's log says why"
         raise RefusedError(503, message, code="review_not_kept") from error
     return JsonResponse(review.to_json(), 201)
 
@@ -208,7 +212,7 @@ async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response
 async def export(
     request: Request, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
-    """The runs of a list with their reviews, in a format of ``conflictscore export``."""
+    """The selected runs with their reviews, in a format that ``conflictscore export`` writes."""
     if query.to not in EXPORTS:
         message = f"to: it must be one of {', '.join(EXPORTS)}"
         raise RefusedError(400, message, code="invalid_value", param="to")
@@ -219,8 +223,8 @@ async def export(
         if total > MOST_EXPORTED:
             raise RefusedError(
                 413,
-                f"{total} runs are too many to export here; the limit is {MOST_EXPORTED}:"
-                " narrow the list, or run conflictscore export on a --runs-file",
+                f"{total} runs are too many to export here; the limit is {MOST_EXPORTED}."
+                " Narrow the list, or run conflictscore export on the --runs-file",
                 code="too_many_runs",
             )
         ids = [run.run_id for run in reversed(found_runs)]

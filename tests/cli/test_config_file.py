@@ -48,7 +48,7 @@ def test_a_commands_table_wins_over_what_is_set_for_all() -> None:
     Path("other.toml").write_text('docs = "notes"\n')
 
     assert found() == 1
-    assert "Settings of conflictscore.toml: docs, top-k\n" in search().stderr
+    assert "Settings from conflictscore.toml: docs, top-k\n" in search().stderr
     assert found("--config", "other.toml") == 6
 
 

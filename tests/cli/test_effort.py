@@ -49,7 +49,7 @@ def test_an_option_counts_more_than_the_effort_beside_it(logged: Logged) -> None
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ("guard", "--set guard: give NAME=VALUE"),
+        ("guard", "--set guard: write NAME=VALUE"),
         ("gard=false", "there is no setting 'gard'; did you mean guard?"),
         ("guard=perhaps", "guard is 'perhaps'; give True or False"),
         ("min-coverage=2", "min_coverage is 2.0; give 0 to 1, or None"),

@@ -87,7 +87,7 @@ def test_what_was_searched_for_further_is_shown_step_by_step_and_in_json_and_log
     ask = partial(run, "ask", "When?", "--details", "--docs", "docs")
     further = ("--set", "look_further=disputed")
     lines = [" ".join(line.split()) for line in ask(*further).stdout.splitlines()]
-    came = "“lamp diary 1871”: known 1, 2, 3"
+    came = "“lamp diary 1871”: already known 1, 2, 3"
     assert lines[lines.index("Further searches") + 1] == came
     assert "Further searches" not in ask().stdout
     printed = json.loads(ask(*further, "--json", "--log", "runs.jsonl").stdout)

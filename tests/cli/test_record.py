@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
         _, errors = process.communicate(timeout=60)
 
         assert process.returncode == 130
-        assert errors.splitlines()[-1].endswith("the same command resumes")
+        assert errors.splitlines()[-1].endswith("run the same command again to resume")
         assert [line["question"] for line in lines(Path("r.jsonl"))] == questions(2)
         before = len(server.requests)
         assert run_against(server).exit_code == 0

@@ -127,9 +127,9 @@ def test_every_commands_summary_fits_into_its_line() -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["ask", "When?"], "stopped; cached replies are not paid for again"),
+        (["ask", "When?"], "stopped; cached replies will not be paid for again"),
         (["ask", "When?", "--no-cache"], "stopped"),
-        (["bench", "truthfulqa"], "stopped; the same command resumes"),
+        (["bench", "truthfulqa"], "stopped; run the same command again to resume"),
         (["serve"], "stopped"),
     ],
 )

@@ -56,7 +56,7 @@ def test_an_answer_stands_or_goes_by_the_table(
     assert "weighted by" not in one
     assert "By the documents' vote: “It was lit in 1874” (Docs 2, 3)" in one
     assert "CS-C 1.00 CS-R 0.67 3 of 3 pairs labelled (0 is best)" in other
-    assert "CS-C 0.25 CS-R 0.33 with documents weighted by table" in other
+    assert "CS-C 0.25 CS-R 0.33 with documents weighted by the trust table" in other
     assert "weight 0.25" in other
     assert "Nothing settles it, so it stays: “It was lit in 1874” (Docs 2, 3)" in other
     first, second = map(json.loads, log.read_text("utf-8").splitlines())

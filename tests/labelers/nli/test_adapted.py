@@ -272,7 +272,7 @@ def test_a_file_that_was_cut_off_counts_as_not_fetched(adapted: AdaptedModel) ->
 
 def test_the_command_fetches_it_and_the_list_says_where_it_is(adapted: AdaptedModel) -> None:
     listed = CliRunner().invoke(main, ["model", "list"]).stdout
-    assert "not fetched; conflictscore model fetch nli-mpnet" in listed
+    assert "not downloaded yet; run: conflictscore model fetch nli-mpnet" in listed
     fetched = CliRunner().invoke(main, ["model", "fetch", "nli-mpnet"])
     assert fetched.exit_code == 0, fetched.output
     assert fetched.stdout.strip() == str(adapted.folder)

@@ -44,7 +44,7 @@ def answer(reader: Reader, served: Served) -> None:
 def test_a_changed_answer_is_asked_for_and_read_by_keyboard(reader: Reader, served: Served) -> None:
     answer(reader, served)
     reader.press(Keys.TAB, Keys.TAB)  # past the button to the link under the field
-    assert reader.focused == "To the latest answer"
+    assert reader.focused == "Go to the latest answer"
     reader.press(Keys.ENTER)
     assert reader.focused == QUESTION
     reader.press(Keys.TAB, Keys.TAB, Keys.TAB)  # past editing and the document the reason cites
@@ -67,7 +67,7 @@ def test_a_changed_answer_is_asked_for_and_read_by_keyboard(reader: Reader, serv
     assert reader.text(".change .after .text") == "It was lit in 1874."
     assert "The log was written on the night (Doc 2)." in reader.text(".change .reason")
     assert "For it: document 1. Against it: document 2." in reader.text(".change .reason")
-    assert "it was changed" in reader.text(".outcome")
+    assert "the answer was changed" in reader.text(".outcome")
     assert reader.text(".scores .value").startswith("1.00\nthen 1.00\n0.50\nthen 0.50")
     reader.all(".earlier > summary")[0].send_keys(Keys.ENTER)
     assert "It was lit in 1871." in reader.text(".earlier .claims")
@@ -83,15 +83,15 @@ def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
         assert reader.text(".steps").splitlines() == [
             "Looking for documents",
             "Found 3 documents; answering",
-            "Answered; finding its claims",
-            "1 claim; checking each against every document",
+            "Answered; splitting the answer into claims",
+            "1 claim; checking each claim against every document",
         ]
         assert reader.text(".draft .text") == "It was lit in 1871."
         assert reader.all('.steps[aria-live="polite"]')
         world.free.set()
         reader.answered()
     reader.all(".log > summary")[0].send_keys(Keys.ENTER)
-    assert "Looking again: claim 1 has evidence on both sides" in reader.text(".log")
+    assert "Asking the sources again: claim 1 has evidence on both sides" in reader.text(".log")
     assert "The answer changed" in reader.text(".log")
     reader.until(lambda: "Answered." in reader.does("document.getElementById('said').textContent"))
 
@@ -164,7 +164,7 @@ def test_markdown_is_laid_out_with_citations(reader: Reader, world: World, serve
     reader.does("document.querySelector('.reason .cite').scrollIntoView({block: 'center'})")
     reader.all(".reason .cite")[0].click()
     assert reader.focused.startswith("2Log")
-    assert "not whether it is right" in reader.text(".scores")
+    assert "They do not show whether the answer is right" in reader.text(".scores")
 
 
 def test_links_are_plain_and_images_unloaded(reader: Reader, world: World, served: Served) -> None:
@@ -333,7 +333,7 @@ def test_an_edited_question_cuts_the_conversation_there(reader: Reader, served: 
 def test_another_answer_is_new_and_continued(reader: Reader, world: World, served: Served) -> None:
     world.regenerated = world.answer
     answer(reader, served)
-    assert "it was kept" in reader.text(".outcome")
+    assert "the answer was kept" in reader.text(".outcome")
     assert not reader.all(".change")
     first = reader.driver.current_url
     world.answer = world.regenerated = "It was lit in 1874."

@@ -1,4 +1,4 @@
-/** A finished run, for a reader. */
+/** Shows a finished run. */
 
 import { claimList, source } from "./claims.js";
 import { wordDiff } from "./diff.js";
@@ -8,23 +8,23 @@ import { anchor, cited, rendered, renderedParts, visible } from "./markup.js";
 import { STANDINGS } from "./standings.js";
 
 const SCORES = [
-  ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
-  ["cs_r", "CS-R", "Mean share of sources that contradict a claim. Lower is better."],
-  ["coverage", "Coverage", "Share of claim and document pairs that have a verdict. Higher is better."],
+  ["cs_c", "CS-C", "The share of claims that have sources on both sides. Lower is better."],
+  ["cs_r", "CS-R", "The share of a claim's sources that contradict it, averaged over claims. Lower is better."],
+  ["coverage", "Coverage", "The share of pairs of claim and document that have a verdict. Higher is better."],
 ];
 
 const WEIGHTED = [
-  ["cs_c", "CS-C, weighted", "The same, with each side weighted by how far its sources are trusted."],
-  ["cs_r", "CS-R, weighted", "The same, with each source weighted by how far it is trusted."],
+  ["cs_c", "CS-C, weighted", "CS-C if each side counts with the weight of its most trusted source."],
+  ["cs_r", "CS-R, weighted", "CS-R if each source counts with its weight in the trust table."],
 ];
 
 const AFTER =
-  "The scores say how far the sources disagree about the claims of an answer, not whether it is " +
-  "right. The sources may disagree just as much about a better answer.";
+  "The scores show how much the sources disagree about the claims of an answer. They do not show " +
+  "whether the answer is right: sources may disagree just as much about a better answer.";
 
 /**
- * The answer, what changed, its claims, scores and sources.
- * @param {any} run As the service gives it; a run that failed has no report.
+ * The answer of a run, with its changes, claims, scores and sources.
+ * @param {any} run A run as the service returns it. A run that failed has no report.
  * @returns {HTMLElement}
  */
 export function answerView(run) {
@@ -54,7 +54,7 @@ export function answerView(run) {
 }
 
 /**
- * The outcome of a run, in a sentence.
+ * The outcome of a run in words.
  * @param {any} run
  * @returns {string}
  */
@@ -64,8 +64,8 @@ export function outcome(run) {
   if (!report || report.cs_c === null) return "This answer was not checked.";
   const split = `The sources ${doubt(report)} of the first answer`;
   if (run.flipped && hedgedClaims(run).size) return `${split}. The answer now gives both sides.`;
-  if (run.flipped) return `${split}. After a second look it was changed.`;
-  if (run.final_report) return `${split}. After a second look it was kept.`;
+  if (run.flipped) return `${split}. The sources were asked again, and the answer was changed.`;
+  if (run.final_report) return `${split}. The sources were asked again, and the answer was kept.`;
   const against = `checked against ${count(run.documents.length, "document")}`;
   if (run.status === "scored") {
     return `${count(report.claims.length, "claim")}, ${against}. None has sources on both sides.`;
@@ -78,7 +78,7 @@ export function outcome(run) {
 }
 
 /**
- * How the sources stand to the claims of a report: they disagree about some, or only contradict some.
+ * What the sources do to the claims of a report: they disagree about some, or only contradict some.
  * @param {any} report
  */
 function doubt(report) {
@@ -100,7 +100,7 @@ function hedgedClaims(run) {
 }
 
 /**
- * What the marks of the answer mean, and how many parts have each.
+ * A legend of the marks in the answer, with the number of parts that have each mark.
  * @param {any[]} parts
  */
 function legend(parts) {
@@ -114,7 +114,7 @@ function legend(parts) {
 const CHECKED = { fully: "Checked fully", partly: "Checked in part", no: "Not checked" };
 
 /**
- * How far the answer was checked, and which parts of it or its sources were left out.
+ * How far the answer was checked, and what was left out.
  * @param {any} run
  */
 function verdict(run) {
@@ -187,7 +187,7 @@ function changedClaims(run) {
   return applied.flatMap((change) => change.claims);
 }
 
-/** @param {any} claim With its labels. */
+/** @param {any} claim A claim with its labels. */
 function reconsidered(claim) {
   const side = (label) => claim.labels.filter((l) => l.label === label).map((l) => l.document);
   const sides = `For it: ${named(side("SUPPORTS"))}. Against it: ${named(side("CONTRADICTS"))}.`;
@@ -207,8 +207,9 @@ function named(numbers) {
 }
 
 /**
- * Which documents stood for which answer, the votes, the weighing in both orders, and refused changes.
- * @param {string[][]} changes The lines about each change that got a second look.
+ * How the documents voted: which documents gave which answer, how the judge weighed ties, and which
+ * changes were refused.
+ * @param {string[][]} changes Lines about each change.
  */
 function stories(changes) {
   const lists = changes.map((lines) => el("ul", {}, ...lines.map((line) => told("li", "", line, 2000))));
@@ -244,7 +245,7 @@ function scores(first, final) {
 }
 
 /**
- * @param {string[]} score Its field, its name, and what it means.
+ * @param {string[]} score The field of a score, its name, and its meaning.
  * @param {any} first
  * @param {any} final
  */
@@ -276,7 +277,7 @@ function sources(run) {
       { id: anchor(run, document.number), tabindex: -1 },
       source(document),
       document.text &&
-        el("details", {}, el("summary", {}, "Its text"), told("blockquote", "", document.text, 8000)),
+        el("details", {}, el("summary", {}, "Show the text"), told("blockquote", "", document.text, 8000)),
     ),
   );
   return el(

@@ -1,9 +1,9 @@
-/** The service's API: runs as streams of events, finished runs, lists of them, and reviews. */
+/** Calls the service's API: for runs as streams of events, finished runs, lists, and reviews. */
 
 const KEY = "conflictscore.key";
 const LONGEST_WAIT_S = 10;
 
-/** The key of this tab; an empty text if the tab has no key. */
+/** The key of this tab; an empty string if the tab has no key. */
 export const key = {
   get: () => sessionStorage.getItem(KEY) ?? "",
   /** @param {string} value */
@@ -11,12 +11,12 @@ export const key = {
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-/** An error of the service, or of the connection to it. */
+/** An error that the service reported, or an error of the connection to it. */
 export class Refusal extends Error {
   /**
    * @param {string} message
-   * @param {string} code A code for programs: the service's, or one of this page's.
-   * @param {string} [wait] Seconds to wait, as the service says.
+   * @param {string} code The service's error code, or a code of this page.
+   * @param {string} [wait] How many seconds the service asks the reader to wait.
    */
   constructor(message, code, wait = "") {
     super(message);
@@ -28,7 +28,7 @@ export class Refusal extends Error {
 /**
  * Ask a question, and get an event for every step.
  * @param {{question: string, history: {role: string, content: string}[], temperature?: number}} asked
- * @param {AbortSignal} signal Stops it, here and in the service.
+ * @param {AbortSignal} signal Stops the run, here and in the service.
  * @yields {{event: string, data: any}}
  */
 export async function* run(asked, signal) {
@@ -37,7 +37,7 @@ export async function* run(asked, signal) {
 }
 
 /**
- * A finished run; one that is still running is waited for.
+ * A finished run. If it is still running, wait for it.
  * @param {string} id
  * @param {AbortSignal} signal
  * @returns {Promise<any>}
@@ -130,7 +130,7 @@ async function refusalIn(response) {
 }
 
 /**
- * Pass on the events of a stream; an error if the stream ends before the run does.
+ * Pass on the events of a stream. Throws an error if the stream ends before the run does.
  * @param {AsyncIterable<{event: string, data: any}>} events
  */
 async function* whole(events) {
@@ -146,7 +146,7 @@ async function* whole(events) {
 }
 
 /**
- * Server-sent events, without comments and unknown fields.
+ * The server-sent events of a response. Comments and unknown fields are skipped.
  * @param {Response} response
  */
 async function* eventsOf(response) {

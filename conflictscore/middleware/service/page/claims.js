@@ -1,4 +1,4 @@
-/** The claims of an answer, each with what supports it and what contradicts it. */
+/** Shows the claims of an answer, each with the sources that support and contradict it. */
 
 import { count, el, origin, plain, sourceLink, told } from "./dom.js";
 import { excerpt } from "./excerpt.js";
@@ -6,7 +6,7 @@ import { excerpt } from "./excerpt.js";
 const MOST_CLAIM = 2000;
 const MOST_REASONING = 4000;
 
-/** The standings of claims: the CSS class, and its label. */
+/** The labels of claims, by CSS class. */
 const STANDINGS = {
   conflict: "Sources disagree",
   hedged: "Both sides shown",
@@ -28,11 +28,11 @@ function standing(claim) {
 }
 
 /**
- * The claims of a report, each of which can be opened.
+ * A list of the claims of a report. Each claim can be opened to show its evidence.
  * @param {string} title
  * @param {any} report
  * @param {any[]} documents
- * @param {Set<number>} [hedged] Numbers of claims that give several answers from the sources.
+ * @param {Set<number>} [hedged] Numbers of the claims that say that the sources disagree.
  * @returns {HTMLElement}
  */
 export function claimList(title, report, documents, hedged = new Set()) {
@@ -70,7 +70,7 @@ function claimView(claim, known, isHedged) {
         "span",
         { class: "verdict" },
         el("span", { class: "chip" }, STANDINGS[kind]),
-        el("span", { class: "tally" }, isHedged ? `the dispute itself, ${tally(claim)}` : tally(claim)),
+        el("span", { class: "tally" }, isHedged ? `this claim reports the dispute: ${tally(claim)}` : tally(claim)),
       ),
     ),
     el(
@@ -95,7 +95,7 @@ function tally(claim) {
  * @param {string} name
  * @param {string} title
  * @param {any[]} pairs
- * @param {number} independent How many of the documents do not repeat one another.
+ * @param {number} independent The number of these documents that are not copies of each other.
  * @param {Map<number, any>} known
  */
 function side(name, title, pairs, independent, known) {
@@ -117,7 +117,7 @@ function evidence(pair, known) {
   const facts = [
     pair.score !== null && `the judge is ${Math.round(pair.score * 100)} % sure`,
     pair.snippet_found === false &&
-      "the judge's quote is not in the document; the passage shown is the one nearest to the claim",
+      "the judge's quote is not in the document, so the passage nearest to the claim is shown",
     pair.document_cut && "the judge saw only parts of the document",
   ];
   return el(
@@ -131,7 +131,7 @@ function evidence(pair, known) {
 }
 
 /**
- * A document by number, title, origin and date.
+ * A line that names a document: its number, title, origin and date.
  * @param {any} document
  * @returns {HTMLElement}
  */
@@ -154,7 +154,7 @@ export function source(document) {
 }
 
 /**
- * The documents that are on neither side.
+ * The documents that neither support nor contradict a claim.
  * @param {any} claim
  * @param {any[]} failed The pairs without a verdict.
  */

@@ -1,12 +1,12 @@
-/** What changed between two texts, word by word. */
+/** Compares two texts word by word. */
 
 import { el } from "./dom.js";
 
 const MOST_CELLS = 4_000_000;
 
 /**
- * Both texts, with the words that only the first has as <del> and those only in the second as <ins>.
- * Texts too long to compare stay unmarked.
+ * Both texts, with <del> around words that only the first has, and <ins> around words that only the
+ * second has. Texts that are too long to compare stay unmarked.
  * @param {string} before
  * @param {string} after
  * @returns {{before: Node[], after: Node[]}}

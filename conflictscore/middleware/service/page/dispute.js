@@ -1,4 +1,4 @@
-/** A dispute: its sides side by side, what settled it, and the change. */
+/** Shows a dispute: what each side says, what settled it, and the change to the answer. */
 
 import { wordDiff } from "./diff.js";
 import { source } from "./claims.js";
@@ -9,18 +9,18 @@ const MOST_STATEMENT = 1000;
 const AROUND_QUOTE = 40;
 const MOST_QUOTE = 320;
 
-/** What was done to a passage, in words. */
+/** What was done to a passage, by the action of the change. */
 const DONE = {
   replace: "The answer was changed",
   hedge: "The answer now gives both sides",
-  explain: "The answer now distinguishes the things that the sources are about",
+  explain: "The answer now says that the sources are about different things",
   remove: "The passage was removed",
   keep: "The answer was kept",
 };
 
 /**
- * A second look at one passage of an answer.
- * @param {any} change With its looks.
+ * One disputed passage of an answer, about which the documents were asked again.
+ * @param {any} change A change with its looks. In a look, the documents vote on one claim.
  * @param {any} run
  * @returns {HTMLElement}
  */
@@ -37,26 +37,26 @@ export function disputeView(change, run) {
 }
 
 /**
- * The change of a passage, with the old and the new words in one text.
+ * What was done to a passage, with its old and new words in one text.
  * @param {any} change
  */
 function changed(change) {
   const applied = change.accepted && change.action !== "keep" && change.before !== change.after;
   if (!applied) return el("p", { class: "settled" }, `${DONE.keep}.`);
-  // the new text is marked in the answer already, so only a replacement shows it here too
+  // the answer already marks the new text, so only a replacement shows it here as well
   const isSwap = change.action === "replace" && change.after;
   const { before, after } = wordDiff(plain(change.before), plain(change.after));
   const line = isSwap ? merged(before, after) : [el("del", {}, plain(change.before))];
   return el(
     "div",
     { class: "done" },
-    el("h4", {}, `${DONE[change.action] ?? DONE.replace}${isSwap ? "" : "; before, it said"}`),
+    el("h4", {}, `${DONE[change.action] ?? DONE.replace}${isSwap ? "" : ". Before, it said"}`),
     el("p", { class: "text", dir: "auto" }, ...line),
   );
 }
 
 /**
- * Both texts in one: words that both have come once, and replaced words before their replacements.
+ * Both texts as one. Common words appear once, and removed words come before their replacements.
  * @param {Node[]} before
  * @param {Node[]} after
  * @returns {Node[]}
@@ -79,7 +79,7 @@ function lookView(look, run) {
   const known = new Map(run.documents.map((document) => [document.number, document]));
   const sides = look.candidates.map((side, place) => sideView(side, place, look, known));
   const dropped = look.dropped.map((reply) =>
-    told("li", "", `Document ${reply.document} does not count: ${reply.why}`, MOST_STATEMENT),
+    told("li", "", `Document ${reply.document} has no vote: ${reply.why}`, MOST_STATEMENT),
   );
   return el(
     "div",
@@ -92,9 +92,9 @@ function lookView(look, run) {
 }
 
 /**
- * One answer, with the documents that stand for it.
+ * One side of a dispute, with the documents that voted for it.
  * @param {any} side
- * @param {number} place 0 for the answer's own claim.
+ * @param {number} place 0 for the claim of the answer.
  * @param {any} look
  * @param {Map<number, any>} known
  */
@@ -115,12 +115,12 @@ function sideView(side, place, look, known) {
 /** @param {any} side */
 function tally(side) {
   if (!side.votes.length) return "no vote";
-  const same = side.witnesses < side.votes.length ? `, ${count(side.witnesses, "independent witness", "independent witnesses")}` : "";
+  const same = side.witnesses < side.votes.length ? `, ${count(side.witnesses, "independent document")}` : "";
   return `${count(side.votes.length, "vote")}${same}`;
 }
 
 /**
- * A document with the words that decided, and how its label differs from its vote.
+ * A document with the passage that decided its vote, and a note if its label differs from its vote.
  * @param {number} number
  * @param {any} side
  * @param {any} look
@@ -140,7 +140,7 @@ function voterView(number, side, look, known) {
 }
 
 /**
- * How a document's labels differ from its vote; null if they agree.
+ * A note if a document's labels differ from its vote; null if they agree.
  * @param {number} number
  * @param {any} side
  * @param {any} look
@@ -152,9 +152,9 @@ function otherLabel(number, side, look) {
       rival !== side &&
       rival.evidence.labels.some((label) => label.document === number && label.label === "SUPPORTS"),
   );
-  if (against) return `By its label it also supports “${plain(against.evidence.claim.text, 200).replace(/\.$/, "")}”.`;
+  if (against) return `According to its label, it also supports “${plain(against.evidence.claim.text, 200).replace(/\.$/, "")}”.`;
   const own = side.evidence.labels.find((label) => label.document === number);
   if (!own || own.label === "SUPPORTS") return null;
   const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not mention this", UNLABELLED: "has no verdict on this" };
-  return `It gave this answer when it was asked alone; by its label it ${labels[own.label]}.`;
+  return `Asked by itself, this document gave this answer. According to its label, it ${labels[own.label]}.`;
 }

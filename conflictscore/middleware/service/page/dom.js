@@ -1,6 +1,6 @@
 /**
- * Builds elements. Whatever a model, a document or a person wrote becomes a text node and nothing
- * else; only markup.js parses markup, and rebuilds a few elements from it.
+ * Builds elements. Text that a model, a document or a person wrote only becomes text nodes. Only
+ * markup.js parses markup, and rebuilds a few elements from it.
  */
 
 /** @typedef {Node | string | null | undefined | false} Child */
@@ -9,7 +9,7 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u
 const SHOWN_CHARS = 20000;
 
 /**
- * An element.
+ * Build an element.
  * @param {string} tag
  * @param {Record<string, string | number | boolean>} [attributes] True sets an empty value, and
  *   false leaves the attribute out.
@@ -26,9 +26,9 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * Somebody else's text, without control characters and direction overrides, and cut if it is long.
+ * Untrusted text without control characters and direction overrides; a long text is cut.
  * @param {unknown} value
- * @param {number} [most] The most characters.
+ * @param {number} [most] The maximum number of characters.
  * @returns {string}
  */
 export function plain(value, most = SHOWN_CHARS) {
@@ -37,9 +37,9 @@ export function plain(value, most = SHOWN_CHARS) {
 }
 
 /**
- * An element with such a text, in the text's own direction.
+ * An element with untrusted text, in the text's own direction.
  * @param {string} tag
- * @param {string} name Its class.
+ * @param {string} name The class of the element.
  * @param {unknown} value
  * @param {number} [most]
  */
@@ -48,7 +48,7 @@ export function told(tag, name, value, most) {
 }
 
 /**
- * A link to a source, or its name alone if its address is not a web address.
+ * A link to a source, or only its name if its address is not a web address.
  * @param {unknown} address
  * @param {string} name
  */
@@ -60,7 +60,7 @@ export function sourceLink(address, name) {
 }
 
 /**
- * Where a source comes from, in short: the host of a web address; otherwise the whole address.
+ * A short name for where a source comes from: the host of a web address, or any other address.
  * @param {unknown} address
  */
 export function origin(address) {
@@ -80,7 +80,7 @@ export function webAddress(address) {
 }
 
 /**
- * A count with its noun.
+ * A number with a noun in the singular or plural.
  * @param {number} n
  * @param {string} one
  * @param {string} [many]

@@ -1,9 +1,9 @@
-/** Asks for the key, if the service requires one. */
+/** Asks the reader for a key if the service requires one. */
 
 import { Refusal, key } from "./api.js";
 import { el } from "./dom.js";
 
-const USUAL = "Whoever runs the service can give you one. This tab keeps the key until you close it.";
+const USUAL = "The operator of the service can give you a key. This tab keeps it until you close the tab.";
 
 const why = el("p", { id: "door-why" }, USUAL);
 const field = /** @type {HTMLInputElement} */ (
@@ -24,7 +24,7 @@ const door = /** @type {HTMLDialogElement} */ (
 );
 document.body.append(door);
 
-/** Whether the key is being asked for. */
+/** Whether the dialog that asks for the key is open. */
 export const isAsking = () => door.open;
 
 /**
@@ -46,7 +46,7 @@ export async function withKey(task) {
 
 /**
  * Ask for a key and keep it.
- * @returns {Promise<boolean>} Whether one was given.
+ * @returns {Promise<boolean>} Whether the reader gave a key.
  */
 function askForKey() {
   why.textContent = key.get() ? "This service does not know that key." : USUAL;
@@ -60,7 +60,7 @@ function askForKey() {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  // a header can carry nothing else
+  // an HTTP header can only carry these characters
   const given = field.value.trim();
   if (!/^[\x21-\x7e]+$/.test(given)) {
     why.textContent = "A key has only ASCII characters and no spaces.";

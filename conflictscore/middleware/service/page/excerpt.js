@@ -1,4 +1,4 @@
-/** The passage that decided a verdict, in its place in the document. */
+/** Shows the passage that decided a verdict, with the text around it in the document. */
 
 import { el, plain } from "./dom.js";
 
@@ -8,13 +8,14 @@ const MOST_SEARCHED = 2_000_000;
 const LEFT_OUT = " […] ";
 
 /**
- * The part of a document around a passage, with the passage marked. If the parts of a passage lie
- * far apart, the first part is marked. If the passage is not in the text, it is shown alone; if no
- * passage is given, the beginning of the text is shown.
+ * The part of a document around a passage, with the passage marked. If the parts of a passage are
+ * far apart, only the first part is marked. A passage that is not in the text is shown by itself.
+ * Without a passage, the beginning of the text is shown.
  * @param {string} text The document.
- * @param {string | null} passage In the document's own words; white space and case may differ.
- * @param {number} [around] Characters that are shown before and after it.
- * @param {number} [most] The most characters of the passage.
+ * @param {string | null} passage The passage in the document's own words, apart from white space
+ *   and case.
+ * @param {number} [around] The number of characters to show before and after the passage.
+ * @param {number} [most] The maximum number of characters to show of the passage.
  * @returns {HTMLElement}
  */
 export function excerpt(text, passage, around = AROUND, most = MOST_SHOWN) {

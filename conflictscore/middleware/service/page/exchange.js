@@ -1,26 +1,26 @@
-/** One question of the conversation, with its answer or the reason why it failed. */
+/** Shows one question of the conversation, with its answer or the reason why there is none. */
 
 import { Refusal } from "./api.js";
 import { answerView, outcome } from "./answer.js";
 import { el, plain, told } from "./dom.js";
 import { Steps } from "./steps.js";
 
-/** What the reader can do about an error, by its code. */
+/** What the reader can do about an error, by the error's code. */
 const ADVICE = {
   unreachable: "Check that it is still running and that you are online, then try again.",
-  cut_off: "Try again; what was finished so far may come from the cache.",
+  cut_off: "Try again. Steps that were finished may come from the cache.",
   invalid_api_key: "Enter the key that you were given for this service.",
   host_not_allowed: "Open this page as localhost, on the machine that the service runs on.",
-  no_documents: "Word the question differently, so that the search finds something.",
+  no_documents: "Ask in other words, so that the search finds documents.",
   too_many_requests: "The service is busy. Try again in a moment.",
   upstream_rate_limit: "The model's provider is busy. Try again in a moment.",
   body_too_large: "Shorten the question, or start a new conversation.",
-  timeout: "Ask for less at once, or try again.",
+  timeout: "Ask a shorter question, or try again.",
   run_not_found: "The service keeps a limited number of runs. Ask the question again.",
   invalid_value: "Change the question and ask again.",
 };
 
-const USUAL_ADVICE = "Try again; if it keeps happening, tell whoever runs this service.";
+const USUAL_ADVICE = "Try again. If the error persists, tell the operator of this service.";
 
 /** A question with its answer. */
 export class Exchange {
@@ -36,8 +36,8 @@ export class Exchange {
    * @param {string} question Empty if it is not known yet.
    * @param {string} first The first step.
    * @param {{retry: () => void, ask: (question: string, earlier?: string) => void}} actions What
-   *   the reader can do: `retry` does the same again; `ask` cuts the conversation here and asks
-   *   anew, with `earlier` for an alternative to that answer.
+   *   the reader can do. `retry` repeats the request. `ask` removes this exchange and all later
+   *   ones, and asks a question; `earlier` is an answer to which the reader wants an alternative.
    */
   constructor(question, first, actions) {
     this.#question = question;
@@ -51,7 +51,7 @@ export class Exchange {
   }
 
   /**
-   * A step of the run.
+   * Show a step of the run.
    * @param {string} event
    * @param {any} data
    */
@@ -62,14 +62,14 @@ export class Exchange {
   /**
    * Show a run that has ended.
    * @param {any} run
-   * @param {boolean} watched Whether its steps were shown.
+   * @param {boolean} watched Whether the page showed the steps of the run.
    * @param {string} [earlier] The answer to which the reader wanted an alternative.
-   * @returns {string} What a screen reader says of it.
+   * @returns {string} The text for screen readers.
    */
   finish(run, watched, earlier) {
     this.element.id = `run=${run.run_id}`;
     this.#title.textContent = plain(run.asked ?? run.question);
-    // a run opened by its address is asked again in words that need no conversation
+    // a run opened by its address has no conversation here, so its standalone question is asked again
     if (!watched) this.#question = run.question ?? "";
     this.#tools.hidden = !this.#question;
     const same = earlier && run.answer === earlier ? "The model gave the same answer again. " : "";
@@ -86,11 +86,11 @@ export class Exchange {
   /**
    * Show that a run has failed.
    * @param {unknown} error
-   * @returns {string} What a screen reader says of it.
+   * @returns {string} The text for screen readers.
    */
   fail(error) {
     const known = error instanceof Refusal;
-    const message = known ? plain(error.message, 1000) : "This page failed.";
+    const message = known ? plain(error.message, 1000) : "An error occurred in this page.";
     const advice = (known && ADVICE[error.code]) || USUAL_ADVICE;
     const wait = known && error.wait ? ` The service asks you to wait ${plain(error.wait, 20)} s.` : "";
     this.#end(
@@ -106,7 +106,10 @@ export class Exchange {
     return `There is no answer. ${message}`;
   }
 
-  /** @returns {string} What a screen reader says of it. */
+  /**
+   * Show that the reader has stopped the run.
+   * @returns {string} The text for screen readers.
+   */
   stop() {
     this.#end(el("div", { class: "stopped" }, el("p", {}, "Stopped."), this.#retry("Ask again")));
     return "Stopped.";
@@ -160,7 +163,7 @@ function editor(question, ask, cancel) {
     "form",
     { class: "editor" },
     el("div", { class: "field" }, field),
-    el("p", { class: "faint" }, "The new answer replaces this one and all that follow."),
+    el("p", { class: "faint" }, "The new answer replaces this answer and all later ones."),
     el(
       "p",
       { class: "row" },
@@ -175,7 +178,7 @@ function editor(question, ask, cancel) {
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      event.stopPropagation(); // it would stop a run as well
+      event.stopPropagation(); // otherwise Escape would also stop a run
       cancel();
     }
     if (event.key !== "Enter" || event.target !== field || event.shiftKey || event.isComposing) return;

@@ -1,4 +1,4 @@
-/** The conversation: asking, following up, stopping, and opening a run by its address. */
+/** Runs the conversation: asks, follows up, stops, and opens a run by its address. */
 
 import { Refusal, finished, key, run } from "./api.js";
 import { isAsking, withKey } from "./door.js";
@@ -6,7 +6,7 @@ import { Exchange } from "./exchange.js";
 import { forget, remember, showHistory, welcome } from "./welcome.js";
 
 const MOST_TURNS = 20;
-/** Temperature of another answer: at 0 a model repeats itself, and some models allow only 1. */
+/** The temperature of an alternative answer. At 0 a model repeats itself; some models allow only 1. */
 const ANOTHER = 1;
 
 const byId = (id) => document.getElementById(id);
@@ -78,7 +78,7 @@ function ask(text, earlier = "") {
   });
 }
 
-/** Show the run that the page's address names, unless it is shown already. */
+/** Show the run that is named in the page's address, unless the page already shows it. */
 function openAddressed() {
   const id = /^#run=([\w-]{1,64})$/.exec(window.location.hash)?.[1];
   if (!id) return;
@@ -107,7 +107,7 @@ function open(id) {
 }
 
 /**
- * Run a task for an exchange until it ends, is stopped or fails; ask for the key if it is missing.
+ * Run a task for an exchange until it ends, fails or is stopped. Ask for the key if it is missing.
  * @param {Exchange} exchange
  * @param {(signal: AbortSignal) => Promise<void>} task
  */
@@ -163,7 +163,7 @@ function replace(exchange, again) {
 }
 
 /**
- * Cut the conversation before an exchange, and ask again from there.
+ * Remove an exchange and all later ones from the conversation, and ask again from there.
  * @param {Exchange} exchange
  * @param {typeof turns} before
  * @param {() => void} again
@@ -187,7 +187,7 @@ function empty() {
   show();
 }
 
-/** @param {string} text What a screen reader says. */
+/** @param {string} text The text for screen readers. */
 function say(text) {
   byId("said").textContent = text;
 }

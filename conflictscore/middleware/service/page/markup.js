@@ -1,6 +1,6 @@
 /**
  * Shows Markdown that the service rendered, and links to the documents that a text cites. The
- * service lets no HTML of a text through, and only the elements and addresses below are built here.
+ * service escapes any HTML in a text, and this module builds only the elements that it lists.
  */
 
 import { el, plain, webAddress } from "./dom.js";
@@ -11,14 +11,14 @@ const ELEMENTS = new Set(
 );
 const CITED = /\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*/gi;
 
-/** The marks before and after a part of an answer. */
+/** The characters that the service puts before and after a part of an answer. */
 const PART_MARK = /([\u2e28\u2e29])/;
 const OPENS = "\u2e28";
 
 /**
  * Rendered Markdown as nodes.
  * @param {string} html
- * @param {any} run Whose documents the text may cite.
+ * @param {any} run The run whose documents the text may cite.
  * @returns {Node[]}
  */
 export function rendered(html, run) {
@@ -27,9 +27,9 @@ export function rendered(html, run) {
 }
 
 /**
- * Rendered Markdown with marks around its parts, each part shown by its standing.
+ * Rendered Markdown whose parts are marked. Each part is shown according to its standing.
  * @param {string} html
- * @param {any} run With its parts.
+ * @param {any} run A run with parts.
  * @returns {Node[]}
  */
 export function renderedParts(html, run) {
@@ -64,7 +64,7 @@ function partView(text, part) {
 }
 
 /**
- * The words that rendered Markdown shows, a line for each block.
+ * The visible words of rendered Markdown, with one line per block.
  * @param {string} html
  * @returns {string}
  */
@@ -111,8 +111,8 @@ function copied(node, run) {
 }
 
 /**
- * The address of an image, which is never loaded; null for any other node. The service renders an
- * image as a link after an exclamation mark.
+ * The address of an image; null for any other node. The service renders an image as a link after an
+ * exclamation mark, so that it is never loaded.
  * @param {Node | null} node
  */
 function imageAddress(node) {
@@ -123,7 +123,7 @@ function imageAddress(node) {
 }
 
 /**
- * The address of a link, shown beside its words because these may name another place.
+ * The address of a link. It is shown after the link's words, which may name another address.
  * @param {string} url
  */
 function shownAddress(url) {

@@ -1,4 +1,4 @@
-/** A reviewer's verdict on a run: right, wrong or undecided, what decided it, and why. */
+/** The form for reviewing a run: right, wrong or undecided, which documents decided it, and why. */
 
 import { Refusal, review } from "./api.js";
 import { withKey } from "./door.js";
@@ -16,10 +16,10 @@ const WORDS = {
 };
 
 /**
- * The form, filled with what this reviewer said before.
+ * The form, filled with the earlier review of this reviewer.
  * @param {any} run
  * @param {{verdicts: string[], reviews: Record<string, any>, kept_in: string}} known
- * @param {(reviewer: string, next: boolean) => Promise<void>} saved Called once it is stored.
+ * @param {(reviewer: string, next: boolean) => Promise<void>} saved Called after the review is stored.
  * @returns {HTMLElement}
  */
 export function reviewForm(run, known, saved) {
@@ -40,7 +40,7 @@ export function reviewForm(run, known, saved) {
         el(
           "fieldset",
           { class: "decided" },
-          el("legend", {}, "Decided by document (optional)"),
+          el("legend", {}, "Which documents decide it? (optional)"),
           ...run.documents.map(({ number, title }) =>
             choice("checkbox", "decided_by", String(number), String(number), plain(title, 200)),
           ),
@@ -63,7 +63,7 @@ export function reviewForm(run, known, saved) {
         { class: "row" },
         el("button", { type: "submit", value: "next" }, "Save and open the next run"),
         el("button", { type: "submit", class: "quiet" }, "Save"),
-        own && el("span", { class: "faint" }, "You have reviewed this run; saving replaces your verdict."),
+        own && el("span", { class: "faint" }, "You have reviewed this run. Saving replaces your review."),
       ),
     )
   );
@@ -91,7 +91,8 @@ export function reviewForm(run, known, saved) {
     } catch (error) {
       if (!(error instanceof Refusal)) console.error(error);
       trouble.hidden = false;
-      trouble.textContent = error instanceof Refusal ? plain(error.message, 500) : "This page failed.";
+      trouble.textContent =
+        error instanceof Refusal ? plain(error.message, 500) : "An error occurred in this page.";
     }
   });
   const others = Object.entries(known.reviews).filter(([who]) => who !== name);
@@ -105,7 +106,7 @@ export function reviewForm(run, known, saved) {
 }
 
 /**
- * What others said, collapsed so that it sways nobody.
+ * The reviews of others. They are collapsed, so that they do not influence this reviewer.
  * @param {[string, any][]} others
  */
 function what(others) {
@@ -116,7 +117,7 @@ function what(others) {
   return el(
     "details",
     {},
-    el("summary", {}, `What others said: ${count(others.length, "review")}`),
+    el("summary", {}, `Other reviewers: ${count(others.length, "review")}`),
     el("ul", {}, ...items),
   );
 }

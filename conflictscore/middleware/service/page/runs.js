@@ -1,4 +1,4 @@
-/** The runs of the service: a list with filters, and one run with its evidence and its review. */
+/** Shows the runs of the service: a list with filters, or one run with its evidence and reviews. */
 
 import { Refusal, fileOf, finished, key, read, reviewsOf } from "./api.js";
 import { answerView } from "./answer.js";
@@ -12,11 +12,11 @@ const WHEN = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "shor
 const byId = (id) => document.getElementById(id);
 const filters = /** @type {HTMLFormElement} */ (byId("filters"));
 
-/** The number of the last request; replies to earlier ones are not shown. */
+/** The number of the latest request. Replies to earlier requests are not shown. */
 let latest = 0;
 let typing = 0;
 
-/** What the page's address names: the filters, a page, and perhaps a run. */
+/** The filters, the page and the run that are named in the address. */
 function addressed() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
@@ -27,7 +27,7 @@ function addressOf(state) {
   return `#${new URLSearchParams(named)}`;
 }
 
-/** The filters of the address, without page and run. */
+/** The filters that are named in the address. */
 function sought() {
   const state = addressed();
   return Object.fromEntries(FILTERS.filter((name) => state[name]).map((name) => [name, state[name]]));
@@ -43,7 +43,7 @@ async function show() {
   } catch (error) {
     const known = error instanceof Refusal;
     if (!known) console.error(error);
-    if (mine === latest) trouble(known ? error.message : "This page failed.", run);
+    if (mine === latest) trouble(known ? error.message : "An error occurred in this page.", run);
   }
   byId("forget").hidden = !key.get();
 }
@@ -85,7 +85,7 @@ async function showList(mine) {
   byId("export").hidden = !found.total;
 }
 
-/** @param {any} run A row of the list. */
+/** @param {any} run A run of the list. */
 function row(run) {
   const reviews = run.reviewers.length;
   const chips = [
@@ -126,15 +126,15 @@ function showTotals(totals) {
   byId("totals").hidden = totals.runs === 0;
   byId("totals").querySelector("summary").textContent =
     `Reviewed: ${flips.reviewed} of ${count(flips.total, "changed answer")}, ` +
-    `${others.reviewed} of ${count(others.total, "unchanged one")}`;
+    `${others.reviewed} of ${count(others.total, "unchanged answer")}`;
   byId("totals").querySelector("div").replaceChildren(
     ...[tableOf("Changed answers", flips), tableOf("Unchanged answers", others)].flat(),
     el(
       "p",
       { class: "faint" },
       totals.kept_in === "memory"
-        ? "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them."
-        : `Reviews are stored in a ${totals.kept_in} beside the runs, and none is ever removed.`,
+        ? "Runs and reviews are lost when the service stops. Start it with --runs-file to keep them."
+        : `Reviews are stored in a ${totals.kept_in} together with the runs, and are never removed.`,
     ),
   );
 }
@@ -150,7 +150,7 @@ function tableOf(title, table) {
     el("h3", {}, title),
     el("p", {}, verdicts.map(([verdict, n]) => `${n} ${verdict}`).join(", ")),
     table.alpha !== null &&
-      el("p", {}, `Agreement beyond chance: Krippendorff's alpha ${table.alpha.toFixed(2)} (1 is full agreement, 0 is chance)`),
+      el("p", {}, `Agreement of reviewers: Krippendorff's alpha ${table.alpha.toFixed(2)} (1 is full agreement, 0 is chance)`),
   ].filter(Boolean);
 }
 
@@ -175,7 +175,7 @@ function back() {
 }
 
 /**
- * After a review: show the run again, or the next run of the list that this reviewer has not seen.
+ * After a review, show the run again, or the next run of the list that the reviewer has not reviewed.
  * @param {string} reviewer
  * @param {boolean} next
  */
@@ -189,7 +189,7 @@ async function saved(reviewer, next) {
   location.hash = addressOf(other ? { ...rest, run: other.run_id } : rest);
 }
 
-/** @param {string} text What a screen reader says. */
+/** @param {string} text The text for screen readers. */
 function say(text) {
   byId("said").textContent = text;
 }
@@ -228,7 +228,8 @@ byId("export").addEventListener("submit", async (event) => {
     save(file.name, file.content);
     say(`${file.name} was exported.`);
   } catch (error) {
-    byId("count").textContent = error instanceof Refusal ? plain(error.message, 500) : "This page failed.";
+    byId("count").textContent =
+      error instanceof Refusal ? plain(error.message, 500) : "An error occurred in this page.";
   }
 });
 addEventListener("hashchange", show);

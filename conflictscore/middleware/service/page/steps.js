@@ -1,8 +1,8 @@
-/** The steps of a run, shown as they are taken. */
+/** Shows the steps of a run as they happen. */
 
 import { count, el, told } from "./dom.js";
 
-/** The steps of one run, as a growing list, with a progress bar for the verdicts. */
+/** A growing list of the steps of one run, with a progress bar for the verdicts. */
 export class Steps {
   #list = el("ol", { class: "steps", "aria-live": "polite", "aria-relevant": "additions" });
   #bar = el("progress", { value: 0, max: 1, "aria-label": "Verdicts" });
@@ -13,7 +13,7 @@ export class Steps {
   #labelled = 0;
   #claimed = 0;
   #pairs = 0;
-  /** @type {Set<string>} Texts of claims that have their verdicts. */
+  /** @type {Set<string>} The texts of claims that already have their verdicts. */
   #known = new Set();
 
   /** The element to show. */
@@ -43,7 +43,7 @@ export class Steps {
     heard[event]?.();
   }
 
-  /** The list alone, once the run is over. */
+  /** The list without the progress bar, for a run that is over. */
   closed() {
     for (const step of this.#list.children) step.className = "done";
     return el(
@@ -62,7 +62,11 @@ export class Steps {
 
   /** @param {{round: number, answer: string}} data */
   #answered(data) {
-    this.#say(data.round === 0 ? "Answered; finding its claims" : "Answered again; finding its claims");
+    this.#say(
+      data.round === 0
+        ? "Answered; splitting the answer into claims"
+        : "Answered again; splitting the answer into claims",
+    );
     const title = data.round === 0 ? "First answer, being checked" : "Second answer, being checked";
     this.#draft.hidden = false;
     this.#draft.replaceChildren(el("h3", {}, title), told("p", "text", data.answer));
@@ -78,7 +82,7 @@ export class Steps {
     const reused = claims.length - fresh.length;
     this.#say(
       `${count(claims.length, "claim")}${reused ? `, ${reused} of them checked already` : ""};` +
-        " checking each against every document",
+        " checking each claim against every document",
     );
     this.#progress();
   }
@@ -109,9 +113,9 @@ export class Steps {
   /** @param {{decision: string, reason: string}} data */
   #decided(data) {
     const said = {
-      look_further: "Searching again for the doubtful claims",
-      correct: `Looking again: ${data.reason}`,
-      justify: "Asking why the answer changed",
+      look_further: "Searching for more documents on the doubtful claims",
+      correct: `Asking the sources again: ${data.reason}`,
+      justify: "Asking the model why it changed the answer",
     };
     const text = said[data.decision];
     if (text) this.#say(text);

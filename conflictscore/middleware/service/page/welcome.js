@@ -1,4 +1,4 @@
-/** What a newcomer sees: the model, where it searches, and what this tab asked. */
+/** What the page shows first: the model, where it searches, and the questions of this tab. */
 
 import { key, read } from "./api.js";
 import { el, plain, told } from "./dom.js";
@@ -6,13 +6,13 @@ import { el, plain, told } from "./dom.js";
 const HISTORY = "conflictscore.history";
 const MOST_KEPT = 30;
 const MODES = {
-  correct: "If sources disagree, it takes a second look",
+  correct: "If sources disagree, they are asked again, and the answer is corrected",
   annotate: "If sources disagree, the answer says so",
 };
 
 const byId = (id) => document.getElementById(id);
 
-/** Name the model and the sources; without a key they are unknown. */
+/** Name the model and the sources. Without a key, the service does not reveal them. */
 export async function welcome() {
   const about = await read("v1/about").catch(() => null);
   if (!about) return;
@@ -27,7 +27,7 @@ export async function welcome() {
 }
 
 /**
- * Remember a question of this tab.
+ * Add a question to the history of this tab.
  * @param {any} run
  */
 export function remember(run) {

@@ -42,7 +42,7 @@ def test_a_log_becomes_a_page_with_its_flips(log: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     page = (tmp_path / "page.html").read_text()
     assert page.count('<article class="card') == 2
-    assert "live runs, 2 runs, all ended, 0 failed" in page
+    assert "live runs, 2 runs, all finished, 0 failed" in page
     assert 'id="figures"' not in page
 
 
@@ -71,7 +71,7 @@ def test_a_file_of_served_runs_is_read_as_a_log_is(log: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("", "it holds no run"),
+        ("", "it contains no run"),
         ('{"question": "q"}', ", line 1: not a run of conflictscore"),
         ('{"run_id": "r", "attempts": [{"round": "x"}]}', ", line 1, field attempts.0.round: "),
         (

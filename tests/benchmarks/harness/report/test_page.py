@@ -80,7 +80,8 @@ def test_free_form_answers_stand_with_their_verdicts_references_and_reviews() ->
     found = page(run("one", [flip], reviews=said), run("two", [choice("a", 1, 0)]))
     shown = card(found, "unjudged")
     for part in (
-        "Before truthful: no informative: yes It was 1871. Judge on truthful: The reference",
+        "Before truthful: no informative: yes It was 1871."
+        " Judge's reason for truthful: The reference",
         "After truthful: not judged informative: yes It was 1874.",
         "No verdict on truthful: the judge's reply could not be read",
         "Reference answers: 1 right, 2 wrong",
@@ -101,11 +102,11 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
     assert "Harmed" not in heads
     better, worse, _ = texts(found, "//article")
     for part in (
-        "Better by recall people: outdated",
+        "Better by recall type given by people: outdated",
         "Before recall: 50.0 %",
         "After recall: 100.0 %",
-        "Judge on recall: 1 of 2",
-        "pipeline (named misinformation) It was 1871. same as before",
+        "Judge's reason for recall: 1 of 2",
+        "pipeline (named the type misinformation) It was 1871. same as before",
     ):
         assert part in better, part
     assert "Worse by recall" in worse

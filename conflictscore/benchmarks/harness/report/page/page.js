@@ -6,7 +6,7 @@
   const cards = [...document.querySelectorAll(".card")];
   const boxes = [...form.elements.show];
   const fields = ["review", "guard", "run", "category", "method"];
-  let texts = null; // of the cards, in small letters; made at the first search
+  let texts = null; // the cards' texts in lower case, which the first search needs
   let typing = 0;
 
   function chosen() {
