@@ -122,6 +122,23 @@ def mean(trained: tuple[Path, ...], file: Path) -> None:
 
 
 @main.command()
+@click.argument("start", type=click.Path(exists=True, path_type=Path))
+@click.argument("trained", type=click.Path(exists=True, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--share", required=True, type=click.FloatRange(0, 1), help="Share of the change.")
+def part(start: Path, trained: Path, file: Path, share: float) -> None:
+    """Write START plus a share of the change from START to TRAINED to FILE.
+
+    A smaller share forgets less of what the model knew before (Wortsman et al., CVPR 2022).
+    """
+    try:
+        found = weights.between(weights.load(start), weights.load(trained), share)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="TRAINED") from error
+    weights.save(found, file)
+
+
+@main.command()
 @click.argument("trained", type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--supports", default=0.0, show_default=True, help="Added to its logit.")

@@ -46,8 +46,14 @@ class HeldPair(NamedTuple):
     probabilities: tuple[float, float, float]
 
 
-def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
-    """The old pairs, each cut to the window that shares most words with its claim."""
+def drawn_pairs(data: Sequence[Path], *, times: int = 1, seed: int) -> list[Pair]:
+    """The old pairs, each cut to the window that shares most words with its claim.
+
+    Args:
+        data: Folders or files with the data.
+        times: Factor on the number of pairs of each kind, at least 1.
+        seed: Seed of the draw.
+    """
     files = data_files(list(data))
     human, validation = labelled_pairs(label_files(files))
     questions = list(questions_in([*files, *general_files(list(data))]))
@@ -57,10 +63,11 @@ def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
     by_set: dict[str, list[Pair]] = {}
     for pair in human:
         by_set.setdefault(pair.source, []).append(pair)
-    share = _DRAWN["human"] // len(by_set)
+    drawn = {kind: number * times for kind, number in _DRAWN.items()}
+    share = drawn["human"] // len(by_set)
     chosen = [pair for of_set in by_set.values() for pair in balanced_sample(of_set, share, seed)]
-    chosen += rng.sample(asked, min(len(asked), _DRAWN["questions"]))
-    chosen += balanced_sample(general, _DRAWN["general"], seed)
+    chosen += rng.sample(asked, min(len(asked), drawn["questions"]))
+    chosen += balanced_sample(general, drawn["general"], seed)
     rng.shuffle(chosen)
     return [closest_window(pair) for pair in chosen]
 
@@ -101,11 +108,18 @@ def read_held(path: Path) -> list[HeldPair]:
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--larger", is_flag=True, help="Ask nli-mpnet as well; it takes ten times as long.")
+@click.option(
+    "--times",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Factor on the 640 pairs.",
+)
 @click.option("--seed", default=0, show_default=True)
-def main(data: tuple[Path, ...], out: Path, larger: bool, seed: int) -> None:
+def main(data: tuple[Path, ...], out: Path, larger: bool, times: int, seed: int) -> None:
     """Ask the models, and write their replies."""
     try:
-        pairs = drawn_pairs(data, seed=seed)
+        pairs = drawn_pairs(data, times=times, seed=seed)
         finished = len(read_held(out)) if out.exists() else 0
         names = [None, NLI_MPNET.name] if larger else [None]
         with out.open("a", encoding="utf-8") as lines:

@@ -60,10 +60,30 @@ def mean(several: Sequence[Weights]) -> Weights:
     Raises:
         ValueError: They have other names or shapes.
     """
-    first = {name: value.shape for name, value in several[0].items()}
-    if any({name: value.shape for name, value in one.items()} != first for one in several):
+    _refuse_different(several)
+    return {name: np.mean([one[name] for one in several], axis=0) for name in several[0]}
+
+
+def between(start: Weights, trained: Weights, share: float) -> Weights:
+    """Weights on the line between two models.
+
+    Args:
+        start: The weights before training.
+        trained: The weights after training, with the same names and shapes.
+        share: 0 is ``start`` and 1 is ``trained``.
+
+    Raises:
+        ValueError: They have other names or shapes.
+    """
+    _refuse_different([start, trained])
+    return {name: value + share * (trained[name] - value) for name, value in start.items()}
+
+
+def _refuse_different(several: Sequence[Weights]) -> None:
+    """Raise ValueError unless all weights have the same names and shapes."""
+    first, *others = [{name: value.shape for name, value in encoder.items()} for encoder in several]
+    if any(shapes != first for shapes in others):
         raise ValueError("these are weights of different encoders")
-    return {name: np.mean([one[name] for one in several], axis=0) for name in first}
 
 
 def save(weights: Mapping[str, NDArray[Any]], path: Path) -> None:

@@ -194,6 +194,21 @@ def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
     assert "weights of different encoders" in refused.output
 
 
+def test_a_share_of_the_change_lies_between_two_models(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{seed}.npz" for seed in range(2)]
+    for seed, path in enumerate(paths):
+        weights.save(toy_weights(seed), path)
+    options = ["part", *map(str, paths), str(tmp_path / "part.npz"), "--share", "0.25"]
+    part = CliRunner().invoke(carry.main, options)
+    assert part.exit_code == 0, part.output
+    expected = 0.75 * toy_weights(0)["words"] + 0.25 * toy_weights(1)["words"]
+    assert np.allclose(weights.load(tmp_path / "part.npz")["words"], expected, atol=2e-3)
+    weights.save(toy_weights(family="mpnet"), paths[1])
+    refused = CliRunner().invoke(carry.main, options)
+    assert refused.exit_code == 2
+    assert "weights of different encoders" in refused.output
+
+
 def test_a_trained_model_is_made_to_take_sides_more_readily(tmp_path: Path) -> None:
     trained, more = tmp_path / "trained.npz", tmp_path / "more.npz"
     head = {"head.weight": np.ones((3, 8)), "head.bias": np.zeros(3)}
