@@ -20,15 +20,14 @@ _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
 _UNFINISHED = 3
 _RUN_BOOK = """\b
 The two models that are shipped were trained in stages, each from the weights before it. The last
-stage of the bundled one stands here and is what is repeated; its first five, and nli-mpnet's first
-two, are described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
+two stages of the bundled model are described here; its first five, and nli-mpnet's first two, are described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
 53259e3, which writes its low-rank products, too. Its fourth ran on a GPU, by training/fourth_stage
 of commit 823c9e22. Both learned from pairs made by rule, which
 training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its pairs.jsonl.gz. Without,
 leave out --made; the model then takes passages on the topic for a side more often, and keeps
 changed dates, numbers and names apart less well (608 of 685 for 651).
 \b
-The bundled model's last stage learned what nli-mpnet says, from the model of the stage before
+The bundled model's sixth stage learned what nli-mpnet says, from the model of the stage before
 (here from the one that is shipped). The teacher was asked for 28 minutes of two cores; with made
 pairs that came to 25,741 pairs; two runs took 44 minutes of a core each:
 \b
@@ -60,6 +59,25 @@ training.choose_bias of commit 50cf32d); then come the figures and the temperatu
          --data build/groups/SET_groups.jsonl ... --out build/nli/figures.jsonl
        python -m training.calibrate --model build/nli/model --sample 300 \\
          --out build/nli/model/calibration.json build/groups/SET_groups.jsonl ...
+\b
+The bundled model's seventh stage learned the corpus of natural cases, and began with the files of
+commit 764c115c (docs/findings/nli-model.md). Copy model.onnx, tokenizer.json and config.json from
+build/mini/model, with the new calibration.json, into conflictscore/labelers/nli/minilm:
+\b
+       python -m training.carry unpack --out build/mini
+       python -m training.held --data DATA --times 12 --out build/held12.jsonl
+       python -m training.build_natural --data DATA --held build/held12.jsonl \\
+         --tokenizer build/mini/tokenizer.json --entities 300 --measured 15 \\
+         --out build/natural12.npz
+       python -m training.train --pairs build/natural12.npz --start build/mini/start.npz \\
+         --frozen 3 --rate 1.5e-4 --averaged .5 --taught-share .5 --dropout .05 \\
+         --batch-tokens 2048 --epochs 3 --threads 2 --out build/next
+       python -m training.carry part build/mini/start.npz build/next/best.npz build/part.npz \\
+         --share .6
+       python -m training.export --weights build/part.npz --pairs build/natural12.npz \\
+         --tokenizer build/mini/tokenizer.json --out build/mini/model
+       python -m training.calibrate --model build/mini/model --sample 90 \\
+         --out build/mini/model/calibration.json build/groups/SET_groups.jsonl ...
 \b
 nli-mpnet's fifth stage learned the corpus of natural cases, by narrow products beside the matrices
 of its upper layers (docs/findings/nli-model.md). It began with the files of commit 10beeb3a. The
