@@ -131,10 +131,18 @@ def of_the_task(text: str, passage: str) -> bool:
     return bool(_TASK.search(text)) and not _TASK.search(passage)
 
 
-def unframed(text: str, passage: str) -> str:
-    """Remove the prompt's marks around a passage from a replacement; models tend to copy them."""
+def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
+    """Remove the prompt's marks around a passage from a replacement; models tend to copy them.
+
+    Small models also copy texts of the request with their marks: ``shown``, or the passage as it
+    was. These are removed together with their marks, and the rest is the replacement.
+    """
     if _MARK.search(passage):
         return text
+    rest = _without_copies(text, {folded(each) for each in (passage, *shown, "")})
+    if not rest and len(_MARK.findall(text)) > 2:
+        raise ValueError("it only repeated texts of the request")
+    text = rest or text
     for _ in range(_FRAMES):
         mark = _MARK.match(text)
         if mark is None or mark["closing"] or not text.endswith(end := f"</{mark['name']}>"):
@@ -144,6 +152,25 @@ def unframed(text: str, passage: str) -> str:
             raise ValueError("there was nothing between the marks around the new passage")
     if mark := _MARK.search(text):
         raise ValueError(f'the new passage contained "{mark[0]}", a mark from the request')
+    return text
+
+
+def _without_copies(text: str, shown: Collection[str]) -> str:
+    """A text without the innermost blocks between marks whose text was shown, in a few passes."""
+    for _ in range(_FRAMES):
+        parts, start = list[str](), 0
+        opening: re.Match[str] | None = None
+        for mark in _MARK.finditer(text):
+            if not mark["closing"]:
+                opening = mark
+            elif opening is not None and opening["name"] == mark["name"]:
+                if folded(text[opening.end() : mark.start()]) in shown:
+                    parts.append(text[start : opening.start()])
+                    start = mark.end()
+                opening = None
+        if not parts:
+            break
+        text = "".join([*parts, text[start:]]).strip()
     return text
 
 

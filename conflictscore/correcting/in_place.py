@@ -283,31 +283,31 @@ async def _written(
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
     ours = render("put_in", **dict.fromkeys(fields, ""))  # the prompt without its fields
+    before = material(answer[: passage.start][-_AROUND_CHARS:])
+    pairs = [(material(each.wrong), material(each.right)) for each in corrections]
     prompt = render(
         "put_in",
         question=material(state["question"]),
-        before=material(answer[: passage.start][-_AROUND_CHARS:]),
+        before=before,
         passage=material(text),
         corrections="\n\n".join(
-            render(
-                "put_in_correction",
-                wrong=material(correction.wrong),
-                right=material(correction.right),
-            )
-            for correction in corrections
+            render("put_in_correction", wrong=wrong, right=right) for wrong, right in pairs
         ),
     )
+    shown_texts = (before, *(each for pair in pairs for each in pair))
 
     def read(reply: str) -> str:
         # a caller's own answerer that can only return JSON returns the whole answer, with the new
         # value
-        new = unframed(value_in(reply.strip(), answer, passage.start), text)
+        new = unframed(value_in(reply.strip(), answer, passage.start), text, shown_texts)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")
         if of_the_task(new, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, talks about the passage itself")
         if not new:
             raise ValueError("it was empty")
+        if not differs(text, new):
+            raise ValueError("it was the old passage, without the correction")
         if problem := misfit(answer, passage, new):
             raise ValueError(problem)
         return new

@@ -26,6 +26,7 @@ from conflictscore.correcting.wording import with_other_answer, with_other_numbe
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.table import label_table, overlap_scores
+from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -202,17 +203,20 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
     """The question to ask: the user's question if the claim answers it, else the claim's own.
 
     In an answer with several claims, a claim answers the user's question if it has all its
-    informative words: "was closed in 1931" does not answer when the mine was opened.
+    informative words: "was closed in 1931" does not answer when the mine was opened. Without a
+    user's question, every claim needs its own.
 
-    Returns None if an embedded reader finds no question that the claim answers. Such a reader
-    repeats the user's question, and answers to that question are not rivals of the claim.
+    Returns None if no question that the claim answers is found. An embedded reader then repeats the
+    user's question, and answers to that question are not rivals of the claim.
     """
     question = looking.question
-    if looking.only_claim or (is_about(claim, question) and answers_question(claim, question)):
+    is_about_question = is_about(claim, question) and answers_question(claim, question)
+    if question != NO_QUESTION and (looking.only_claim or is_about_question):
         return question
     secret = numbers_in(claim) - numbers_in(question)
     if not looking.reader.model.is_local:
-        return await own_question(claim, question, looking.reader, secret=secret)
+        claim_question = await own_question(claim, question, looking.reader, secret=secret)
+        return None if claim_question == NO_QUESTION else claim_question
     value_question = question_for_value(claim, question)
     if value_question is not None:
         return value_question

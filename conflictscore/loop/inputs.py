@@ -23,6 +23,12 @@ EMPTY_RUN: dict[str, Any] = {
 }
 """The state of a run before its first step."""
 
+NO_QUESTION = "Is everything in this text right?"
+"""The question of an answer that comes without one, since prompts must show a question.
+
+It asks for no fact, so no document is asked it.
+"""
+
 
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
     """The input of a run, with all fields from earlier questions of its thread reset.

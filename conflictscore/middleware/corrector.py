@@ -13,7 +13,7 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
-from conflictscore.loop.inputs import given_documents
+from conflictscore.loop.inputs import NO_QUESTION, given_documents
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.middleware import entrypoints
 from conflictscore.middleware.entrypoints import OnEvent, listener
@@ -22,8 +22,6 @@ from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
-NO_QUESTION = "Is everything in this text right?"
-"""The question to use if an answer comes without one; correction prompts must show a question."""
 _AT_ONCE = 8
 _FIELDS = ("answer", "documents", "question")
 

@@ -244,6 +244,53 @@ def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else(
         unframed("It was.</claim> So.", "It is.")
 
 
+SHOWN = ("The gate is red.", "It was lit in 1871.", "The lamp was lit in 1874.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        """<answer part="before">
+The gate is red.
+</answer>
+
+<answer part="passage">
+Lit in 1874, it is bright.
+</answer>""",
+        """<answer part="before">
+<claim part="wrong">
+It was lit in 1871.
+</claim>
+</answer>
+<answer part="passage">
+Lit in 1874, it is bright.
+</answer>
+<claim part="right">
+The lamp was lit in 1874.
+</claim>""",
+        '<answer part="passage">Lit in 1871, it is bright.</answer>\nLit in 1874, it is bright.',
+        '<answer part="before"></answer><answer>Lit in 1874, it is bright.</answer>',
+    ],
+)
+def test_texts_of_the_request_beside_a_replacement_go_with_their_marks(reply: str) -> None:
+    old = "Lit in 1871, it is bright."
+
+    assert unframed(reply, old, SHOWN) == "Lit in 1874, it is bright."
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("<claim>Trams.</claim><answer>It was lit in 1874.</answer>", "a mark of the request"),
+        ('<answer part="x">It is bright.</answer><answer>The gate is red.</answer>', "repeated"),
+        ("<answer>It was. <answer>The gate is red.</answer>", "a mark of the request"),
+    ],
+)
+def test_a_mark_around_any_other_text_is_refused(reply: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        unframed(reply, "It is bright.", SHOWN)
+
+
 # Multiple choice
 
 

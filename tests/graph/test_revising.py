@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from conflictscore import create_self_correcting_rag
+from conflictscore import correct, create_self_correcting_rag
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.loop.state import RagInput
@@ -71,6 +71,30 @@ def test_only_the_disputed_passages_change_and_all_else_stays_byte_for_byte(
     assert state["report"]["disputed"] == [1, 2]
     assert state["final_report"]["disputed"] == [1]  # two to one, now in favour
     assert state["checked"] == "partly"  # most of its passages are in no claim
+
+
+def test_an_only_claim_without_a_users_question_is_looked_up_by_its_own(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    run = correct(
+        "The tower was built in 1850.", DOCUMENTS, model=model, cache=False, labeler="json", **OURS
+    )
+
+    assert (run.answer, run.flipped) == ("The tower was built in 1840.", True)
+    [change] = run.changes
+    assert [look.question for look in change.looks] == ["When was the tower built?"]
+
+
+def test_without_any_question_no_document_is_asked(model: ChatOpenAI, world: RevisingWorld) -> None:
+    world.broken["claim_question"] = "It was built in 1850."
+
+    run = correct(
+        "The tower was built in 1850.", DOCUMENTS, model=model, cache=False, labeler="json", **OURS
+    )
+
+    assert world.asked["ask_document"] == 0
+    assert not run.flipped
+    assert run.changes[0].looks[0].outcome == "no question"
 
 
 def test_every_change_tells_its_story(model: ChatOpenAI) -> None:
@@ -209,6 +233,8 @@ def test_a_passage_that_nothing_fits_into_is_written_again_with_what_won(
         ("Write the passage again with this corrected", "copied from the request"),
         ("Here: <claim>1874</claim>", "a mark from the request"),
         ("The passage is kept as it stands.", "talks about the passage itself"),
+        (BOTH, "the old passage, without the correction"),
+        (f'<answer part="before"></answer><answer>{BOTH}</answer>', "only repeated texts"),
         (Fault(status=400, message="not now"), "not now"),
     ],
 )
@@ -223,6 +249,21 @@ def test_a_writer_that_misbehaves_leaves_the_passage_as_it_was_with_a_note(
 
     assert (state["answer"], state["final_report"]) == (world.answer, None)
     assert any(problem in note for note in state["notes"]), state["notes"]
+
+
+def test_a_writer_may_repeat_the_layout_of_the_request(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    tangle(world)
+    world.written = lambda passage: (
+        '<answer part="before">\nVennick is in the west.\n</answer>\n\n<claim part="right">\n'
+        'The lamp was lit in 1874.\n</claim>\n\n<answer part="passage">\n'
+        f"{passage.replace('1871', '1874')}\n</answer>"
+    )
+
+    state = run(model)
+
+    assert state["answer"] == world.answer.replace("1871", "1874")
 
 
 def test_a_written_passage_that_adds_or_misses_something_is_refused(

@@ -13,8 +13,8 @@ from langchain_core.messages import HumanMessage
 
 from conflictscore import InputError, acorrect, acorrect_batch, correct, correct_batch
 from conflictscore.cli import main
+from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.middleware import SelfCorrectingChatModel
-from conflictscore.middleware.corrector import NO_QUESTION
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import ChatWorld, serving
