@@ -51,6 +51,14 @@ class _PreparedRequest(NamedTuple):
     requested."""
 
 
+class _SuspectFormError(Exception):
+    """Ends the attempts at a request that may fail for its form."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 @dataclass(frozen=True)
 class StyledRequests:
     """Sends the requests of one model in the style that its endpoint accepts."""
@@ -98,9 +106,12 @@ class StyledRequests:
             request = self._prepared(form, chat, style)
             turns = _turns(messages, request.stated, style, prompts)
             send = partial(call, request.writer, turns, config, **request.parameters)
+            if form.schema:
+                send = partial(self._watched, send, style, list[Exception]())
             try:
                 reply = await dispatch(send)
-            except Exception as error:  # noqa: BLE001 - raised again unless another style may help
+            except Exception as caught:  # noqa: BLE001 - raised again unless another style may help
+                error = caught.failure if isinstance(caught, _SuspectFormError) else caught
                 refusal = refusal or error
                 sent_request = SentRequest(
                     style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
@@ -114,6 +125,18 @@ class StyledRequests:
             else:
                 self.capabilities.learn(style, json=bool(form.schema))
                 return reply
+
+    async def _watched(
+        self, send: Callable[[], Awaitable[Any]], style: RequestStyle, failures: list[Exception]
+    ) -> Any:
+        """Make an attempt at a request for JSON; the last one if its form may be the reason."""
+        try:
+            return await send()
+        except Exception as error:
+            failures.append(error)
+            if self.capabilities.suspects_form(style, failures):
+                raise _SuspectFormError(error) from None
+            raise
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
         """The chat model without the parameters that its endpoint refused."""

@@ -8,7 +8,7 @@ succeeded.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
@@ -32,6 +32,13 @@ _ABOUT_JSON = re.compile(
 _ABOUT_ELSE = re.compile(
     r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
 )
+_SAYS_NOTHING = re.compile(
+    r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
+    r"|something went wrong\W?"
+)
+"""A failure without a reason. Some servers answer every request with a schema so."""
+_UNEXPLAINED_FAILURES = 3
+"""Failures of one request for JSON without a reason until it is made without its form."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
@@ -122,6 +129,19 @@ class Capabilities:
         if not self.json_read:
             self.style = self.style._replace(json_form=_FORMS[-1])
 
+    def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
+        """Whether the form of a request for JSON may be why it failed again and again.
+
+        The server gave no reason for the last failure, and either answers requests of a different
+        form or has not answered any request for JSON.
+        """
+        fault = fault_of(failures[-1])
+        if fault is None or not _is_unexplained(fault) or self._all_forms_failed:
+            return False
+        if self._json_answered:
+            return style.json_form != self.style.json_form
+        return style.json_form != _FORMS[-1] and len(failures) >= _UNEXPLAINED_FAILURES
+
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
         """Another style for a refused request; None if no other style would help."""
         fault = fault_of(error)
@@ -142,8 +162,8 @@ class Capabilities:
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
 
-        If the endpoint mentions JSON, the next way is tried. If it does not say what it refused,
-        JSON is requested only in the prompt, which needs no support from the endpoint.
+        If the endpoint mentions JSON, the next way is tried. If it does not say what it refused, or
+        why it failed, JSON is requested only in the prompt, which needs no support from it.
         """
         if fault.status not in _NOT_OFFERED:
             return None
@@ -160,7 +180,9 @@ class Capabilities:
             self.style = self.style._replace(json_form=_FORMS[0])
         elif _ABOUT_JSON.search(fault.words):
             form = _FORMS[_FORMS.index(style.json_form) + 1]
-        elif fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(fault.words):
+        elif _is_unexplained(fault) or (
+            fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(fault.words)
+        ):
             form = _FORMS[-1]
         if form is None:
             return None
@@ -187,6 +209,11 @@ class Capabilities:
                 yield
             finally:
                 first.set()
+
+
+def _is_unexplained(fault: ProviderFault) -> bool:
+    """Whether a server failed without giving a reason."""
+    return fault.status == 500 and _SAYS_NOTHING.fullmatch(fault.words) is not None
 
 
 def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:

@@ -35,10 +35,29 @@ _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
-_BARE_HARMONY = re.compile(r"analysis(?=[A-Z])|(?i:assistant)?(?i:analysis|commentary)(?=\S)")
+_BARE_HARMONY = re.compile(
+    r"analysis(?=[A-Z])|(?i:assistant[\s:|]{0,3})?(?i:analysis|commentary)(?=\W)"
+    r"|(?i:assistant)?(?i:analysis|commentary)(?=\S)"
+)
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
-_FINAL_HEADER = re.compile(r"assistantfinal", re.IGNORECASE)
-"""The header of the last channel without its special tokens; some servers leave it in the text."""
+_FINAL_HEADER = re.compile(
+    r"assistantfinal[ \t]{0,3}:?|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The header of the last channel, stripped of its tokens, which some servers leave in the text.
+
+A sentence may contain "final:" or "assistant final", so the words are a header only if glued or on
+a line of their own.
+"""
+_FIRST_HEADER = re.compile(
+    r"(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
+    r"|assistant[\s:|]{1,3}final[\s:|]{1,3}(?=[A-Z\d{\[*#\"'-])"
+    r"|final[ \t]{0,3}\n|final(?=[{\[*#\"])"
+    r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
+)
+"""A header that begins a reply: its words are glued to the text, or to the next token."""
+_GLUED_HEADER = re.compile(r"final(?=[A-Z][a-z]*(?![\w(=.\[]))")
+"""The same before any capitalised word, which may also be an identifier such as finalScore."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -103,7 +122,7 @@ def without_reasoning(text: str) -> str:
 def _after_bare_header(text: str) -> str:
     """The reply after channel headers without special tokens: ``analysis…assistantfinal…``."""
     bare = text.lstrip()
-    if header := _FINAL_HEADER.match(bare):
+    if header := _FINAL_HEADER.match(bare) or _FIRST_HEADER.match(bare) or _glued_header(bare):
         return bare[header.end() :].lstrip()
     if not _BARE_HARMONY.match(bare):
         return text
@@ -113,6 +132,15 @@ def _after_bare_header(text: str) -> str:
     if _CUT_HARMONY.match(bare):
         raise ValueError(INTERRUPTED_REASONING)
     return text
+
+
+def _glued_header(text: str) -> re.Match[str] | None:
+    """The header glued to the first word of a text that has no other sign of being about code."""
+    header = _GLUED_HEADER.match(text)
+    if header is None or "`" in text:
+        return None
+    words = re.findall(r"final[A-Z]\w{0,60}", text)
+    return header if len(words) == 1 else None
 
 
 def _without_blocks(text: str) -> str:

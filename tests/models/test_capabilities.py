@@ -1,5 +1,6 @@
 """The first call finds out what an endpoint can do, and all others use that."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -73,8 +74,6 @@ async def test_json_is_asked_for_in_the_first_way_that_an_endpoint_takes(
 
 
 async def test_many_first_calls_wait_for_what_the_first_one_finds_out() -> None:
-    import asyncio
-
     with endpoint(only("prompt")) as server:
         model = open_model("test-model", base_url=server.base_url)
         assert await asyncio.gather(*(year(model) for _ in range(8))) == [1871] * 8
@@ -91,6 +90,47 @@ async def test_a_refusal_that_has_nothing_to_do_with_the_form_is_reported_as_it_
             with pytest.raises(ProviderError, match="no GPU"):
                 await year(model)
     assert len(server.requests) == 2 + 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"Internal Server Error", b'{"error": {"message": "Internal server error"}}']
+)
+async def test_a_form_that_only_ever_fails_is_given_up(body: bytes) -> None:
+    def refuses(body_sent: dict[str, Any]) -> Fault | None:
+        fault = Fault(500, body=body, retry_after="0.1")
+        return fault if "response_format" in body_sent else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        years = [await year(model), *await asyncio.gather(*(year(model) for _ in range(8)))]
+    assert years == [1871] * 9
+    assert len(server.requests) == 3 + 9, "it was found out once"
+
+
+async def test_calls_on_their_way_give_up_a_form_as_soon_as_one_has() -> None:
+    failing = lambda body: Fault(500, body=b"") if "response_format" in body else None  # noqa: E731
+    with endpoint(failing) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await asyncio.gather(*(year(model) for _ in range(8))) == [1871] * 8
+    assert len(server.requests) <= 8 * (3 + 1)
+
+
+async def test_a_server_that_fails_at_everything_is_probed_without_the_form_once() -> None:
+    with endpoint(lambda body: Fault(500, body=b"", retry_after="0.1")) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        for _ in range(2):
+            with pytest.raises(ProviderError, match="HTTP 500"):
+                await year(model)
+    stated = [json.dumps(SCHEMA["properties"]) in request.prompt for request in server.requests]
+    assert stated == [False] * 3 + [True] * 5 + [False] * 5
+
+
+async def test_a_form_that_has_worked_is_kept_through_failures() -> None:
+    faults = iter([None, *[Fault(500, body=b"", retry_after="0.1")] * 4, None])
+    with endpoint(lambda body: next(faults)) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert [await year(model), await year(model)] == [1871] * 2
+    assert all("response_format" in request.body for request in server.requests)
 
 
 async def test_a_prompt_that_is_too_long_is_sent_once() -> None:

@@ -29,6 +29,21 @@ from conflictscore.models.replies import labelled_lines, reply_text, without_rea
         "assistantanalysisSo it is.assistantcommentaryWell.assistantfinal",
         "assistantfinal",
         "AssistantFinal\n\n",
+        "assistantfinal: ",
+        "assistant final: ",
+        "ASSISTANT FINAL:\n",
+        "assistant\nfinal\n",
+        "assistant: final: ",
+        "assistant final ",
+        "final\n",
+        "final",
+        "Final",
+        "FINAL",
+        "final<|message|>",
+        "Assistantfinal<|message|>",
+        "analysis We need two claims.\nassistant final: ",
+        "analysis: so it is.assistantfinal",
+        "analysis<|message|>So.<|end|><|start|>assistantfinal<|message|>",
         "<think effort='high'>\nso\n</think>\n",
         "<reasoning_content>so</reasoning_content>\n",
         "<analysis>\nso\n</analysis>\n",
@@ -45,6 +60,12 @@ def test_reasoning_before_a_reply_is_not_part_of_it(before: str) -> None:
     )
 
 
+@pytest.mark.parametrize("answer", ["Gustave Eiffel built it.", '{"year": 1871}', "**1871**"])
+def test_a_header_glued_to_an_answer_is_not_part_of_it(answer: str) -> None:
+    assert without_reasoning(f"final{answer}") == answer
+    assert without_reasoning(f"assistant final: {answer}") == answer
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -53,6 +74,18 @@ def test_reasoning_before_a_reply_is_not_part_of_it(before: str) -> None:
         "Write <think> before it.",
         "Analysis of the assistant.",
         "Analysis: it opens at nine. The assistant final said so.",
+        "Analysis: the assistant final: 3-2.",
+        "The score of the final: 3-2.",
+        "Final: 3-2",
+        "final: 3-2",
+        "Final\n\nIt ended 3-2.",
+        "Finally it opened.",
+        "finalists were two teams",
+        "finalScore is 3. It is not finalScoreOld.",
+        "finalScore() returns 3.",
+        "finalScore holds `3`.",
+        "FinalDraft is a program.",
+        "Assistant finalists were named.",
         "So:\n<analysis>\nis a tag\n</analysis>",
         "[thinking](https://example.org) helps",
         "",
