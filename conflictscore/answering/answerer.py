@@ -194,7 +194,16 @@ async def _answered(
 ) -> Answer:
     if options_to_weigh:
         return await weigh(*reader, prompt, options_to_weigh)
-    return await reader.ask(prompt, read, REPLY_TOKENS, history=history, parameters=parameters)
+    endings = list[str]()
+    answer: Answer = await reader.ask(
+        prompt,
+        read,
+        REPLY_TOKENS,
+        history=history,
+        parameters=parameters,
+        on_early_ending=endings.append,
+    )
+    return answer.model_copy(update={"early_ending": endings[0]}) if endings else answer
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ async def write_in_place(
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
-    answer = explained(Answer(text=text), changes, documents_of(state))
+    new_answer = Answer(text=text, early_ending=last.answer.early_ending)
+    answer = explained(new_answer, changes, documents_of(state))
     return Written(tuple(changes), answer, notes)
 
 

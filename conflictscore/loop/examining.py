@@ -45,10 +45,18 @@ def examined_of(
     gaps = [*_label_gaps(attempt, pairs, least or 0), *_claim_gaps(attempt)]
     gaps += [ONE_DOCUMENT] if alone else []
     gaps += _cut_gaps(pairs)
+    if attempt.answer.early_ending:
+        gaps.append(unfinished(attempt.answer.early_ending))
     return Examined(
         answer=tuple(ClaimedSpan(claim=n, start=s[0], end=s[1]) for n, s in spans if s),
         documents=tuple(_reading(document.number, pairs, labeler) for document in documents),
     ).with_gaps(*gaps)
+
+
+def unfinished(ending: str) -> Gap:
+    """The gap for an answer that the model did not finish by itself."""
+    note = f"the answer may be incomplete: it ended with “{ending}”"
+    return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
 
 def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadDocument:

@@ -19,6 +19,7 @@ from conflictscore.answering.answerer import Reconsideration, cut_notes
 from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
+from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import (
     GeneratedAnswer,
     RagState,
@@ -43,7 +44,7 @@ from conflictscore.middleware.entrypoints import (
     listener,
     reason_or_raise,
 )
-from conflictscore.middleware.messages import asked_in, unfinished
+from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.middleware.run_views import whole, with_verdict

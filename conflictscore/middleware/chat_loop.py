@@ -28,6 +28,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs, set_co
 from langchain_core.tracers.langchain import LangChainTracer
 
 from conflictscore.errors import NoDocumentsError
+from conflictscore.loop.examining import unfinished
 from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format, spoken
@@ -38,7 +39,7 @@ from conflictscore.middleware.entrypoints import (
     correct,
     reason_or_raise,
 )
-from conflictscore.middleware.messages import ChatQuestion, asked_in, unfinished
+from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.models.callbacks import let_children_be_counted

@@ -140,12 +140,6 @@ def asked_in(
     )
 
 
-def unfinished(ending: str) -> Gap:
-    """The gap for an answer that the model did not finish by itself."""
-    note = f"the answer may be incomplete: it ended with “{ending}”"
-    return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
-
-
 def left_out_of(
     message: BaseMessage,
     sources: Collection[str] | None,

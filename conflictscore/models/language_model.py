@@ -25,7 +25,7 @@ from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
-from conflictscore.models.endings import require_whole
+from conflictscore.models.endings import early_ending, require_whole
 from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.models.json_replies import EmptyReplyError, json_reply
 from conflictscore.models.limits import ConcurrencyLimit
@@ -125,12 +125,17 @@ class LanguageModel:
         max_tokens: int,
         history: Sequence[BaseMessage] = (),
         parameters: Mapping[str, Any] | None = None,
+        on_early_ending: Callable[[str], None] | None = None,
     ) -> T:
         """Ask for text, and read the reply with ``read``.
 
         ``read`` turns the reply into a value, or raises ValueError with the reason. ``history``
         holds the text messages that precede the prompt. ``parameters`` are further call parameters,
         such as stop words; replies to such calls are not cached.
+
+        ``on_early_ending`` is called with the reason for a readable reply that may be incomplete;
+        such a reply is not cached either. Without it, the reply counts as complete, since the form
+        of a judge's reply shows whether it is.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -158,7 +163,10 @@ class LanguageModel:
                 reading = read(text)
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error
-            if cache is not None:
+            ending = early_ending(reply) if on_early_ending else None
+            if ending and on_early_ending:
+                on_early_ending(ending)
+            elif cache is not None:
                 cache.put(key, {"text": text, **served_by(reply), **take_cost()})
             return reading
 

@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 """Gaps whose notes quote the answer."""
+_NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
+"""Gaps of the whole answer that no score mentions."""
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -64,7 +66,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "notes": [
             *state["notes"],
             *_notes(attempts, runtime.context.labeler),
-            *(gap.note for gap in ledger.gaps if gap.kind is GapKind.ONE_DOCUMENT),
+            *(gap.note for gap in ledger.gaps if gap.kind in _NOTED),
             *disputed_values(last),
         ],
     }

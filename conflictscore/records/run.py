@@ -34,6 +34,8 @@ class Answer(Record):
     """The model's reason for this answer, if it was asked for one."""
     cited: tuple[int, ...] = ()
     """Numbers of the documents that the justification cites."""
+    early_ending: Annotated[str | None, Field(exclude_if=lambda each: each is None)] = None
+    """Why the model may not have finished it; None if it ended normally."""
 
 
 class Attempt(Record):

@@ -23,8 +23,8 @@ from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.google_search import GoogleSearchServer, result
-from tests.fakes.openai_server import Fault
-from tests.world import DISAGREEING, PAPER, World, applied, paper_loop, sides
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import DISAGREEING, PAPER, World, applied, paper_loop, scripted_model, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 OPTIONS = ["It was 1871.", "It was 1874."]
@@ -36,6 +36,26 @@ TWO_TOPICS: RagInput = {
     ],
 }
 LAMP, TOWER = "The lamp was lit in 1871.", "The tower was built in 1840."
+
+
+@pytest.mark.parametrize(("finish_reason", "checked"), [("stop", "fully"), ("", "partly")])
+def test_an_answer_whose_stream_just_ends_is_checked_in_part(
+    world: World, finish_reason: str, checked: str, tmp_path: Path
+) -> None:
+    def stopping(request: ChatRequest) -> Reply | str | Fault:
+        reply = world(request)
+        return Reply(reply, finish_reason=finish_reason) if reply == world.answer else reply
+
+    cache = ContentCache(tmp_path / "replies.sqlite")
+    with OpenAIServer(stopping) as server:
+        model = scripted_model(server).model_copy(update={"streaming": True, "temperature": 0})
+        graph = create_self_correcting_rag(model, cache=cache, labeler="json")
+        states = [graph.invoke(QUESTION) for _ in range(2)]
+
+    assert [state["checked"] for state in states] == [checked] * 2
+    gaps = [gap["kind"] for gap in states[0]["examined"]["gaps"]]
+    assert gaps == ([] if checked == "fully" else ["unfinished_answer"])
+    assert any("may be incomplete" in note for note in states[1]["notes"]) == (checked == "partly")
 
 
 def test_an_answer_whose_sources_disagree_is_answered_again_with_both_sides_in_view(

@@ -15,9 +15,9 @@ from typing import Any
 from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.json_answers import check_of, is_json
+from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format
-from conflictscore.middleware.messages import unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.completions import (
