@@ -281,9 +281,9 @@ def test_texts_of_the_request_beside_a_replacement_go_with_their_marks(reply: st
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("<claim>Trams.</claim><answer>It was lit in 1874.</answer>", "a mark of the request"),
+        ("<claim>Trams.</claim><answer>It was lit in 1874.</answer>", "a mark from the request"),
         ('<answer part="x">It is bright.</answer><answer>The gate is red.</answer>', "repeated"),
-        ("<answer>It was. <answer>The gate is red.</answer>", "a mark of the request"),
+        ("<answer>It was. <answer>The gate is red.</answer>", "a mark from the request"),
     ],
 )
 def test_a_mark_around_any_other_text_is_refused(reply: str, problem: str) -> None:
