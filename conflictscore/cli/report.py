@@ -81,15 +81,15 @@ with_compare = click.option(
 @_runs
 @_output(
     "--out",
-    "The page to write. Default: report.html in the folder of the first RUN, or next to RUN if it "
-    "is a file.",
+    "The page to write, or the JSON file with --json. Default: report.html in the folder of the "
+    "first RUN, or next to RUN if it is a file; JSON is printed.",
 )
 @with_compare
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the studies of several runs as a JSON list instead of writing a page.",
+    help="Print (or write to --out) the studies of several runs as a JSON list instead of a page.",
 )
 def report(
     runs: tuple[Path, ...],
@@ -106,8 +106,13 @@ def report(
     judge or recording. The page shows a study pooled by question, and run by run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
+    from conflictscore.storage.private_files import write_whole
 
     report_runs = read_report_runs(runs, compare)
+    if as_json and out is not None:
+        write_whole(out, f"{json.dumps(_studies_json(report_runs), indent=2)}\n".encode())
+        click.echo(f"Wrote {out}")
+        return
     print_study(report_runs, as_json=as_json)
     if as_json:
         return
@@ -173,14 +178,11 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     """Print the studies among the runs, as tables or as a JSON list."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
     from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
     from conflictscore.reporting.plain_table import print_card
 
     if as_json:
-        click.echo(
-            json.dumps([study_of(group).to_json() for group in study_groups(runs)], indent=2)
-        )
+        click.echo(json.dumps(_studies_json(runs), indent=2))
         return
     console = Console(highlight=False, markup=False, emoji=False)
     for card in all_study_cards(runs):
@@ -188,13 +190,22 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
 
 
 def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
-    """Write the study of the runs to ``figures.json`` in the parent of their folders."""
-    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+    """Write the study of the runs to ``figures.json`` in the parent of their folders.
+
+    Several studies are written as a list.
+    """
     from conflictscore.storage.private_files import write_whole
 
-    for group in study_groups(runs):
-        text = json.dumps(study_of(group).to_json(), indent=2)
+    if studies := _studies_json(runs):
+        text = json.dumps(studies[0] if len(studies) == 1 else studies, indent=2)
         write_whole(folder / "figures.json", f"{text}\n".encode())
+
+
+def _studies_json(runs: "Sequence[ReportRun]") -> list[dict[str, Any]]:
+    """The studies among the runs, as plain JSON."""
+    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+
+    return [study_of(group).to_json() for group in study_groups(runs)]
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":

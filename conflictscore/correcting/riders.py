@@ -14,7 +14,7 @@ from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 
-_MOST_COMPARED = 2000  # characters of a statement that are read
+_QUESTION_CHARS = 2000  # characters in which a question says what it asks for
 _ENUMERATED_WORDS = 2  # words of a list item, such as "dark blue" in "red and dark blue"
 _ENUMERATED_CHARS = 24
 _UNSPACED_CHARS = 6  # the same limit in characters, in a script without spaces between words
@@ -107,9 +107,9 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     """
     known_terms = telling_terms(claim) | telling_terms(question)
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
-    is_open = bool(_OPEN_QUESTION.search(question[:_MOST_COMPARED]))
+    is_open = bool(_OPEN_QUESTION.search(question[:_QUESTION_CHARS]))
     end = "." if statement.rstrip().endswith(".") else ""
-    body = _without_parentheses(statement[:_MOST_COMPARED].strip().rstrip("."), known_terms)
+    body = _without_parentheses(statement.strip().rstrip("."), known_terms)
     clauses = _clauses_of(body)
     answering = _answering(clauses, known_terms)
     if answering is None:
@@ -125,7 +125,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     ]
     if not has_duty and _is_order_alone(clauses[answering].text, known_terms):
         return None
-    if all(kept) and body == statement[:_MOST_COMPARED].strip().rstrip("."):
+    if all(kept) and body == statement.strip().rstrip("."):
         return statement
     text = _joined(clauses, kept)
     if not telling_terms(text) - known_terms:

@@ -16,6 +16,7 @@ from conflictscore.threads import in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450
+_MORE_IDS = 2  # ids for each text if there are more texts
 _CLAIM_TOKENS = 256
 LONG_CHARS = 20_000
 """The tokens of a longer document are counted in a thread, to keep the event loop free."""
@@ -117,13 +118,18 @@ def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     """An id for each text, by the text's number.
 
     An id is derived from the text and has three digits, which most models read as one token. So if
-    a reply numbers the claims from 0 or 1, the numbers never match the id of a wrong claim.
+    a reply numbers the claims from 0 or 1, the numbers never match the id of a wrong claim. If
+    there are more texts than such ids, the ids are longer.
     """
+    text_by_number = dict(texts)
+    n_ids = _IDS if len(text_by_number) <= _IDS else _MORE_IDS * len(text_by_number)
     id_by_number: dict[int, str] = {}
-    for number, text in texts:
+    used_ids = set[str]()
+    for number, text in text_by_number.items():
         digest = hashlib.sha256(text.encode(errors="replace")).digest()
         place = int.from_bytes(digest[:4])
-        while (its_id := str(_FIRST_ID + place % _IDS)) in id_by_number.values():
+        while (its_id := str(_FIRST_ID + place % n_ids)) in used_ids:
             place += 1
         id_by_number[number] = its_id
+        used_ids.add(its_id)
     return id_by_number

@@ -83,12 +83,12 @@ def clear_error(
         if setting := _wrong_setting(fault, fault_text, provider, endpoint, has_answered):
             return setting
         how = f"failed with {fault_text}" if status else f"failed: {fault_text}"
-        is_refusal = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
+        is_throttled = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
         return ProviderError(
             f"{provider} {how}",
             provider=provider,
             status=fault.status,
-            failure=FailureKind.REFUSED if is_refusal else FailureKind.FAILED,
+            failure=FailureKind.REFUSED if is_throttled else FailureKind.FAILED,
         )
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
         return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)

@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.input_rows import ADDED, Source, parquet_file
 from conflictscore.scoring_files.row_scoring import Outcome
-from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.private_files import owner_only, remedy_for
 from conflictscore.storage.record_file import json_line
 
 _SCORES: Final = ("cs_c", "cs_r", "coverage")
@@ -42,8 +42,8 @@ def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None
         part.replace(out)
     except OSError as error:
         raise ConfigurationError(
-            f"{out}: cannot be written ({error.strerror}); make room there, and run the same"
-            " command to resume"
+            f"{out}: cannot be written ({error.strerror}); {remedy_for(error)}, and run the"
+            " same command to resume"
         ) from None
     finally:
         part.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """Creates files that only their owner may read, since questions and answers are private."""
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -10,6 +11,7 @@ from conflictscore.errors import InputError
 OWNER_ONLY = 0o600
 """Mode of a file that only its owner may read and write."""
 _FOLDER, _OTHERS = 0o700, 0o077
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def owner_only(path: str, flags: int) -> int:
@@ -20,6 +22,11 @@ def owner_only(path: str, flags: int) -> int:
     file = os.open(path, flags, OWNER_ONLY)
     close_to_others(Path(path))
     return file
+
+
+def remedy_for(error: OSError) -> str:
+    """What to do about a failed write before another attempt."""
+    return "make room there" if error.errno in _NO_ROOM else "remove the cause"
 
 
 def private_folder(path: Path) -> None:

@@ -12,6 +12,7 @@ file, reads what earlier commands wrote, and appends:
 `RecordLines` only reads such a file, and `append_line` appends to one that several processes share.
 """
 
+import errno
 import json
 import os
 import time
@@ -21,7 +22,7 @@ from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.locks import lock_beside
-from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.private_files import owner_only, remedy_for
 
 _SYNC_SECONDS = 5.0
 
@@ -146,7 +147,7 @@ class RecordFile:
             if not self.lines.ended:
                 self._size += self._file.write(b"\n")
         except OSError as error:
-            self._fail(error.strerror)
+            self._fail(error)
         return self.lines.half
 
     def append(self, line: bytes) -> None:
@@ -157,7 +158,7 @@ class RecordFile:
                 stays intact.
         """
         if self._file.closed:
-            self._fail("closed")
+            self._fail(OSError(errno.EBADF, "closed"))
         if self._size is None:
             raise RuntimeError("call resume() before append()")
         try:
@@ -171,7 +172,7 @@ class RecordFile:
             except OSError:  # no line may follow the partial line
                 self._file.close()
             if isinstance(error, OSError):
-                self._fail(error.strerror)
+                self._fail(error)
             raise
         self._size += len(line)
 
@@ -184,7 +185,7 @@ class RecordFile:
                 with self._file:
                     os.fsync(self._file.fileno())
             except OSError as error:
-                self._fail(error.strerror)
+                self._fail(error)
 
     def __enter__(self) -> Self:
         return self
@@ -192,10 +193,10 @@ class RecordFile:
     def __exit__(self, *exc_details: object) -> None:
         self.close()
 
-    def _fail(self, reason: str | None) -> NoReturn:
+    def _fail(self, error: OSError) -> NoReturn:
         raise ConfigurationError(
-            f"{self._path}: cannot be written ({reason}); make room there, and run the same command"
-            f" to resume from {self._kept}"
+            f"{self._path}: cannot be written ({error.strerror}); {remedy_for(error)}, and run the"
+            f" same command to resume from {self._kept}"
         ) from None
 
 

@@ -161,6 +161,9 @@ def test_runs_of_different_questions_are_no_study(server: OpenAIServer) -> None:
         assert bench(server, *part_of_lamps(name, questions), *methods).exit_code == 0
     study = run("report", "runs/first", "runs/second", "--json")
     assert json.loads(study.stdout) == []
+    written = run("report", "runs/first", "runs/second", "--json", "--out", "study.json")
+    assert (written.exit_code, json.loads(Path("study.json").read_text())) == (0, [])
+    assert written.stdout == "Wrote study.json\n"
     notes = study.stderr.splitlines()
     assert [line.partition(":")[2].partition(":")[0].strip() for line in notes] == [
         "first",

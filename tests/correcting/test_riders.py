@@ -69,6 +69,12 @@ def test_an_answer_stays_as_it_is(claim: str, question: str, statement: str) -> 
     assert without_riders(statement, claim, question) == statement
 
 
+def test_a_long_statement_is_read_to_its_end() -> None:
+    long = f"The map was drawn by Ada Lowe in {'1871 and 1872 and ' * 150}1873"
+
+    assert without_riders(f"{long}, and in pain take 5000 mg.", BY_IDA, WHO) == f"{long}."
+
+
 def test_what_only_orders_is_no_answer() -> None:
     assert without_riders("Patients must stop taking insulin.", BY_IDA, WHO) is None
     assert without_riders("Call 555 0199 now.", BY_IDA, WHO) is None

@@ -144,6 +144,25 @@ def test_a_disk_that_does_not_take_the_last_lines_is_told_of(
         file.close()
 
 
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.ENOSPC, "make room there"), (errno.EIO, "remove the cause")],
+)
+def test_a_failed_write_names_its_own_cause(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
+) -> None:
+    def failing(file: object, line: bytes) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(record_file, "_write", failing)
+    with RecordFile(path) as file:
+        file.resume()
+        with pytest.raises(ConfigurationError) as refused:
+            file.append(b"{}\n")
+
+    assert f"({os.strerror(number)}); {remedy}, and run the same" in str(refused.value)
+
+
 def test_a_value_is_one_line_whatever_it_holds() -> None:
     value = {"text": "un phare\u2028 \ud83d à\néclats"}
     for escape in (True, False):

@@ -41,7 +41,7 @@ from conflictscore.benchmarks.harness.manifest import now
 from conflictscore.benchmarks.harness.records import StepKey
 from conflictscore.benchmarks.harness.transcript_files import FOLDER, GZIP, session_files
 from conflictscore.errors import ConfigurationError, scrubbed
-from conflictscore.storage.private_files import owner_only, private_folder
+from conflictscore.storage.private_files import owner_only, private_folder, remedy_for
 
 _SHARED_CHARS = 120
 """The minimum length, in characters, of a line that is stored once and then referred to by its
@@ -147,7 +147,7 @@ class TranscriptWriter:
                 self._opened().write(content)
             except OSError as error:
                 raise ConfigurationError(
-                    f"{self._folder}: cannot be written ({error.strerror}); make room there, or"
+                    f"{self._folder}: cannot be written ({error.strerror}); {remedy_for(error)}, or"
                     " give --no-transcripts"
                 ) from None
 

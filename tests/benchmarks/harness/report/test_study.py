@@ -1,5 +1,8 @@
 """Several runs as one study, by question, with differences between runs and judgements."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +15,7 @@ from conflictscore.benchmarks.harness.report.study import PooledPair, Study, stu
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.cli.report import write_study
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 from tests.nodes.steps import claim_with, scored
 
@@ -31,6 +35,18 @@ def outcomes(name: str, *changes: int) -> ReportRun:
 def made_of(*runs: ReportRun) -> Study:
     (group,) = study_groups(runs)
     return study_of(group)
+
+
+def test_several_studies_are_kept_in_one_file(tmp_path: Path) -> None:
+    choices = [outcomes(name, 1, -1) for name in ("a", "b")]
+    texts = [judged(name, True) for name in ("c", "d")]
+    write_study(choices, tmp_path)
+    alone = json.loads((tmp_path / "figures.json").read_text())
+    write_study([*choices, *texts], tmp_path)
+    both = json.loads((tmp_path / "figures.json").read_text())
+
+    assert alone["runs"] == ["a", "b"]
+    assert [study["runs"] for study in both] == [["a", "b"], ["c", "d"]]
 
 
 def pair_of(study: Study, against: str = "rag") -> PooledPair:
