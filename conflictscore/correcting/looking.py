@@ -27,6 +27,8 @@ class Looking:
         seconds: Maximum time for labelling rivals; None for no limit.
         only_claim: Whether the answer's only claim is assumed to answer the user's question.
         answer: The whole answer, as context for a claim.
+        is_question_clear: Whether documents can be asked the question: the user asked one, and it
+            does not depend on a conversation.
     """
 
     question: str
@@ -41,6 +43,7 @@ class Looking:
     seconds: float | None = None
     only_claim: bool = False
     answer: str = ""
+    is_question_clear: bool = True
 
     @property
     def is_labelled_by_embedded(self) -> bool:

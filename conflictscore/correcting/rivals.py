@@ -26,7 +26,6 @@ from conflictscore.correcting.wording import with_other_answer, with_other_numbe
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.table import label_table, overlap_scores
-from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -204,19 +203,20 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
 
     In an answer with several claims, a claim answers the user's question if it has all its
     informative words: "was closed in 1931" does not answer when the mine was opened. Without a
-    user's question, every claim needs its own.
+    clear question by the user, every claim needs its own.
 
     Returns None if no question that the claim answers is found. An embedded reader then repeats the
     user's question, and answers to that question are not rivals of the claim.
     """
     question = looking.question
     is_about_question = is_about(claim, question) and answers_question(claim, question)
-    if question != NO_QUESTION and (looking.only_claim or is_about_question):
+    if looking.is_question_clear and (looking.only_claim or is_about_question):
         return question
     secret = numbers_in(claim) - numbers_in(question)
     if not looking.reader.model.is_local:
         claim_question = await own_question(claim, question, looking.reader, secret=secret)
-        return None if claim_question == NO_QUESTION else claim_question
+        is_own = claim_question != question
+        return claim_question if is_own or looking.is_question_clear else None
     value_question = question_for_value(claim, question)
     if value_question is not None:
         return value_question

@@ -140,6 +140,8 @@ class RagState(RagInput, total=False):
 
     asked: str
     """The question in the user's words; ``question`` makes sense without the conversation."""
+    is_follow_up: bool
+    """Whether the question depends on the conversation and could not be rewritten."""
     run_id: str
     method: str
     draft: dict[str, Any]

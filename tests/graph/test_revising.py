@@ -85,6 +85,39 @@ def test_an_only_claim_without_a_users_question_is_looked_up_by_its_own(
     assert [look.question for look in change.looks] == ["When was the tower built?"]
 
 
+@pytest.mark.parametrize("own_question", [True, False])
+def test_no_document_is_asked_a_follow_up_that_could_not_be_rewritten(
+    world: RevisingWorld, own_question: bool
+) -> None:
+    """Asked it bare, documents tell of the lamp."""
+    if not own_question:
+        world.broken["claim_question"] = "It was built in 1850."
+
+    def unable(request: ChatRequest) -> Reply | str | Fault:
+        rewrites = any("A user goes on with a conv" in m["content"] for m in request.messages)
+        return "It was built in 1850." if rewrites else world(request)
+
+    turns = [
+        {"role": "user", "content": "When was the lamp lit?"},
+        {"role": "assistant", "content": "In 1874."},
+    ]
+    with OpenAIServer(unable) as server:
+        graph = create_self_correcting_rag(
+            scripted_model(server), cache=False, labeler="json", **OURS
+        )
+        state = graph.invoke(
+            {
+                "question": "And that of 1850?",
+                "history": turns,
+                "documents": DOCUMENTS,
+                "draft_answer": "The tower was built in 1850.",
+            }
+        )
+
+    assert (world.asked["ask_document"] > 0) == own_question
+    assert state["answer"] == f"The tower was built in {1840 if own_question else 1850}."
+
+
 def test_without_any_question_no_document_is_asked(model: ChatOpenAI, world: RevisingWorld) -> None:
     world.broken["claim_question"] = "It was built in 1850."
 
