@@ -14,7 +14,6 @@ from conflictscore.correcting.look import Correction, NewPassage, propose
 from conflictscore.correcting.looking import Looking
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.json_answers import new_literal, said_by, value_in
-from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.loop.state import RagState, RunContext, Written, attempts_of, documents_of
 from conflictscore.loop.time_budget import spare_time
 from conflictscore.markdown import Passage, misfit, passages, spliced
@@ -251,7 +250,7 @@ def _looking(last: Attempt, state: RagState, context: RunContext, meter: UsageMe
     report = last.report
     return Looking(
         question=state["question"],
-        is_question_clear=state["question"] != NO_QUESTION and not state.get("is_follow_up"),
+        is_question_clear=state.get("is_question_clear", True),
         answer=last.answer.text,
         documents=documents_of(state),
         duplicates=report.duplicates if report else {},

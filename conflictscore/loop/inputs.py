@@ -37,6 +37,7 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
     question are kept; otherwise there would be nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
+    blank["is_question_clear"] = True
     if context.retriever is not None:
         blank["documents"] = []
     whole = {**blank, **{name: field for name, field in run_input.items() if field is not None}}

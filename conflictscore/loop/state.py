@@ -126,6 +126,8 @@ class RagInput(TypedDict, total=False):
     and text, or mappings with ``role`` and ``content``; oldest first."""
     draft_answer: str
     """A first answer to score instead of generating one."""
+    is_question_clear: bool
+    """Whether documents can be asked the question; false for a placeholder. By default it is."""
 
 
 class ScorerInput(TypedDict, total=False):
@@ -140,8 +142,6 @@ class RagState(RagInput, total=False):
 
     asked: str
     """The question in the user's words; ``question`` makes sense without the conversation."""
-    is_follow_up: bool
-    """Whether the question depends on the conversation and could not be rewritten."""
     run_id: str
     method: str
     draft: dict[str, Any]

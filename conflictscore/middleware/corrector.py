@@ -150,8 +150,10 @@ def correction_input(
         raise InputError(
             "documents is empty; give at least one document to check the answer against"
         )
+    is_asked = bool(question and question.strip())
     return {
-        "question": question if question and question.strip() else NO_QUESTION,
+        "question": question if question and is_asked else NO_QUESTION,
+        "is_question_clear": is_asked,
         "draft_answer": answer,
         "documents": [document.to_json() for document in read_documents],
     }

@@ -12,7 +12,7 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Make the question independent of its conversation; if that fails, keep it and add a note."""
     original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
-    question, is_follow_up, notes = original, False, list[str]()
+    question, is_clear, notes = original, state.get("is_question_clear", True), list[str]()
     if conversation.left_out:
         notes.append(
             f"the {conversation.left_out} oldest turns of the conversation were left "
@@ -22,7 +22,7 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         try:
             question = await stand_alone_question(original, conversation, context, meter)
         except ProviderError as failure:
-            is_follow_up = True
+            is_clear = False
             notes.append(
                 f"the question was used as it was asked, without its conversation: {failure}"
             )
@@ -30,7 +30,7 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         runtime.stream_writer({"event": "question", "asked": original, "question": question})
     return {
         "question": question,
-        "is_follow_up": is_follow_up,
+        "is_question_clear": is_clear,
         "notes": [*state.get("notes", []), *notes],
         "usage": spent(state, meter.usage),
     }

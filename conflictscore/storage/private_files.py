@@ -25,7 +25,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def remedy_for(error: OSError) -> str:
-    """What to do about a failed write before another attempt."""
+    """The step to take after a failed write, before another attempt."""
     return "make room there" if error.errno in _NO_ROOM else "remove the cause"
 
 
