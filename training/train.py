@@ -20,7 +20,8 @@ _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
 _UNFINISHED = 3
 _RUN_BOOK = """\b
 The two models that are shipped were trained in stages, each from the weights before it. The last
-two stages of the bundled model are described here; its first five, and nli-mpnet's first two, are described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
+two stages of the bundled model are described here; its first five, and nli-mpnet's first two, are
+described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
 53259e3, which writes its low-rank products, too. Its fourth ran on a GPU, by training/fourth_stage
 of commit 823c9e22. Both learned from pairs made by rule, which
 training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its pairs.jsonl.gz. Without,
