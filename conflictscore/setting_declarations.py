@@ -132,7 +132,7 @@ class DeclaredSettings:
         "effort. With standard it is per-document for remote models and nli for the local "
         "model. The local model uses choice if the extra [nli] is missing, or if nli "
         "cannot read the script of a claim.",
-        brief="how a claim is labelled against a document: [models](models.md#labelers)",
+        brief="how a claim is compared with a document: [models](models.md#labelers)",
         presets={"paper": "json"},
         scoring=True,
         form="model option",
