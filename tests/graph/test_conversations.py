@@ -248,7 +248,7 @@ def test_a_first_answer_that_exists_already_is_scored_and_not_made_again(
     [
         ({"history": [*LAMP, {"role": "stranger", "content": "x"}]}, "history, turn 4: Unexp"),
         ({"history": [{"role": "user"}]}, "history, turn 1: Message dict must contain"),
-        ({"history": [("user", " ")]}, "history, turn 1: it has no text$"),
+        ({"history": [("user", " ")]}, "history, turn 1: the message has no text$"),
         ({"history": {"role": "user", "content": "x"}}, "history is dict, not a list"),
         ({"messages": [("user", "When?"), 3]}, "messages, turn 2: Unsupported message type"),
         ({"messages": [("assistant", "Hello.")], "question": ""}, "the question is empty"),
