@@ -159,13 +159,14 @@ class DeclaredSettings:
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
         "Correct an answer at most N times; 0 only scores the answer.",
-        brief="maximum rounds of correction; 0 only scores the answer",
+        brief="maximum number of correction rounds; 0 only scores the answer",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
         "Label at most N claims of an answer: those that the documents cover best. Default: all.",
-        brief="maximum claims to label; the claims that the documents cover best are chosen",
+        brief="maximum number of claims to label; the claims that the documents cover best are"
+        " chosen",
         presets={"paper": None},
         scoring=True,
         shown_default="all",
@@ -206,7 +207,7 @@ class DeclaredSettings:
         "How to treat a disputed passage that the evidence does not settle. hedge: say "
         "that sources disagree. keep: leave the passage as it is.",
         brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
-        " passage",
+        " passage unchanged",
         form="set",
     )
     look_further: LookFurther = _setting(
@@ -222,7 +223,7 @@ class DeclaredSettings:
     guard: bool = _setting(
         True,
         "Accept a change only if the new claims have better evidence than the old ones.",
-        brief="accept a change only if its evidence is better",
+        brief="refuse a change that its evidence does not support",
         presets={"paper": False},
         form="set",
         shown_default="on",
