@@ -1,4 +1,4 @@
-"""Finds documents for a question through a web search, in your own files or in a recording.
+"""Finds documents for a question by searching the web, your own files or a recorded search.
 
 `open_retrieval` builds a LangChain retriever from settings. You can also use any other retriever.
 """

@@ -19,8 +19,8 @@ from conflictscore.retrieval.cleaning import clean_text
 class TopKRetriever(BaseRetriever):
     """A retriever that returns at most ``k`` documents, best first.
 
-    ``invoke(question, k=3)`` overrides ``k`` for one call. If a retriever wraps another one that
-    does not accept ``k``, it keeps only the first ``k`` documents.
+    ``invoke(question, k=3)`` overrides ``k`` for one call. If a wrapped retriever does not accept
+    ``k``, only its first ``k`` documents are kept.
 
     Attributes:
         k: The number of documents to return, at least 1.
@@ -44,12 +44,12 @@ class TopKRetriever(BaseRetriever):
     def at_hand(self) -> int | None:
         """Return the number of local documents, which can be searched without cost.
 
-        None if there are no such documents, as in a web search.
+        The result is None if there are no local documents, for example in a web search.
         """
         return None
 
     def search(self, query: str, k: int) -> list[Document]:
-        """Find at most ``k`` documents for this question, best first. Must be thread-safe."""
+        """Find at most ``k`` documents for this question, best first; must be thread-safe."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class TopKRetriever(BaseRetriever):
 
 
 class WrappingRetriever(TopKRetriever):
-    """Changes the documents that another retriever finds, synchronously or asynchronously."""
+    """Changes the documents found by another retriever, in synchronous and asynchronous calls."""
 
     retriever: BaseRetriever
 
@@ -90,7 +90,7 @@ class WrappingRetriever(TopKRetriever):
         """Return the changed documents in the same order."""
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """Like ``change``, without blocking the event loop."""
+        """Change the documents as ``change`` does, but without blocking the event loop."""
         return await asyncio.to_thread(self.change, query, found)
 
     @property

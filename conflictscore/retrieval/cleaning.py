@@ -16,14 +16,14 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""An overstruck character, which manual pages use for bold and underlined text."""
+"""Matches an overstruck character; manual pages use these for bold and underlined text."""
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
     for code in range(0x80, 0xA0)
     if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
 }
-"""Maps characters that were decoded as Latin-1 to the windows-1252 characters that were meant."""
+"""Maps characters that were decoded as Latin-1 to the intended windows-1252 characters."""
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
@@ -32,9 +32,9 @@ def clean_text(text: str) -> str:
     """Return the text with uniform line feeds and without control characters.
 
     Escape sequences for terminal colours and links are removed completely. C1 control characters
-    are decoded as the windows-1252 dashes and quotation marks that they stand for. Separators
-    become spaces. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs are kept, and
-    surrounding white space is removed.
+    become the windows-1252 dashes and quotation marks that they stand for. The four ASCII separator
+    characters become spaces. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs within
+    the text are kept, but white space at both ends is removed.
     """
     if text.isprintable():
         if text.isascii():
@@ -52,7 +52,7 @@ def clean_text(text: str) -> str:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether metadata can hold this value: a string, a finite number, a bool or None."""
+    """Whether metadata can contain this value: a string, a finite number, a bool or None."""
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

@@ -19,11 +19,11 @@ from conflictscore.retrieval.ranking import BM25Ranker
 class CorpusRetriever(TopKRetriever):
     """Returns the documents whose title and text match the question best.
 
-    They are ranked by the words that they share with the question (BM25, without English stop words
-    and single letters). Documents with equal scores keep their original order. If the corpus has at
-    most ``k`` documents, all of them are returned. Otherwise only documents that share a word with
-    the question are returned. The metadata of each document gains ``title``, ``source``, ``rank``
-    (from 1), ``score`` (0 or more) and ``provider``.
+    They are ranked by the words that they share with the question (BM25). English stop words and
+    single letters are ignored. Documents with equal scores keep their original order. If the corpus
+    has at most ``k`` documents, all of them are returned. Otherwise only documents that share a
+    word with the question are returned. The metadata of each document gains ``title``, ``source``,
+    ``rank`` (from 1), ``score`` (0 or more) and ``provider``.
 
     Attributes:
         k: The number of documents to return, at least 1.
@@ -38,7 +38,7 @@ class CorpusRetriever(TopKRetriever):
 
     @classmethod
     def from_paths(cls, paths: Sequence[str | Path], k: int = 10) -> Self:
-        """Builds a retriever from files and folders, with the errors of ``read_documents``."""
+        """Builds a retriever from files and folders; raises the errors of ``read_documents``."""
         read = read_documents(paths)
         return cls(documents=read.documents, notes=read.notes, k=k)
 

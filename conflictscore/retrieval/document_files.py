@@ -13,28 +13,28 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""Maximum number of notes that an error message repeats."""
+"""Maximum number of notes that an error message includes."""
 _LARGEST = 20_000_000
-"""Maximum size in bytes of a file that is read."""
+"""Maximum size of a file to read, in bytes."""
 _ENDINGS = ", ".join(ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The documents, numbered from 1 in path order, and notes, for example on skipped files."""
+    """Documents (numbered from 1 in path order) and notes (for example on skipped files)."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]
 
 
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
-    """Reads files, and folders including all subfolders.
+    """Reads the files at these paths, including all files in folders and their subfolders.
 
     Each text file (.txt, .md), caption file (.srt, .vtt), notebook (.ipynb), email (.eml), web page
     (.html, .htm), book (.epub), text document (.docx, .odt, .rtf), workbook (.xlsx), presentation
     (.pptx) or PDF (with the extra ``docs``) becomes one document. In a .jsonl file, each line is a
     document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values,
-    which become metadata. In a .csv file, each row is a document, and the columns are named like
+    which become metadata. In a .csv file, each row is a document, and the columns have the names of
     these fields. If a line or row cannot be used, it is left out, and a note names it.
 
     All formats except plain text are read in a separate process with limited time and memory. In a
@@ -82,10 +82,11 @@ def _shown(path: Path) -> str:
 
 
 def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
-    """Yield the files to read for a path, sorted by name, and add notes on skipped files.
+    """Yield the files to read at a path, sorted by name; add a note if files are skipped.
 
     Raises:
-        InputError: The path does not exist, cannot be read, or is a file with a different ending.
+        InputError: The path does not exist, cannot be read, or is a file with an unsupported
+            ending.
     """
     path = Path(path_given)
     if not str(path_given):

@@ -1,4 +1,4 @@
-"""Turns a retriever's results into numbered documents, which prompts and reports cite."""
+"""Turns a retriever's results into numbered documents that prompts and reports can cite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
@@ -20,7 +20,7 @@ TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "
 """Fields that may contain a document's text. The first field with text is used. Pyserini calls the
 field ``contents``."""
 MOST_OF_TOOLS = 1000
-"""Maximum number of documents from the tools of one turn; a request has the same limit."""
+"""Maximum number of documents from all tools in one turn; a request has the same limit."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
 """Metadata fields that may contain a document's address. The first non-empty one is used.
@@ -77,7 +77,7 @@ def as_documents(given: Any) -> tuple[Document, ...]:
 def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return the documents that are neither null nor empty, with their positions.
 
-    A note counts the documents that were left out.
+    A note states how many documents were left out.
     """
     lack_text = [*map(_has_no_text, items)]
     if not any(lack_text):
@@ -158,7 +158,7 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
 
 
 def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
-    """Return the text in a document's text field; raise InputError if it has none."""
+    """Return the text in a document's text field; raise InputError if there is no text."""
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields[text_key], f"{where}, field {text_key}")
@@ -170,7 +170,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
 
 
 def _text_key(fields: Mapping[Any, Any]) -> str:
-    """Return the first text field that is filled, or else the first that is present."""
+    """Return the name of the first non-empty text field, or else of the first one that exists."""
     present = [key for key in TEXT_KEYS if key in fields]
     filled = (key for key in present if not _is_blank(fields[key]))
     return next(filled, present[0] if present else TEXT_KEYS[0])

@@ -2,7 +2,7 @@
 
 In this module, a "voice" is a source that counts only once, however many documents it has. A
 registrable domain is a name that anyone can register, such as ``example.co.uk``. It is determined
-by the ICANN section of Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The
+from the ICANN section of Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The
 list's private section is ignored: since anyone can create a page such as ``alice.github.io`` for
 free, all of ``github.io`` is one voice.
 """
@@ -79,7 +79,7 @@ def _is_address(host: str) -> bool:
 
 @cache
 def load_suffixes() -> "PublicSuffixList":
-    """Load the public suffix list from disk in advance, so that no question has to read a file."""
+    """Load the public suffix list from disk in advance, so that questions need not wait for it."""
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(only_icann=True)

@@ -1,14 +1,15 @@
-"""Finds near-identical documents, since ten copies of a press release are only one witness.
+"""Finds near-identical documents, since ten copies of a press release count as one witness.
 
 In this project, a witness is an independent source. Texts are compared by their shingles: sequences
 of three successive words, ignoring case, punctuation and white space. Two texts are near-identical
 if their Jaccard index (the number of shared shingles divided by the number of all shingles) is at
 least .8. This covers copies with a different heading or ending. They are also near-identical if the
-index is at least .2 and every quarter of each text has shared shingles. This covers texts that were
-edited throughout. If one word in six is changed, a copy keeps 44 % of the original's shingles, and
-two such copies share 24 %. Independently written reports share almost no shingles. Pages that
-repeat the same long notice share shingles in only one place. MinHash proposes candidate pairs, so
-that not all pairs need to be compared. The exact index then decides.
+index is at least .2 and every quarter of each text shares shingles with the other text. This covers
+texts that were edited throughout. If one word in six is changed, a copy keeps 44 % of the
+original's shingles, and two such copies share 24 %. Independently written reports share almost no
+shingles. Pages that repeat the same long notice share shingles in only one place. MinHash proposes
+candidate pairs, so that not all pairs need to be compared. The exact index then decides whether a
+pair is near-identical.
 
 Each copy is still labelled separately, since the changed word may be the number that matters.
 
@@ -31,11 +32,11 @@ from conflictscore.scripts import words_in
 
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
-"""Minimum share of the shingles in each part of an edited copy that also occur in the original."""
+"""Minimum share of shingles, in each part of an edited copy, that also occur in the original."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and the
-maximum number of earlier copies compared. Without this minimum, a text assembled from two reports
-would merge the two into one witness."""
+"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and
+maximum number of earlier copies that are compared. Without this minimum, a text assembled from two
+reports would merge the two into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Number of parts into which a text is divided, and minimum number of shingles in a part."""
 _FEWEST = 20
@@ -44,7 +45,8 @@ _FEWEST = 20
 _SLOTS, _BANDS, _SEED = 128, 64, 1
 """MinHash parameters.
 
-A pair with a Jaccard index of .44 is missed once in a million cases (no band of 2 equal slots).
+A pair with a Jaccard index of .44 is missed once in a million cases, namely if no band consists of
+2 equal slots.
 """
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -58,11 +60,11 @@ _STROKES = str.maketrans("i10", "llo")
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """Set ``duplicate_of`` on each document that is a near-copy of an earlier one.
 
-    Each document is compared with the earlier documents that are not copies themselves. It is
-    marked with the most similar one; on a tie, with the earliest. A document is therefore
-    near-identical to the document that it names, not merely to a copy of a copy. A text with fewer
-    than 20 shingles counts as a copy only if the two texts are equal apart from case, white space
-    and look-alike letters. Existing marks are replaced.
+    Each document is compared with the earlier documents that are not copies themselves. The mark
+    names the most similar one, or the earliest if several are equally similar. A document is
+    therefore near-identical to the document that its mark names, not merely to a copy of a copy. A
+    text with fewer than 20 shingles counts as a copy only if the two texts are equal apart from
+    case, white space and look-alike letters. Existing marks are replaced.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
@@ -77,7 +79,7 @@ def _marked(document: Document, original: int) -> Document:
 
 
 class _Originals:
-    """The originals: texts seen so far that are not copies.
+    """Holds the originals: the texts processed so far that are not copies.
 
     ``match`` returns the document number of a text's original.
     """

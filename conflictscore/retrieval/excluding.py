@@ -13,7 +13,7 @@ from conflictscore.scripts import words_in
 
 _QUOTING = "that contain the question and a reference answer"
 _LEAST_WORDS = 3
-"""Minimum number of words in a reference answer; a shorter one may occur near its question by
+"""Minimum number of words in a reference answer; a shorter answer may occur near its question by
 chance."""
 
 
@@ -23,11 +23,11 @@ class ExcludingRetriever(WrappingRetriever):
     The removed documents are not replaced, so fewer than ``k`` may remain.
 
     Attributes:
-        references: A benchmark's questions with their reference answers, right and wrong. A
-            document is removed if it contains both a question and one of its reference answers,
-            each word for word. Only answers count that have at least three words, including one
-            that is not in the question. Case and punctuation are ignored.
-        left_out: The number of documents removed since the retriever was opened, by reason.
+        references: A benchmark's questions with their reference answers, both correct and
+            incorrect. A document is removed if it contains both a question and one of its reference
+            answers, each word for word. An answer counts only if it has at least three words and at
+            least one of them is not in the question. Case and punctuation are ignored.
+        left_out: The number of documents removed for each reason since the retriever was opened.
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)

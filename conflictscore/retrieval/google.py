@@ -1,4 +1,4 @@
-"""Google search through the Custom Search JSON API, which ends on 2027-01-01."""
+"""Searches Google through the Custom Search JSON API, which ends on 2027-01-01."""
 
 import http.client
 import os
@@ -36,8 +36,8 @@ class GoogleRetriever(WebSearchRetriever):
 
     Deprecated: the service takes no new customers and ends on 2027-01-01. The key is ``api_key`` or
     the environment variable GOOGLE_API_KEY. The search engine's id is ``engine_id`` or the
-    environment variable GOOGLE_CSE_ID. ``k`` ranges from 1 to 100, and every ten results cost one
-    request of the daily quota.
+    environment variable GOOGLE_CSE_ID. ``k`` ranges from 1 to 100, and every ten results use one
+    request from the daily quota.
     """
 
     provider: ClassVar[str] = "google"
@@ -56,11 +56,11 @@ class GoogleRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return a note for the user on when the service ends."""
+        """Return a note that tells the user when the service ends."""
         return (_END,)
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """Fetch one page of results, numbered from 0, with one request."""
+        """Fetch one page of results with one request; pages are numbered from 0."""
         start = number * size + 1
         try:
             asked = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
@@ -100,8 +100,8 @@ class GoogleRetriever(WebSearchRetriever):
         return self
 
     def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
-        # Each request has its own connection, since httplib2's are not thread-safe. The key goes
-        # into a header, since the client library logs addresses and quotes them in errors.
+        # Each request has its own connection, since httplib2 connections are not thread-safe. The
+        # key goes into a header, since the client library logs addresses and quotes them in errors.
         connection = httplib2.Http(timeout=self.timeout)
         connection.follow_redirects = False
         keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}

@@ -1,4 +1,4 @@
-"""Web searches through Serper, SearXNG and Vertex AI Search, with one HTTP request per page."""
+"""Searches the web through Serper, SearXNG and Vertex AI Search, one HTTP request per page."""
 
 import os
 import re
@@ -101,7 +101,7 @@ class SearxngRetriever(WebSearchRetriever):
 
 
 class VertexRetriever(WebSearchRetriever):
-    """Returns the first ``k`` results (1 to 100) of a Vertex AI search; every 25 cost one request.
+    """Returns the first ``k`` results (1 to 100) of a Vertex AI search, at most 25 per request.
 
     The service does not search the whole web, but only the websites listed in one engine (about 50
     domains at most). With an API key, Google allows only engines for public websites. The key is
@@ -184,7 +184,7 @@ def _snippet(page: Mapping[str, Any]) -> str:
         part["snippet"]
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and isinstance(part.get("snippet"), str)
-        # With this status, Google inserts a sentence of its own that is not in the page.
+        # With this status, Google adds a sentence of its own that is not on the page.
         if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
     )
 

@@ -1,4 +1,4 @@
-"""Splits a text into the documents joined in it, by tags, rules, numbers, fields or blank lines."""
+"""Splits a text that joins several documents at tags, rules, numbers, fields or blank lines."""
 
 import ast
 import re
@@ -115,7 +115,7 @@ def _shown(part: Part) -> str:
 
 
 def _read(part: str) -> Part:
-    """Split a document into its text and the labelled fields before and after it."""
+    """Split a document into its text and the labelled fields before and after the text."""
     lines, about, last = part.strip().split("\n"), dict[str, Any](), dict[str, Any]()
     for number, line in enumerate(lines):
         label, value = _label(line)
@@ -135,7 +135,7 @@ def _label(line: str) -> tuple[str, str]:
 
 
 def _value(name: str, value: str) -> dict[str, Any]:
-    """Read a field's value; a mapping in Python syntax yields the fields in it."""
+    """Read a field's value; a mapping in Python syntax yields its fields."""
     if value.startswith("{"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)
@@ -145,7 +145,7 @@ def _value(name: str, value: str) -> dict[str, Any]:
 
 
 def _tagged(text: str) -> Iterator[Part]:
-    """Split elements such as ``<document title="…">…</document>``, alone or in ``<documents>``."""
+    """Split at elements such as ``<document title="…">…</document>``, even in ``<documents>``."""
     text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
     first = _TAG.search(text)
     if first is None or first.start() > _LEAD:
@@ -164,7 +164,7 @@ def _tagged(text: str) -> Iterator[Part]:
 
 
 def _element(attributes: str, inside: str) -> Part:
-    """Read an element's document from its attributes, its first child elements and its text."""
+    """Read the document in an element from the element's attributes, first children and text."""
     about = {
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
@@ -182,7 +182,7 @@ def _element(attributes: str, inside: str) -> Part:
 
 
 def _ruled(text: str) -> Iterator[Part]:
-    """Split at rules; underlines of headings and front matter do not count as rules."""
+    """Split at rules, except the underlines of headings and the rules around front matter."""
     rules = [match for match in _RULE.finditer(text) if not _is_underline(text, match.start())]
     if not rules or _has_front_matter(text, rules[0].start()):
         return
@@ -216,7 +216,7 @@ def _numberless(part: str) -> Part:
 
 
 def _titled(part: str) -> Part:
-    """Read a part after its number; the rest of that line may be its title, address or text."""
+    """Read the part after a number; the rest of that line may be a title, an address or text."""
     head, _, rest = part.partition("\n")
     head = head.strip().strip("-=*#:_ ").strip()
     if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
@@ -255,14 +255,14 @@ def _is_lead(before: str) -> bool:
     """Whether this text may precede the first document.
 
     The text must be empty or one line that announces results. After a longer text, "[1]" is
-    probably a citation whose note is at the end.
+    probably a citation whose note comes at the end.
     """
     before = before.strip()
     return len(before) <= _LEAD and before.count("\n") < 2 and "[" not in before
 
 
 def _labelled(text: str) -> Iterator[Part]:
-    """Split where a line has the same field label as the first part: ``Source: … Content: …``."""
+    """Split before each line that repeats the first field label: ``Source: … Content: …``."""
     starts, first, place = list[int](), "", 0
     for line in text.split("\n"):
         label, _ = _label(line)

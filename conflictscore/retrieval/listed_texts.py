@@ -1,7 +1,7 @@
-"""Splits search results that a tool wrote as table rows, under headings, or one per line.
+"""Splits search results that a tool wrote as table rows, as headed sections, or one per line.
 
 A text is split only if every part has the same form. A page that merely contains a table or a list
-therefore stays whole. Time is linear in the length of the text.
+is therefore not split. Time is linear in the length of the text.
 """
 
 import csv
@@ -22,7 +22,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 
     Args:
         text: The text that a search returned.
-        is_content: Says whether a column with this name holds the text of a result.
+        is_content: Returns whether a column with this name contains the text of a result.
     """
     for read in (_table, _delimited, _headed, _lines):
         parts = list(read(text, is_content))
@@ -34,7 +34,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield each row's other cells, followed by its text, if the text column is known."""
+    """If the text column is known, yield each row's other cells followed by its text."""
     column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
     if column is None or any(len(row) != len(head) for row in rows):
         return
@@ -56,7 +56,7 @@ def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Yield rows of values separated by commas, tabs or semicolons, under a header."""
+    """Yield the rows below a header, whose values are separated by commas, tabs or semicolons."""
     head, _, rest = text.strip().partition("\n")
     delimiter = next((each for each in _DELIMITERS if each in head), None)
     if delimiter is None or not rest:

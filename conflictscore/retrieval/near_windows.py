@@ -1,8 +1,8 @@
 """Finds the parts of a long text that are nearest to a query.
 
 If a text is too long for a model, it is cut into windows. For each query, the windows that share
-the most words with it are shown (BM25). The whole text is therefore searched, wherever the decisive
-line is.
+the most words with it are shown (BM25). The whole text is therefore searched, so the decisive line
+may be anywhere in it.
 """
 
 import threading
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conflictscore.retrieval.ranking import BM25Ranker
 
 _FEWEST_WINDOWS = 6
-"""A window uses at most one sixth of the token budget, so that several places fit."""
+"""A window uses at most one sixth of the token budget, so that windows from several places fit."""
 _MOST_TOKENS = 384  # maximum tokens in a window, however large the budget is
 _OVERLAP = 4
 """A window repeats one quarter of the previous window."""

@@ -1,4 +1,4 @@
-"""Opens a retriever from settings for searching, reading pages and cutting passages."""
+"""Builds a retriever from the settings for searching, reading pages and cutting passages."""
 
 import difflib
 import importlib
@@ -36,7 +36,7 @@ def open_retrieval(
         passage_tokens: Maximum tokens of a document. Longer documents are cut to their best
             passage. 0 keeps all documents whole.
         references: A benchmark's questions with their reference answers. Documents that contain
-            both a question and its answer are removed.
+            both a question and one of its answers are removed.
     """
     if passage_tokens and passage_tokens < LEAST_TOKENS:
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")
@@ -118,7 +118,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """Describe where a retriever searches in a few words, without paths, addresses or keys."""
+    """Describe in a few words where a retriever searches, without paths, addresses or keys."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

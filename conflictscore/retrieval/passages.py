@@ -1,4 +1,4 @@
-"""Cuts each long document to the passage that fits a question best."""
+"""Cuts each long document to the passage that matches a question best."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,12 +17,13 @@ class PassageRetriever(WrappingRetriever):
 
     A document of up to ``tokens`` tokens is kept whole. A longer document is cut into windows of
     that length, each overlapping the next by half. The best window becomes the document's text; see
-    ``cut_to_passages``. Asynchronous calls await the other retriever and rank in a thread.
+    ``cut_to_passages``. Asynchronous calls await the other retriever and rank the windows in a
+    thread.
 
     Attributes:
         retriever: The retriever that finds the documents.
         k: The number of documents to return, at least 1.
-        tokens: Maximum tokens of a passage, at least 16.
+        tokens: Maximum number of tokens in a passage, at least 16.
     """
 
     tokens: Annotated[int, Field(ge=LEAST_TOKENS)] = 512
@@ -33,13 +34,14 @@ class PassageRetriever(WrappingRetriever):
 
 
 def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> list[Document]:
-    """Reduce each long document to the window that fits the question best.
+    """Reduce each long document to the window that matches the question best.
 
     The windows of all documents are ranked together, so a word that occurs in all of them counts
     for little. If no window of a document shares a word with the question, the first window is
     kept.
 
-    The metadata of a cut document gains ``passage``, the range of characters that was kept.
+    The metadata of a cut document gains ``passage``, which states the range of characters that was
+    kept.
     """
     cuts = [cut_windows(document.page_content, tokens, tokens // 2) for document in documents]
     if all(len(cut) == 1 for cut in cuts):

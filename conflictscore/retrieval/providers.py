@@ -13,7 +13,7 @@ class Provider:
         retriever: The class, as ``module:class``; the module is in ``conflictscore.retrieval``.
         variables: The environment variables that the search needs. If an entry has several
             variables, one of them is enough.
-        argument: The name, in capitals, of the argument that may follow the search's name after a
+        argument: The name, in capitals, of the argument that may follow the search's name and a
             colon. The argument sets ``option``, and is required unless a variable can replace it.
     """
 
@@ -31,7 +31,7 @@ class Provider:
 
     @property
     def needs(self) -> str:
-        """Return the needed variables in words, such as ``"A and B or C"``; empty if none."""
+        """Return the required variables in words, such as ``"A and B or C"``; empty if none."""
         return " and ".join(" or ".join(either) for either in self.variables)
 
 

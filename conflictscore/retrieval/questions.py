@@ -20,7 +20,7 @@ def question_key(question: str) -> str:
 
 
 def read_questions(path: str | Path) -> tuple[str, ...]:
-    """Reads the questions in a file in order, including repetitions.
+    """Reads the questions in a file in their original order, including repetitions.
 
     A .txt file has one question on each line. A .csv file has a column named ``question`` (in upper
     or lower case). A .jsonl file has one object with ``question`` or ``query`` on each line. In a

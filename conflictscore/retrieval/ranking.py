@@ -1,4 +1,4 @@
-"""Scores how well texts fit a question by the words that they share with it (BM25)."""
+"""Scores how well texts match a question, by the words that they share with it (BM25)."""
 
 import logging
 import re
@@ -19,14 +19,15 @@ with warnings.catch_warnings():
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
-"""The place where a word is hyphenated at the end of a line."""
+"""Matches the place where a word is hyphenated at the end of a line."""
 _TERM = re.compile(
     rf"[{UNSPACED}]|{WORD_CHARACTER}{{2,}}"
     rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a single letter or digit: "vitamin K", "C++"
 )
 _STOP_WORDS = frozenset(STOPWORDS_EN)
 _NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
-"""A capitalised stop word, which may be a name: "What is IT?", "vitamin A", "Who wrote It?".
+"""Matches a capitalised stop word, which may be a name: "What is IT?", "vitamin A", "Who wrote
+It?".
 
 A short word in capitals counts as different from the lower-case word: "US", "WHO".
 """
@@ -38,7 +39,7 @@ _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"
 )
-"""A number with thousands separators, or with Indian grouping (12,50,000)."""
+"""Matches a number with thousands separators, or with Indian grouping (12,50,000)."""
 _NOT_A_DIGIT = re.compile(r"\D")
 
 
@@ -68,7 +69,7 @@ class BM25Ranker:
 
 
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
-    """Yield the terms by which a text is ranked: folded words, and stop words that may be names.
+    """Yield the terms that rank a text: case-folded words, and stop words that may be names.
 
     A hyphenated word yields its parts and the joined word, since "co-operation" may be written
     "cooperation" elsewhere.
@@ -82,7 +83,7 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
-        if _LOWER_CASE.search(line):  # in a line of capitals only, capitals mean nothing
+        if _LOWER_CASE.search(line):  # if a line is all in capitals, capitals mean nothing
             yield from _named_stop_words(line, is_question=is_question)
 
 

@@ -233,7 +233,7 @@ class FailedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordingReport:
-    """How many questions are ``wanted``, were there ``before``, and were ``recorded`` by this run.
+    """The numbers of questions ``wanted``, recorded ``before``, and ``recorded`` by this run.
 
     Attributes:
         empty: The number of questions that this run recorded without any result.
@@ -275,7 +275,7 @@ async def record_questions(
 
     Args:
         questions: The questions. Repeated questions are asked once.
-        retriever: The retriever to record. Its documents are recorded completely.
+        retriever: The retriever to record. Its documents are recorded in full.
         out: The file to write, which is created if it is missing.
         search: The name of the search, as in ``--search``. Passwords in it are removed.
         parameters: The settings of the search, as single values and lists of strings, without
@@ -322,7 +322,7 @@ async def record_questions(
                 if not used_up:
                     failures = (*report.failures, FailedQuestion(question, error))
                     report = replace(report, failures=failures)
-                if isinstance(error, ProviderError):  # other errors concern only this question
+                if isinstance(error, ProviderError):  # other errors affect only this question
                     failed_in_a_row += 1
                     if used_up or failed_in_a_row >= FAILURES_IN_A_ROW:
                         report = replace(report, stopped=report.stopped or error)

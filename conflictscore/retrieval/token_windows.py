@@ -13,13 +13,13 @@ MARK = " […] "
 """The mark for text omitted between two passages of a document."""
 
 LEAST_TOKENS = 16
-"""Minimum tokens in a window: fewer convey nothing, and one character can take four tokens."""
+"""Minimum number of tokens in a window; fewer convey nothing, and one character can take four."""
 
 _WORD_END = re.compile(r"\s+")
 
 
 class Vocabulary(NamedTuple):
-    """How tokens are counted.
+    """A way of counting tokens.
 
     Attributes:
         starts: Returns the character offset at which each token of a text begins, in ascending

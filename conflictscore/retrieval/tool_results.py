@@ -103,7 +103,7 @@ def documents_from_messages(
 
     The documents of a tool message are taken from its artifact: a LangChain ``Document``, a search
     result, or a nested list of these. Without such an artifact, its content is read: content blocks
-    one by one, JSON, and joined texts. Joined texts are split by tags, numbers, rules, labelled
+    one at a time, JSON, and joined texts. Joined texts are split by tags, numbers, rules, labelled
     fields or blank lines. If the boundaries are unclear, a text counts as one document. Failed
     tools, empty result lists, statements that nothing was found, and content other than text yield
     no documents.
@@ -111,9 +111,10 @@ def documents_from_messages(
     The address, title and date come from the protocol: the URI of a block, the fields of a JSON
     result, the metadata of an artifact, or an argument of the call. What a text says about itself
     is never used. A document without a title is named after its tool. The parts of a joined text
-    are separate documents with one voice (they count as one source), since any part may have
-    written the marks between them. The same applies to everything that a fetch returned. A fetch is
-    a call with an address among its arguments, or a call to a tool whose name suggests fetching.
+    are separate documents with one voice (they count as one source), since the author of any part
+    may have written the marks between the parts. The same applies to everything that a fetch
+    returned. A fetch is a call with an address among its arguments, or a call to a tool whose name
+    suggests fetching.
 
     ``sources`` names the tools whose results are evidence. By default these are tools whose names
     suggest a search, and tools that return documents or prose. Results such as times and receipts
@@ -136,7 +137,7 @@ def _results(
 ) -> Iterator[tuple[int, Retrieved]]:
     """Yield the results of tools with the positions of their messages.
 
-    Each message yields at most one more than the limit for a turn.
+    Each message yields at most one more document than the limit for a turn.
     """
     calls = {
         call["id"]: call["args"]
@@ -254,7 +255,7 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """Return a result with the tool's metadata, or without it for a fetched page."""
+        """Return a document with the tool's metadata, or without it if the page was fetched."""
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -296,7 +297,7 @@ def _json(text: str) -> object:
         for start in starts:
             with suppress(json.JSONDecodeError):
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                # only a label or a closing remark may surround the JSON
+                # only a label may precede the JSON, and only a closing remark may follow it
                 if len(text) - (end - start) <= max(200, len(text) // 4):
                     return value
     return None
@@ -330,7 +331,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """Yield the documents in a mapping's result lists, or the mapping itself, or one inside it."""
+    """Yield the documents in a mapping's result lists, or else the mapping or one inside it."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents

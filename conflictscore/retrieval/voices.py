@@ -34,7 +34,7 @@ def one_voice(documents: Sequence[Document], groups: Mapping[int, int]) -> dict[
     """Map each later document of a voice to the first document of that voice.
 
     Args:
-        documents: Documents with their numbers.
+        documents: The numbered documents.
         groups: Maps each later document of a group to the group's first document, as :func:`copies`
             returns it. Groups that share a named voice are merged.
     """

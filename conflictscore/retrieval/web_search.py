@@ -1,4 +1,4 @@
-"""Base class of web searches: keys, one HTTP request per page, and errors that say what to do."""
+"""Provides the base class of web searches, which handles keys, requests, pages and errors."""
 
 import base64
 import html
@@ -38,7 +38,8 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Maximum bytes of a provider's reply. A typical page of results has about ten thousand."""
+"""Maximum number of bytes in a provider's reply. A typical page of results has about ten
+thousand."""
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
@@ -108,7 +109,7 @@ class WebSearchRetriever(TopKRetriever):
         key_variables: The environment variables for its key, the usual one first; empty if it takes
             no key.
         key_source: Where to get a key; completes the sentence "a key comes from …".
-        hints: Says how to fix a wrong setup, by HTTP status.
+        hints: Advice on fixing a wrong setup, by HTTP status.
         page_size: Maximum number of results per request.
         api_key: The key. By default it is read from the environment.
         endpoint: The address to use instead of ``service``, for example of a proxy. It includes the
@@ -167,7 +168,7 @@ class WebSearchRetriever(TopKRetriever):
         return f"{self.endpoint or self.service}{path}"
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """Fetch one page of results, numbered from 0, with one request; thread-safe.
+        """Fetch one page of results with one request; pages are numbered from 0. Thread-safe.
 
         Expected failures are returned as faults, and their messages are cleaned by ``shown``.
         """
@@ -215,7 +216,7 @@ class WebSearchRetriever(TopKRetriever):
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
-        """Clean a message from a server or library: one line, shortened, without the key."""
+        """Clean a message from a server or library: shorten it to one line and remove the key."""
         return scrubbed(text, *self._secrets)
 
     def failed(self, message: str, status: int | None = None) -> ProviderError:
@@ -223,7 +224,7 @@ class WebSearchRetriever(TopKRetriever):
         return ProviderError(message, provider=self.provider, status=status)
 
     def timed_out(self) -> Fault:
-        """Return the fault for a provider that did not answer in time; there is no retry."""
+        """Return the fault for a provider that did not answer in time; it is not retried."""
         message = f"{self.title} did not answer within {self.timeout:g} s"
         return Fault(self.failed(message + through_proxy(self.address(""))))
 

@@ -64,6 +64,6 @@ def _called(written: tuple[str, str, str]) -> object:
 def _keywords(call: object) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
-        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date is no literal
+        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # dates fail here
             fields[field.arg] = ast.literal_eval(field.value)
     return fields

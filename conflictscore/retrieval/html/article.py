@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _LONGEST_TEXT = 200_000
-"""Maximum characters of a page's text. No passage in a prompt is cut from a longer text."""
+"""Maximum number of characters in a page's text. Passages for prompts are never cut from a longer
+text."""
 _MOST_TAGS = 50_000
-"""Maximum tags of a page for which the main text is extracted; a one-megabyte article has half as
+"""Maximum number of tags in a page whose main text is extracted; a one-megabyte article has half as
 many."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
@@ -59,7 +60,7 @@ def extract(page: FetchedPage) -> PageText:
     If no part of the page stands out, all of its text is returned.
 
     Raises:
-        UnreadableError: The page is not a text, or has no visible text.
+        UnreadableError: The page is not text, or has no visible text.
     """
     is_html = page.content_type != "text/plain"
     content = decode(page.body, page.charset, html=is_html).text
@@ -112,7 +113,7 @@ def _asks(page: "LexborHTMLParser", html: str) -> bool:
 
 
 def _keep_boxes(page: "LexborHTMLParser") -> None:
-    """Make the extractor keep boxes and footers in an article that have more text than links."""
+    """Make the extractor keep an article's boxes and footers if they have more text than links."""
     for node in page.css("article aside,article footer,main aside,article [class],article [id]"):
         described = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
         if node.tag not in ("aside", "footer") and not _CORRECTION.search(described):
@@ -132,7 +133,7 @@ def _link_share(node: Any) -> float:
 
 
 def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
-    """Add lines of the page to the main text that lie between the lines of the main text.
+    """Put the page's lines that lie between lines of the main text back into the main text.
 
     If the lines of the page and of the main text do not match, the text is returned unchanged.
     """
@@ -183,7 +184,7 @@ def _letters(line: str) -> str:
 
 
 def _date(html: str, url: str, found: str | None) -> str | None:
-    """Return the publication date from the page's metadata, or else from htmldate's search."""
+    """Return the publication date in the page's metadata, or else the date that htmldate finds."""
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(html)

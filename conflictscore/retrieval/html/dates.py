@@ -28,13 +28,13 @@ _DEEPEST, _MOST_OBJECTS = 6, 2_000
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
 """Fields of a JSON-LD object that may contain the article."""
 _OLDEST = date(1990, 1, 1)
-"""Earliest possible publication date, since web pages did not exist before."""
+"""Earliest possible publication date; there were no web pages before it."""
 _NOT_OF_THE_ARTICLE = (
     "[class*=comment],[id*=comment],[class*=related],[class*=recent],[class*=sidebar],[class*=event],"
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
     "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
 )
-"""Parts of a page whose dates belong to something else: comments, events, other pages, or today."""
+"""Parts of a page with other dates: those of comments, events and other pages, or today's date."""
 
 
 def published(page: "LexborHTMLParser") -> str | None:
@@ -53,7 +53,7 @@ def _dates_of_scripts(page: "LexborHTMLParser") -> Iterator[str]:
 
 
 def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
-    """Yield the contents of date meta tags in the order of ``_PUBLISHED``, one for each name."""
+    """Yield the content of one date meta tag for each name in ``_PUBLISHED``, in that order."""
     metas = {
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""

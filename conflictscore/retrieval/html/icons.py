@@ -1,4 +1,4 @@
-"""Replaces icons of a page with characters, which depend on the icon's name, class or drawing."""
+"""Replaces a page's icons with characters that depend on each icon's name, class or drawing."""
 
 import re
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 LONGEST_NAME = 300
-"""Maximum number of characters that are read of a picture's name."""
+"""Maximum number of characters of a picture's name that are read."""
 _LETTER = re.compile(r"[^\W_]")
 _ICONS = (
     ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
@@ -41,7 +41,7 @@ _BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
 
 
 def put_drawing(node: "LexborNode") -> None:
-    """Replace a drawing with the words in it, its name, or a character for its icon."""
+    """Replace a drawing with its words, its name, or the character for its icon."""
     attributes = node.attributes
     title = node.css_first("title,desc")
     name = attributes.get("aria-label") or (title.text() if title else "")
@@ -85,7 +85,8 @@ def _shortened(name: str) -> str:
 def _says_all(node: "LexborNode", name: str) -> bool:
     """Whether an icon's name should be read.
 
-    It must be the only content of its parent, or mean yes or no before other words.
+    The icon must be the only content of its parent, or it must mean yes or no and stand before
+    other words.
     """
     says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
     return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
@@ -107,7 +108,7 @@ def _is_alone_in_parent(node: "LexborNode") -> bool:
 
 
 def _icon_sign(classes: str, *, alone: bool) -> str:
-    """Return the character that an icon font's class stands for; empty if there is none."""
+    """Return the character for an icon font's class; empty if there is none."""
     if not alone and not _ICON_CLASS.search(classes):
         return ""
     spread = classes.replace("-", " ").replace("_", " ")

@@ -1,4 +1,4 @@
-"""Adds numbers to the items of a page's ordered lists, as a browser draws them."""
+"""Adds the numbers that a browser draws to the items of a page's ordered lists."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def number_lists(body: "LexborNode") -> None:
-    """Put a number before each item of an ordered list, unless its numbers are hidden."""
+    """Put a number before each item of an ordered list, unless the list's numbers are hidden."""
     for ordered in body.css("ol"):
         attributes = ordered.attributes
         if attributes.get("type") == "none":

@@ -1,4 +1,4 @@
-"""Writes formulas of web pages (MathML) on one line, with the brackets implied by the layout."""
+"""Writes formulas of web pages (MathML) on one line, with the brackets that the layout implies."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

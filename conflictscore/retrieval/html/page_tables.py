@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _LONGEST_CELL = 2_000
-"""Maximum characters of a data cell. A table with a longer cell is used for page layout."""
+"""Maximum number of characters in a data cell. A table with a longer cell is a layout table."""
 
 
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
-    """Replace data tables with lines of text; the cells of layout tables become blocks.
+    """Replace data tables with lines of text, and the cells of layout tables with blocks.
 
-    A table is used for page layout if it has only one cell, or if a cell contains another table or
-    a heading, or is as long as an article.
+    A layout table has only one cell, or a cell that contains another table or a heading, or a cell
+    that is as long as an article.
     """
     for table in reversed(body.css("table")):  # inner tables come later in the list
         rows = list(_rows(table))

@@ -95,7 +95,7 @@ def _tex(source: str) -> str:
 
 
 def put_signs_into_words(body: "LexborNode") -> int:
-    """Replace icons, boxes and emoji with text, and pictures with marks such as ``[image: …]``.
+    """Replace icons, controls and emoji with text, and pictures with marks such as ``[image: …]``.
 
     Returns the number of marks.
     """
@@ -118,7 +118,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
 
 
 def marked_inline(text: str) -> str:
-    """Mark superscripts and subscripts in a snippet of HTML, and remove struck text."""
+    """Mark superscripts and subscripts in a snippet of HTML, and remove struck-out text."""
     return _RAISED_TAG.sub(
         lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
     )
@@ -133,7 +133,7 @@ def _quote(body: "LexborNode") -> None:
 
 
 def _mark_embedded(body: "LexborNode") -> int:
-    """Replace films, sounds and drawings with marks, and return the number of marks."""
+    """Replace videos, audio and drawings with marks, and return the number of marks."""
     count = 0
     for tag, name in _DRAWN_OTHERWISE.items():
         for node in body.css(tag):
@@ -144,7 +144,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """Replace a form control with its content: a box's state, the chosen options, or a reading."""
+    """Replace a form control with what it shows, such as a box's state or the chosen options."""
     attributes = node.attributes
     if node.tag == "select":
         options = node.css("option")
@@ -172,11 +172,11 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
 
 
 def _put_picture(node: "LexborNode") -> int:
-    """Replace a picture with its words if it is a sign, or else with a mark that has its words.
+    """Replace a picture with its words if it is a sign, or else with a mark that contains them.
 
     Returns the number of marks.
 
-    Authors give decorative pictures an empty alternative text, so these are removed.
+    A picture with an empty alternative text is decorative and is removed.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")

@@ -12,7 +12,7 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Maximum attributes of a tag, maximum nested elements, and maximum options on a page.
+"""Maximum number of attributes in a tag, of nested elements, and of options on a page.
 
 Parsing time is quadratic in each of these numbers.
 """
@@ -53,7 +53,7 @@ _SELF_CLOSING = frozenset(
         "wbr",
     )
 )
-"""Elements that have no content, or that the next element of the same kind closes."""
+"""Elements without content, and elements that the next element of the same kind closes."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
 SHADOW_ROOT = "data-shadow-root"
 """Marks the element that replaces the template of a shadow tree."""
@@ -61,11 +61,11 @@ _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 
 
 def check_size(html: str) -> None:
-    """Refuse a page that would keep the parser busy for minutes.
+    """Reject a page that would keep the parser busy for minutes.
 
     Raises:
-        UnreadableError: A tag has far more attributes, elements are nested far more deeply, or
-            there are far more options than in any real page.
+        UnreadableError: The page has far more attributes in one tag, levels of nesting or options
+            than any real page.
     """
     open_now, total, options = Counter[str](), 0, 0
     for tag in _TAG.finditer(html):

@@ -59,7 +59,7 @@ class _Rule(NamedTuple):
 
 
 def hides(declarations: str) -> bool:
-    """Whether CSS declarations hide an element or strike its text through."""
+    """Whether CSS declarations hide an element or strike through its text."""
     if _HIDING.search(declarations) or _NO_SIZE.search(declarations):
         return True
     if _COLLAPSED.search(declarations) and _CUT_OFF.search(declarations):
@@ -153,7 +153,7 @@ def _has_ground(node: "LexborNode") -> bool:
 
 
 def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
-    """Yield the rules for screens that hide or show elements, or that match ``wanted``."""
+    """Yield the screen rules that hide or show elements, or that match ``wanted``."""
     count = 0
     for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
         if wanted is not None:

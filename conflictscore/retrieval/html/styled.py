@@ -1,4 +1,4 @@
-"""Applies styles that change what a text means: superscripts, list numbers, line breaks, rows."""
+"""Applies styles that change the meaning of a text, such as superscripts and list numbers."""
 
 import re
 from typing import TYPE_CHECKING

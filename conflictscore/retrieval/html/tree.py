@@ -1,4 +1,4 @@
-"""Builds a tree of what a person sees on a page, in a form from which extractors lose nothing.
+"""Builds a tree of what a person sees on a page, changed so that extractors keep all text.
 
 Libraries that extract a page's main text drop some elements (``time``, ``output``, text directly in
 a ``div``) and join separate texts ("10" and a superscript "6"). The tree is therefore changed
@@ -29,15 +29,16 @@ _NOT_INLINE = frozenset((*BLOCKS.split(","), "td", "th"))
 _CONTAINERS = (
     "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
 )
-"""Blocks whose direct text, outside any paragraph, is lost by extractors."""
+"""Blocks whose text extractors lose if it is outside any paragraph."""
 _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
 """Inline elements that extractors drop although their text is part of the surrounding sentence."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
-"""Minimum characters of a label or value; a single character is usually a styled letter of a word.
+"""Minimum number of characters in a label or value; a single one is usually a styled letter of a
+word.
 """
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
-"""A place where a word ends: between a letter and a digit, or before a capital."""
+"""Matches a place where a word ends: between a letter and a digit, or before a capital."""
 
 
 class ShownPage(NamedTuple):
@@ -54,8 +55,8 @@ def shown_page(html: str) -> ShownPage:
     a ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
 
     Raises:
-        UnreadableError: A tag has far more attributes, elements are nested far more deeply, or
-            there are far more options than in any real page.
+        UnreadableError: The page has far more attributes in one tag, levels of nesting or options
+            than any real page.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -97,7 +98,7 @@ def shown_page(html: str) -> ShownPage:
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
-    page.unwrap_tags(["center"])  # extractors drop it; until here it is treated as a block
+    page.unwrap_tags(["center"])  # extractors drop it; up to this point it is treated as a block
     return ShownPage(page, pictures)
 
 
@@ -177,7 +178,7 @@ def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
 
 
 def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
-    """Yield the runs of text and inline elements that are direct children of a container."""
+    """Yield the sequences of text and inline elements that are direct children of a container."""
     run: list[LexborNode] = []
     for node in [*container.iter(include_text=True), None]:
         if node is not None and (node.is_text_node or node.tag not in _NOT_INLINE):

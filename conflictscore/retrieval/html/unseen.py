@@ -17,7 +17,7 @@ _FOR_SCREEN_READERS = (
     ".a-offscreen,.u-hiddenVisually,.usa-sr-only,.vh,.hidden-accessible,.element-invisible,"
     ".assistive-text,.show-for-sr"
 )
-"""Classes whose text a browser does not draw; screen readers speak it in place of an icon."""
+"""Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
@@ -33,10 +33,10 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
 
     Returns the page's style sheets.
 
-    Formulas that are hidden behind a picture must have been replaced with text before. Words for
-    screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are closed
-    dialogues and menus, and are removed. Single words and signs with ``aria-hidden`` are visible
-    and are kept.
+    Formulas that are hidden behind a picture must have been replaced with text beforehand. Words
+    for screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are removed,
+    since they are closed dialogues and menus. Single words and signs with ``aria-hidden`` are kept,
+    since they are visible.
     """
     sheets = "\n".join(style.text() for style in page.css("style"))
     for node in body.css("style"):

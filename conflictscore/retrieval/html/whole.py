@@ -1,4 +1,4 @@
-"""Reads all text of a page, one line for each block or row, without looking for the main text."""
+"""Reads all the text of a page, one line per block or row, without looking for the main text."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,8 @@ def whole_text(html: str) -> WholeText:
     The text is empty if the page shows none.
 
     Raises:
-        UnreadableError: As for :func:`~conflictscore.retrieval.html.tree.shown_page`.
+        UnreadableError: For the same reasons as in
+            :func:`~conflictscore.retrieval.html.tree.shown_page`.
     """
     shown = shown_page(html)
     title = shown.tree.css_first("head > title")
@@ -69,7 +70,7 @@ class _Writer:
         self._pieces: list[str] = []
         self._preformatted = 0
         self._ends_blank = True
-        """Whether leading white space in the next text is dropped."""
+        """Whether leading white space in the next piece of text is dropped."""
 
     def text(self, text: str) -> None:
         """Add the text of a node."""

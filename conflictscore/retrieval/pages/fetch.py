@@ -1,8 +1,8 @@
 """Fetches pages from the open web, but never from an internal network, and keeps no state.
 
 The first address and the address of every redirect must be plain http or https. Each host name is
-looked up once, and all its IP addresses must be public. The connection goes to one of these
-addresses without a second look-up.
+looked up once, and all its IP addresses must be public. The connection is then made to one of these
+addresses, without a second look-up.
 """
 
 import asyncio
@@ -42,8 +42,8 @@ Network = IPv4Network | IPv6Network
 _UNICAST = ip_network("2000::/3")
 """The range of all IPv6 addresses that have been allocated for public use.
 
-Addresses outside it lead elsewhere, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an
-IPv4 address.
+Addresses outside it, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address,
+lead elsewhere.
 """
 _SPECIAL = [
     ip_network(network)
@@ -85,7 +85,7 @@ class PageFetcher:
         """Fetch the page at this address within the limits of the settings.
 
         Raises:
-            UnreadableError: The page cannot be fetched. The message is the reason.
+            UnreadableError: The page cannot be fetched. The message states the reason.
         """
         timeout = self._settings.timeout
         try:
@@ -169,7 +169,7 @@ def _authorities() -> ssl.SSLContext:
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
     """Check an address and resolve it against the page that leads to it, if any.
 
-    Raises UnreadableError if it must not be fetched.
+    Raises UnreadableError if the address must not be fetched.
     """
     how = "redirects to" if base else "has"
     try:
@@ -196,7 +196,7 @@ def _content_type(header: str) -> str:
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
-    """Whether pages may be fetched from an IP address that is public or explicitly allowed."""
+    """Whether pages may be fetched from an IP address: if it is public or explicitly allowed."""
     if any(address in network for network in allowed):
         return True
     if isinstance(address, IPv6Address) and address not in _UNICAST:
@@ -227,8 +227,8 @@ class _Body:
 
     ``limit`` is the maximum number of bytes, both before and after decompression.
 
-    A kilobyte sent over the network can become a gigabyte. Raises UnreadableError if the server
-    used an encoding that was not offered.
+    A kilobyte sent over the network can become a gigabyte when decompressed. Raises UnreadableError
+    if the server used an encoding that was not offered.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:

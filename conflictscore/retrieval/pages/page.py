@@ -1,4 +1,4 @@
-"""The stages of reading a page, from its address to its text, and the error if reading fails."""
+"""Defines the stages of reading a page, from address to text, and the error if reading fails."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -11,8 +11,9 @@ from pydantic import ConfigDict, Field
 class UnreadableError(Exception):
     """Raised if a page or file cannot be read.
 
-    The message is the reason, and follows the name of the page or file, as in ``"answered with
-    status 404"``. Any text in it that comes from the page has been checked to be harmless.
+    The message states the reason. It is worded to follow the name of the page or file, as in
+    ``"answered with status 404"``. Any text in it that comes from the page has been checked to be
+    harmless.
     """
 
 
@@ -21,8 +22,8 @@ class FetchSettings:
     """The limits of a fetch and the addresses that it may reach.
 
     Attributes:
-        timeout: Maximum seconds for one page, from the look-up of its host name to its last byte;
-            above 0.
+        timeout: Maximum time for one page in seconds, from the look-up of its host name to its last
+            byte; above 0.
         max_bytes: Maximum bytes of a page after decompression, at least 1. The rest is left out.
         allowed_networks: Networks that may be reached although they are not public, such as an
             intranet. All addresses of a host name must be public or in these networks.
@@ -35,7 +36,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response from ``final_url``; ``truncated`` says whether the response was longer."""
+    """The response from ``final_url``; ``truncated`` says whether its end was left out."""
 
     url: str
     final_url: str
@@ -47,7 +48,7 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The main text of a page; ``cut`` says whether the text was longer.
+    """The main text of a page; ``cut`` says whether its end was left out.
 
     The date has the form ``YYYY-MM-DD``.
     """

@@ -31,9 +31,9 @@ _AT_ONCE = 8
 """Maximum number of pages that are read and kept in memory at the same time."""
 
 _HELD, _STRANGE = 0.75, 0.4
-"""Shares of a snippet's informative words that occur on its page.
+"""Limits on the share of a snippet's informative words that occur on its page.
 
-Below the first share, the snippet is kept in addition to the page. Below the second, a short page
+Below the first limit, the snippet is kept in addition to the page. Below the second, a short page
 counts as being about something else.
 
 Many sites send a notice about cookies, robots or subscriptions instead of the page. Such notices
@@ -41,12 +41,12 @@ were compared with ten snippets: they contained at most a third of a snippet's w
 language.
 """
 _SHORT_PAGE = 3_000
-"""Maximum characters of a page that may be such a notice."""
+"""Maximum number of characters in a page that may be such a notice."""
 _LEAST_LETTERS = 4
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
-"""The partial words at the places where the search engine cut a snippet."""
+"""Matches the partial words where the search engine cut a snippet."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
-"""A date that the search engine puts before a snippet."""
+"""Matches a date that the search engine puts before a snippet."""
 
 _Outcome = PageText | UnreadableError
 
@@ -55,12 +55,12 @@ class PageReadingRetriever(WrappingRetriever):
     """Replaces the snippets in another retriever's results with the text of their pages.
 
     The snippet is kept if its page cannot be read, says less than the snippet or is about something
-    else, such as cookies. A note counts these pages by reason. If some words or numbers of the
-    snippet are missing from the page, the snippet is put before the page's text. Documents without
-    a web address are passed on unchanged.
+    else, such as cookies. A note states how many pages were not used, by reason. If some words or
+    numbers of the snippet are missing from the page, the snippet is put before the page's text.
+    Documents without a web address are passed on unchanged.
 
     The other documents keep their metadata and gain ``snippet`` (the original text), ``text_from``
-    (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO 8601). They gain ``page_error`` if the
+    (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO 8601). ``page_error`` is added if the
     page was not used, and ``page_truncated`` if its text was cut. A missing ``title`` or ``date``
     is taken from the page. ``date_from`` is then ``page``, and such a date is not used to compare
     documents.
@@ -69,8 +69,8 @@ class PageReadingRetriever(WrappingRetriever):
 
     Attributes:
         settings: The limits of a fetch, and the addresses that it may reach.
-        deadline: Maximum seconds for all pages of a question, above 0. Documents whose page has not
-            been read by then keep their snippets.
+        deadline: Maximum time in seconds for all pages of a question; above 0. Documents whose page
+            has not been read by then keep their snippets.
     """
 
     settings: FetchSettings = FetchSettings()
@@ -86,7 +86,8 @@ class PageReadingRetriever(WrappingRetriever):
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
         """Replace snippets with the text of their pages, and block until all pages are read."""
-        # Uses a new event loop in a temporary thread, since this thread may already run a loop.
+        # Uses a new event loop in a temporary thread, since this thread may already be running a
+        # loop.
         with start_blocking_portal() as portal:
             return portal.call(self.achange, query, found)
 
@@ -102,7 +103,7 @@ class PageReadingRetriever(WrappingRetriever):
         return read
 
     async def _outcomes(self, urls: Sequence[str]) -> dict[str, _Outcome]:
-        """Return the text of each page, or the reason why it has none; pages are read in order."""
+        """Read the pages in order; return the text of each, or the reason why it was not read."""
         if not urls:
             return {}
         from conflictscore.retrieval.pages.fetch import PageFetcher
@@ -141,7 +142,8 @@ class PageReadingRetriever(WrappingRetriever):
 def _url(metadata: Mapping[str, Any]) -> str | None:
     """Return the document's web address.
 
-    None if it has none, or if its page was already read when a recording was made.
+    The result is None if the document has no web address, or if its page was already read when a
+    recording was made.
     """
     if "text_from" in metadata:
         return None
@@ -180,7 +182,8 @@ def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
     """Return the page if it can replace its snippet, and whether the snippet must be kept as well.
 
     The snippet is kept if many of its informative words, or any of its numbers, are missing from
-    the page. The fact in the snippet may be behind a paywall, or the page may have changed since.
+    the page. The fact in the snippet may be behind a paywall, or the page may have changed since
+    then.
     """
     words = _telling_words(snippet)
     if not words:
@@ -198,8 +201,8 @@ def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
 def _telling_words(snippet: str) -> set[str]:
     """Return the snippet's informative words: numbers, and words of four letters or more.
 
-    These should occur on its page. In scripts without spaces, each pair of characters counts as a
-    word.
+    These words should occur on its page. In scripts without spaces, each pair of characters counts
+    as a word.
     """
     whole = _CUT_WORD.sub(" ", _SNIPPET_DATE.sub("", snippet))
     return {

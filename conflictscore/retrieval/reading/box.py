@@ -35,7 +35,7 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
-"""A page that is read before all others, so that the time for loading the libraries counts for no
+"""A page that is read first, so that the time for loading the libraries is not counted for any
 other page."""
 
 
@@ -175,7 +175,7 @@ def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
     """Return the process's answer; empty if the process ended without one."""
     assert process.stdin is not None  # noqa: S101 - a pipe: see above
     assert process.stdout is not None  # noqa: S101 - as above
-    with suppress(OSError):  # the process has ended, so reading finds no answer either
+    with suppress(OSError):  # the process has ended, so no answer can be read either
         process.stdin.write(request)
         process.stdin.flush()
     return process.stdout.readline()
@@ -259,10 +259,10 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _limit_time(seconds: float) -> None:
-    """Limit the processor time of the next request, however busy the machine is.
+    """Limit the processor time of the next request, which is the same on a busy machine.
 
-    If the system does not support this, only wall-clock time is limited; that limit applies
-    everywhere as a backstop.
+    If the system does not support this, only wall-clock time is limited; that limit applies on
+    every system as a backstop.
     """
     faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):

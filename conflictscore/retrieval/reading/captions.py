@@ -1,4 +1,4 @@
-"""Reads the text of captions (.srt, .vtt), without numbers, times and styles."""
+"""Reads the text of captions (.srt, .vtt), without cue numbers, times or styles."""
 
 import re
 from html import unescape

@@ -15,9 +15,9 @@ _SEPARATORS = ",;\t|"
 
 
 MOST_ROWS = 200_000
-"""Maximum rows of a file; this many documents fit into a laptop's memory."""
+"""Maximum number of rows in a file; this many documents fit into a laptop's memory."""
 _HEADER_WITHIN = 10
-"""The header must be among this many first rows, since a title may precede it."""
+"""Number of rows at the top among which the header must be, since a title may precede it."""
 
 
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
@@ -74,7 +74,7 @@ def _columns(header: Sequence[str]) -> list[str]:
 
 
 def _escape_of(text: str, separator: str) -> str | None:
-    r"""Return a backslash if the cells contain ``\"``, as MySQL and pandas escape quotation marks.
+    r"""Return a backslash if the cells contain ``\"``, which MySQL and pandas write for ``"``.
 
     Otherwise None.
     """
@@ -91,7 +91,7 @@ def rows_of(
 
     If text follows a closing quotation mark in a cell, it belongs to the cell up to the next
     separator. An unclosed quotation mark would swallow the rest of the file. From such a mark on,
-    each line is therefore a row, and a note says so.
+    each line is therefore read as a row, and a note says so.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
     usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process

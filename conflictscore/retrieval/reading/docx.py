@@ -1,7 +1,7 @@
 """Reads the text of a Word file (.docx) as Word shows it.
 
-This module reads the body element by element, since the available libraries lose parts of it. Of
-this project's 16 small test files with one kind of markup each, python-docx read 2 correctly,
+This module reads the body element by element, since the available libraries lose parts of the text.
+Of this project's 16 small test files with one kind of markup each, python-docx read 2 correctly,
 mammoth 10, markitdown 11 and docx2python 13.
 """
 
@@ -72,8 +72,8 @@ _MARKED = {
 def read_docx(data: bytes) -> RichText:
     """Return the text of a .docx file.
 
-    Inserted and moved text is read; deleted, struck and hidden text is left out. Lists and clauses
-    get their numbers, and superscripts and subscripts are marked (10^6, H_2O). A cell that spans
+    Inserted and moved text is read; deleted, struck-out and hidden text is left out. Lists and
+    clauses are numbered, and superscripts and subscripts are marked (10^6, H_2O). A cell that spans
     several places is repeated in each place. Footnotes and endnotes follow the body.
 
     Raises:
@@ -119,7 +119,7 @@ class _Walk:
         return self._package.part(self._package.target(self._main, kind))
 
     def _margins(self, root: Element, kind: str) -> list[str]:
-        """Return the lines of headers or footers, without repetitions and bare page numbers."""
+        """Return the lines of headers or footers, without repetitions or bare page numbers."""
         ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
         # their background is often a drawn shape
@@ -182,7 +182,7 @@ class _Walk:
         """Return the cells of a row.
 
         A cell that continues the cell above it is not returned. Instead, the upper cell is extended
-        by one row; ``above`` holds the row and index of the upper cell for each column.
+        by one row; ``above`` contains the row and index of the upper cell for each column.
         """
         properties = child(row, "trPr")
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
@@ -313,7 +313,7 @@ def _chosen(alternatives: Element) -> Element:
 
 
 def _described(element: Element, ground: _Ground) -> _Ground:
-    """Return the context within an element, which includes a drawing's alternative text."""
+    """Return the context inside an element, including the alternative text of a drawing."""
     words = child(element, "docPr")
     return ground if words is None else ground._replace(described=words.get("descr") or "")
 
@@ -335,7 +335,7 @@ def _selected_entry(element: Element) -> str:
 
 
 def _check_box(element: Element) -> str:
-    """Return a form's check box in its current state, or else in its initial state."""
+    """Return the mark for a form's check box in its current state, or else in its initial state."""
     state = child(element, "checked")
     state = child(element, "default") if state is None else state
     on = state is not None and attribute(state, "val") not in ("0", "false", "off")

@@ -170,7 +170,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _is_covered(cell: Element) -> bool:
-    """Whether a neighbouring cell spans this cell's place."""
+    """Whether a neighbouring cell extends over this cell's place."""
     return is_true(cell, "hMerge") or is_true(cell, "vMerge")
 
 
@@ -194,7 +194,7 @@ def _number(
 ) -> str:
     """Return the number before a paragraph; empty outside numbered lists.
 
-    ``numbers`` holds the kind and last number of each level, and is updated here.
+    ``numbers`` contains the kind and last number of each level, and is updated here.
     """
     level = _level(paragraph)
     for deeper in [each for each in numbers if each > level]:

@@ -1,4 +1,4 @@
-"""Reads the chapters of an e-book (.epub) in order, each like a web page."""
+"""Reads the chapters of an e-book (.epub) in order, each as a web page."""
 
 import re
 from io import BytesIO
@@ -25,16 +25,16 @@ _EMPTY_TAG = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([a-zA-Z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>"
 )
-"""An empty XHTML element, which would not end if it were read as HTML."""
+"""Matches an empty XHTML element, which would not end if it were read as HTML."""
 
 
 def read_epub(data: bytes) -> RichText:
-    """Return the text of a book's chapters in reading order, each read like a web page.
+    """Return the text of a book's chapters in reading order, each read as a web page.
 
     The title is the book's title.
 
     Raises:
-        UnreadableError: The book is locked by copy protection.
+        UnreadableError: The book is encrypted by copy protection.
         ValueError: The file is not an .epub file, or unpacks to more than 100 MB.
         Exception: The file is damaged.
     """

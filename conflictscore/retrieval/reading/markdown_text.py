@@ -1,7 +1,7 @@
 """Reads the text of a Markdown file, without the parts that a rendered page does not show.
 
-Headings, lists, tables and code keep their Markdown syntax, which models can read. Comments, struck
-text and link definitions are left out, and HTML is read as on a web page.
+Headings, lists, tables and code keep their Markdown syntax, which models can read. Comments,
+struck-out text and link definitions are left out, and HTML is read as on a web page.
 """
 
 import re
@@ -30,8 +30,8 @@ _UNSEEN_TAG = re.compile(
     r".{0,20000}?</(?:\1|\2)\s{0,9}>",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches elements that are struck or hidden. The Markdown parser may split such an element into
-several blocks, so the source is searched."""
+"""Matches elements that are struck out or hidden. The Markdown parser may split such an element
+into several blocks, so the source is searched."""
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
@@ -127,7 +127,7 @@ def _first_heading(tokens: list["Token"]) -> str:
 
 
 def _seen_prose(text: str) -> str:
-    """Return prose as a rendered page shows it: no comments, struck text or definitions.
+    """Return prose as a rendered page shows it, without comments, struck-out text or definitions.
 
     HTML is read as on a web page.
     """
@@ -177,7 +177,7 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Remove what the pattern's group ``gone`` matches; its other matches are code and are kept."""
+    """Remove what the pattern's group ``gone`` matches; other matches are code and are kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
 
 
@@ -211,7 +211,7 @@ def _image_mark(words: str) -> str:
 def _image_of_tag(tag: re.Match[str]) -> str:
     """Return the mark for a picture in HTML.
 
-    It is empty if the picture is decoration, which has an empty alternative text.
+    It is empty for decorative pictures, which have an empty alternative text.
     """
     words = _ALTERNATIVE.search(tag[0])
     return "" if words and not words[2].strip() else _image_mark(words[2] if words else "")

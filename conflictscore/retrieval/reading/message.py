@@ -1,7 +1,7 @@
-"""Reads an email (.eml) as an email program shows it: head, body, and names of attachments.
+"""Reads an email (.eml) as an email program shows it: headers, body, and names of attachments.
 
-The head is decoded with the older of the standard library's two policies. The newer policy raises
-exceptions on damage that email programs display anyway.
+The headers are decoded with the older of the standard library's two policies. The newer policy
+raises exceptions on damage that email programs display anyway.
 """
 
 import re
@@ -27,25 +27,25 @@ _SEALED = frozenset(
 _CONTENT_ID = re.compile(r"""\bcid:([^\s"'<>()]{1,200})""", re.IGNORECASE)
 _QUOTES = re.compile(r">*")
 _DEEPEST = 20
-"""Maximum depth of nested messages and groups of parts. Emails of long threads are nested less
+"""Maximum depth of nested messages and groups of parts. Emails in long threads are nested less
 deeply.
 """
 _NAMES_NOTED = 10
 _LONGEST_NAME = 120
 _LONGEST_HEADER = 10_000
-"""Maximum characters of a header. The standard library's time for decoding is quadratic in the
-length.
+"""Maximum number of characters in a header. The time that the standard library needs to decode a
+header is quadratic in its length.
 """
 
 _Part: TypeAlias = "Message[str, Any]"
 
 
 def read_message(data: bytes) -> RichText:
-    """Return the head and body of an email, with its subject as title.
+    """Return the headers and body of an email, with its subject as title.
 
-    If the body has a plain form and one with a layout, the one with the layout is read. A forwarded
-    message appears in its place with its own head, and a picture is replaced with a mark.
-    Attachments are named at the end but not read.
+    If the body has both a plain form and a form with a layout, the form with the layout is read. A
+    forwarded message appears in its place with its own headers, and a picture is replaced with a
+    mark. Attachments are named at the end but not read.
 
     Raises:
         UnreadableError: The file is not an email, or the email is encrypted.
@@ -87,13 +87,13 @@ class _Walk:
         return tuple(notes)
 
     def message(self, message: _Part, depth: int) -> None:
-        """Add a message's head and body."""
+        """Add a message's headers and body."""
         lines = ((name, _header(message, name)) for name in _SHOWN_HEADERS)
         self._pieces.append("\n".join(f"{name}: {value}" for name, value in lines if value))
         self._part(message, depth)
 
     def _attachments(self) -> list[str]:
-        """Return the names of attachments; pictures that the text shows do not count."""
+        """Return the names of attachments, except for pictures that the text shows."""
         return [name for name, content_id in self._attached if content_id not in self._shown_ids]
 
     def _part(self, part: _Part, depth: int) -> None:
@@ -148,7 +148,7 @@ def _parts(part: _Part) -> list[_Part]:
 
 
 def _shown_parts(group: _Part) -> list[_Part]:
-    """Return the displayed parts of a group; of several forms of the same text, the best one."""
+    """Return the displayed parts of a group; if a text has several forms, only the best one."""
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts

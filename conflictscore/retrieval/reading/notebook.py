@@ -69,7 +69,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _joined(source: object) -> str:
-    """Return a text of a notebook, which is stored as a whole or line by line."""
+    """Return a text of a notebook, which may be stored as a whole or line by line."""
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""

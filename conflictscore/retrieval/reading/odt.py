@@ -40,7 +40,7 @@ _DEEPEST = 100
 def read_odt(data: bytes) -> RichText:
     """Return the text of an .odt file.
 
-    Deleted, struck and hidden text is left out. Lists and headings get their numbers, superscripts
+    Deleted, struck-out and hidden text is left out. Lists and headings are numbered, superscripts
     and subscripts are marked, and footnotes and endnotes follow the body. Headers and footers
     appear once.
 
@@ -89,7 +89,7 @@ class _Walk:
         return next((part.text or "" for part in parts if name_of(part) == "title"), "")
 
     def _margins(self, kind: str) -> str:
-        """Return the lines of headers or footers, without repetitions and bare page numbers."""
+        """Return the lines of headers or footers, without repetitions or bare page numbers."""
         pages = children(child(self._style_part, "master-styles"))
         parts = [part for page in pages for part in page if name_of(part) == kind]
         html = "".join(block for part in parts for block in self._blocks(part, 0))
@@ -97,7 +97,7 @@ class _Walk:
         return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
 
     def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
-        """Yield the blocks in parts of the document; a list number precedes the first paragraph."""
+        """Yield the blocks in parts of the document; ``number`` precedes the first paragraph."""
         if depth > _DEEPEST:
             raise ValueError(f"its parts are nested more than {_DEEPEST} deep")
         for each in parts:
@@ -221,7 +221,7 @@ class _Walk:
         return f"[{escape(number)}]"
 
     def _frame(self, frame: Element) -> str:
-        """Return a frame's picture as an image, its formula, or the mark for another object."""
+        """Return the content of a frame as HTML: an image, a formula, a text, or a mark."""
         content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
         if content is None:
             return ""
@@ -233,7 +233,7 @@ class _Walk:
         return "".join(self._inline_parts([content], ""))
 
     def _object(self, element: Element, words: str) -> str:
-        """Return a formula as MathML, or the mark for a chart or another object."""
+        """Return an object as HTML: MathML for a formula, or a mark for a chart or the like."""
         place = (attribute(element, "href") or "").removeprefix("./").strip("/")
         root = self._package.part(f"{place}/content.xml")
         root = next(children(element), None) if root is None else root

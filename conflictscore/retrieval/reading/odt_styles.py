@@ -1,4 +1,4 @@
-"""Reads the styles of an OpenDocument file: hidden and struck text, fonts, and list numbers."""
+"""Reads the styles of an OpenDocument file: hidden and struck-out text, fonts, and list numbers."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -96,7 +96,7 @@ def _look(layers: list[Element]) -> Look:
 
 
 class ListNumbers:
-    """Counts the items of a list, or headings, at each level."""
+    """Counts the items of a list, or the headings of a document, at each level."""
 
     def __init__(self, style: Element | None) -> None:
         self._levels = {

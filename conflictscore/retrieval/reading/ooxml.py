@@ -10,8 +10,8 @@ from zipfile import ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
-"""Maximum bytes of all unpacked parts. The tree of this much XML fills the memory of a child
-process."""
+"""Maximum number of bytes in all unpacked parts. The tree of this much XML fills the memory of a
+child process."""
 _FALSE = ("0", "false", "off", "none")
 
 
@@ -54,7 +54,7 @@ class Package:
         return root
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and name of each part that a part refers to, by the reference's id."""
+        """Map the id of each reference in a part to the kind and name of the part referred to."""
         tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
         parts_by_id: dict[str, tuple[str, str]] = {}
         for relation in tree if tree is not None else ():
@@ -78,7 +78,7 @@ class Package:
 
 @contextmanager
 def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
-    """Open a file of a kind such as ``docx``; yields its parts and the name of the main part.
+    """Open a file of a kind such as ``docx``; yield its parts and the name of the main part.
 
     Args:
         data: The bytes of the file.
@@ -87,7 +87,7 @@ def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
 
     Raises:
         ValueError: The file unpacks to more than 100 MB, or has the format used before 2007. Files
-            with a password have the same format.
+            with a password also have that format.
     """
     if data.startswith(_OLE):
         raise ValueError(

@@ -1,8 +1,8 @@
 """Reads the text of a PDF with pdfium, which handles spaces and hyphens better than pypdf.
 
-The text is read page by page. Superscripts, columns and tables are found by the positions of words.
-The positions are read for a few words at a time, so reading takes little longer than pdfium's own
-extraction.
+The text is read page by page. Superscripts, columns and tables are recognised by the positions of
+words. The positions are read for a few words at a time, so reading takes little longer than
+pdfium's own extraction.
 """
 
 import ctypes

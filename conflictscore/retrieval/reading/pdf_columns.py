@@ -8,9 +8,9 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
-"""Minimum number of lines in columns of text, and minimum average words on each side.
+"""Minimum number of lines in columns of text, and minimum average number of words on each side.
 
-The lines must have a gap at the same place. With fewer words, the lines are a table.
+The lines must have a gap at the same place. With fewer words, the lines count as a table.
 """
 _WIDE = 2.5
 """Width of white space, in font sizes, that separates columns even if there are only two lines."""
@@ -87,7 +87,7 @@ def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
 
 
 def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Return the left and right ends of a table's columns; empty if the lines are not a table."""
+    """Return the left and right edges of a table's columns; empty if the lines are not a table."""
     rows = [line for line in block if len(line) > 1]
     if len(rows) < 2 or _is_text_in_columns(block):
         return []
@@ -103,7 +103,7 @@ def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Return the left and right ends of the areas that cells cover if all rows are overlaid.
+    """Return the left and right edges of the areas that cells cover if all rows are overlaid.
 
     Rows with few cells are ignored, since their cells often span several columns.
     """

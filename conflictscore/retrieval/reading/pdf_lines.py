@@ -19,7 +19,7 @@ _APART = 2.0
 
 
 class Segment(NamedTuple):
-    """A part of a line that contains no wide gap.
+    """A part of a line, without any wide gap in it.
 
     Lengths are in points.
     """

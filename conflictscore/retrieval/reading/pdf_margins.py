@@ -93,7 +93,7 @@ def _edges(page: Sequence[PageLine]) -> list[PageLine]:
 
 
 def _head(text: str) -> str:
-    """Return a line without a page number at its beginning or end."""
+    """Return a line without any page number at its beginning or end."""
     if number := _NUMBER_AT_END.match(text):
         text = text[number.end() :]
     elif number := _NUMBER_AT_END.match(text[::-1]):

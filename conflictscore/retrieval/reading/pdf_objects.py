@@ -14,11 +14,11 @@ _MOST_OBJECTS = 20_000
 _MOST_COVERS = 50
 """Maximum number of areas on a page that are examined because they may cover text."""
 _OPAQUE = 250
-"""Minimum opacity (of 255) of an object that hides the text under it."""
+"""Minimum opacity (out of 255) of an object that hides the text under it."""
 _SMALLEST = 24.0
 """Minimum width and height of a picture, in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
-"""Minimum share of a page that an image with text over it covers if it is a scan or a background.
+"""Minimum share of a page covered by an image that counts as a scan or a background of text.
 """
 _TOUCHING = 2.0
 """Maximum distance, in points, between the parts of one image."""
@@ -102,7 +102,7 @@ def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
 def pictures(
     images: Iterable[Area], page_size: tuple[float, float], points: Sequence[tuple[float, float]]
 ) -> list[Area]:
-    """Return the images that are pictures: large, and not a background of text at ``points``."""
+    """Return the images that are pictures: large images that are not behind text at ``points``."""
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _UNPAINTED = (3, 7)
 """Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
-"""Limits (of 255) beyond which text is doubtful.
+"""Limits (out of 255) beyond which text is doubtful.
 
 Text may be invisible on white if its red, green and blue all reach the first limit. Text may be
 invisible anywhere if its opacity is at most the second limit.
@@ -32,17 +32,17 @@ invisible anywhere if its opacity is at most the second limit.
 _SMALLEST = 1.0
 """Minimum font size, in points, that a person can see."""
 _DIFFERENT = 24
-"""Minimum difference in grey (of 255) that a person can see."""
+"""Minimum difference in grey (out of 255) that a person can see."""
 _PIXELS = 1_800
 """Maximum number of pixels along the longer side of a page's image."""
 _SECONDS = 10.0
-"""Maximum processor seconds for all images of a file's pages.
+"""Maximum processor time, in seconds, for all images of a file's pages.
 
-After this time, doubtful text counts as visible, with a note on the file. A hostile file therefore
-costs no more time, and an honest file loses no text.
+After this time, doubtful text counts as visible, with a note on the file. A malicious file
+therefore takes no more time than this, and a harmless file loses no text.
 """
 _MOST_OVERLAPPING = 20
-"""Maximum number of overlapping objects on a page that are removed one by one, with an image for
+"""Maximum number of overlapping objects on a page that are removed one at a time, with an image for
 each."""
 _MOST_COMPARED = 400
 """Maximum number of doubtful runs on a page that are compared in pairs to find overlaps."""
@@ -52,7 +52,8 @@ _MOST_CLIPS, _MOST_POINTS = 4, 12
 Text in a clip with more points is always doubtful.
 """
 _MOST_LAYERED = 8_000_000
-"""Maximum bytes of decompressed objects that are searched to find out whether a file has layers."""
+"""Maximum number of bytes in decompressed objects that are searched to find out whether a file has
+layers."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
 """Maximum bytes that are read from a compressed object list, and maximum bytes after decompression.
 """
@@ -147,9 +148,9 @@ class Sight:
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
         """Return the objects of these runs that can be removed without changing how the page looks.
 
-        At first, all objects are removed together. Where the page then looks different, a text that
-        overlaps other doubtful text may still be invisible. Each such text is therefore removed by
-        itself.
+        First, all objects are removed together. In places where the page then looks different, a
+        text that overlaps other doubtful text may still be invisible. Each such text is therefore
+        removed by itself.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)
@@ -177,7 +178,7 @@ class Sight:
         with_them: "NDArray[np.int16]",
         scale: float,
     ) -> set[int]:
-        """Remove all ``owners`` together, and return those at whose places the page changes."""
+        """Remove all ``owners`` together, and return those whose places on the page change."""
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)

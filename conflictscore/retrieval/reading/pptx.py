@@ -25,7 +25,7 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 _TITLES = ("title", "ctrTitle")
 _MARGINS = ("dt", "ftr", "hdr")
 """Placeholders that repeat the same text on each slide. ``sldNum`` is treated separately, since it
-holds the number of the slide."""
+contains the number of the slide."""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units, if the file does not state it."""
 _BAND = 10
@@ -58,7 +58,7 @@ class _Box(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A shape on a slide, with its position and the kind of its placeholder; empty if none."""
+    """A shape on a slide, its position, and the kind of its placeholder (empty if it has none)."""
 
     element: Element
     box: _Box
@@ -130,7 +130,7 @@ class _Slides:
         return backgrounds
 
     def _background_lines(self, backgrounds: Iterable[tuple[str, Element]]) -> Iterator[str]:
-        """Yield the texts on the layout and its master; pictures there are decoration."""
+        """Yield the texts on the layout and its master; pictures there are decorative."""
         for name, root in backgrounds:
             drawing = Drawing(self._package, name, Counter())
             for shape in _shapes(root, {}):
@@ -165,7 +165,7 @@ class _Slides:
         )
 
     def _in_order(self, shapes: Sequence[_Shape]) -> list[_Shape]:
-        """Return titles, then shapes from top to bottom, and margins last.
+        """Return the shapes in reading order: titles, then others from top to bottom, then margins.
 
         Within a band, shapes go from left to right.
         """

@@ -158,7 +158,7 @@ def _check_any(count: int, url: str, faults: _Faults) -> None:
 def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
-    """Return the document in a row, and add the names of fields that it cannot keep."""
+    """Return the document in a row, and record the names of fields that it cannot keep."""
     clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
@@ -220,7 +220,7 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return texts that an object has in pieces (joined by line feeds) or in a nested ``value``."""
+    """Return a text that is stored in pieces (joined by line feeds) or in a nested ``value``."""
     values = {
         key: value
         for key in TEXT_KEYS

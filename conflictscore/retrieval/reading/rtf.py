@@ -1,7 +1,7 @@
 """Reads the text of a Rich Text file (.rtf) as it is shown.
 
-This module interprets the control words itself, since the library striprtf keeps hidden and struck
-text, drops footnotes, and reads "5 μg" as "5 mg".
+This module interprets the control words itself, since the library striprtf keeps hidden and
+struck-out text, drops footnotes, and reads "5 μg" as "5 mg".
 """
 
 import codecs
@@ -52,7 +52,7 @@ _CHARSETS = {
 def read_rtf(data: bytes) -> RichText:
     """Return the text of an .rtf file.
 
-    Hidden, struck and deleted text is left out; superscripts and subscripts are marked, and
+    Hidden, struck-out and deleted text is left out; superscripts and subscripts are marked, and
     footnotes follow the body. Headers and footers appear once.
 
     Raises:
@@ -154,7 +154,7 @@ class _Walk:
         return RichText(text, title, left_out_notes(self._not_in_words))
 
     def _margin_lines(self) -> list[str]:
-        """Return the lines of headers and footers, without repetitions and bare page numbers."""
+        """Return the lines of headers and footers, without repetitions or bare page numbers."""
         lines = dict.fromkeys(self._parts["margins"].lines)
         return [line for line in lines if any(map(str.isalpha, line))]
 

@@ -25,7 +25,7 @@ class NoteKind(StrEnum):
 
 
 class Note(str):
-    """A sentence for the user about something that a reader did, with a kind.
+    """A note for the user: a sentence about something that a reader did, with a kind.
 
     Since it is a ``str``, it can be shown, joined and stored like other notes.
     """
@@ -68,7 +68,7 @@ def pictures_note(pictures: int) -> Note:
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
-    """Return a note that counts visible contents without words by name; empty if there are none."""
+    """Return a note that counts visible objects without words by name; empty if there are none."""
     counts = (
         f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
         for name, count in names.items()

@@ -99,7 +99,7 @@ def _lines(element: Element) -> str:
 
 
 def _invisible(element: Element) -> str:
-    """Write the content of a phantom, unless the phantom only reserves room for it."""
+    """Write the content of a phantom, unless the phantom only reserves space for it."""
     shows = value_of(element, "phantPr", "show")
     return "" if shows in ("0", "off", "false") else _part(element, "e")
 

@@ -53,7 +53,7 @@ class Styles:
             name = value_of(definition, "basedOn") or ""
 
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
-        """Whether a run's text is invisible: hidden, struck, too small, or white on white.
+        """Whether a run's text is invisible: hidden, struck out, too small, or white on white.
 
         ``dark_ground`` says whether the run's background may be dark.
         """

@@ -28,17 +28,17 @@ from conflictscore.retrieval.shaping.table_columns import table_lines
 
 _HEADER_WITHIN = 10
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
-"""Limits for repeating a merged cell: its maximum characters, and the maximum rows and columns
+"""Limits for repeating a merged cell: maximum number of characters, and of rows and columns
 covered."""
 _MOST_CELLS = 5_000_000
-"""Maximum cells of a sheet, including empty cells between its filled rows and columns."""
+"""Maximum number of cells in a sheet, including empty cells between its filled rows and columns."""
 _MOST_COLUMNS = 16_384
 _NAMES_NOTED = 5
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 
 def read_xlsx(data: bytes) -> RichText:
-    """Return the text of the visible sheets in rows and columns, each sheet under its name.
+    """Return the text of the visible sheets row by row, with each sheet under its name.
 
     Numbers and dates are written as their format shows them. Formulas are replaced with their
     stored results. Hidden sheets, rows and columns are left out with a note. A merged cell is
@@ -218,8 +218,8 @@ class _Table:
     def _spread(self) -> tuple[set[int], dict[int, int]]:
         """Copy the text of merged cells to all places that they cover.
 
-        Returns the rows whose only text is a merged cell, which is not copied. Also returns the
-        last row of the header that a row with merged cells may begin.
+        Returns the rows whose only text is in a merged cell; this text is not copied. Also returns
+        the last row of the header that a row with merged cells may begin.
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}

@@ -14,7 +14,8 @@ from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_o
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
-"""Maximum characters of all cells together; a file can repeat one text in a million cells."""
+"""Maximum number of characters in all cells together; a file can repeat one text in a million
+cells."""
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
 
@@ -120,7 +121,7 @@ def _unescaped(text: str) -> str:
 
 
 def _rich_text(element: Element | None) -> str:
-    """Return a text without struck parts and phonetic guides, and with superscripts marked."""
+    """Return a text without struck-out parts or phonetic guides, and with superscripts marked."""
     pieces: list[str] = []
     for part in children(element):
         looks = child(part, "rPr")

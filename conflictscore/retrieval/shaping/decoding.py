@@ -104,7 +104,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
-    """Decode in the first encoding that fits: declared, UTF-8, either with damage, or guessed."""
+    """Decode in the first encoding that fits: declared, UTF-8, slightly damaged, or guessed."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)

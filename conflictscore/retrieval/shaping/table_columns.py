@@ -1,15 +1,16 @@
-"""Writes tables as text with one line for each row; cells stay aligned if some span several."""
+"""Writes tables as text, one line for each row; cells stay aligned even if some span several."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _LONGEST_REPEATED = 80
-"""Maximum characters of a cell that is repeated in each place it spans.
+"""Maximum number of characters in a cell that is repeated in each place it spans.
 
 A longer cell appears once.
 """
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
-"""Maximum columns of a table, and maximum rows that a cell may span. A file may claim any number.
+"""Maximum number of columns in a table, and of rows that a cell may span. A file may state any
+number.
 """
 _HEADER_EVERY = 1_200
 """Number of characters after which the header is repeated, so that each window of a long table
@@ -63,7 +64,7 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """Return a cell's text for each column that it spans; empty if there is no room."""
+    """Return a cell's text for each column that it spans; empty if there is not enough room."""
     width = min(max(1, cell.columns), room)
     return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
 
