@@ -45,7 +45,7 @@ _running: ContextVar[tuple[object, RunContext] | None] = ContextVar(
 def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
-    """Run a graph with this context inside the block; other graphs keep their own context."""
+    """Give the graph this context inside the block; other graphs keep their own context."""
     token = _running.set((graph.builder, context))
     try:
         yield
@@ -55,7 +55,7 @@ def running_with(
 
 @dataclass(frozen=True)
 class Binding:
-    """Makes a graph's nodes and routes; without a ``default``, each run needs its own context."""
+    """Makes the nodes and routes of a graph; without a ``default``, each run needs a context."""
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
@@ -88,7 +88,8 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # LangChain would parse each node's source to find runnables that it calls; there are none
+        # LangChain would parse each node's source to find runnables that the node calls; there are
+        # none
         step.__dict__["deps"] = []
         return step
 
@@ -100,7 +101,7 @@ class Binding:
         """Add missing fields to an input mapping before it enters the graph's state.
 
         On a checkpointer's thread, a field that the input omits would keep the value of an earlier
-        question, and nodes could not recognise it as old.
+        question, and nodes could not tell that it is outdated.
         """
 
         def filled(run_input: Any) -> Any:
@@ -114,7 +115,7 @@ class Binding:
         """Turn a function of state and context into LangGraph's routing function.
 
         The routing function does not annotate its state, because LangGraph would evaluate all
-        annotations of that type for each route. LangGraph passes the state even so.
+        annotations of that type for each route. LangGraph passes the state to it nevertheless.
         """
 
         def chosen(state: Any) -> str:
@@ -141,7 +142,7 @@ def _is_long(state: RagState) -> bool:
 
 
 def _is_own(labeler: object) -> bool:
-    """Whether a labeler is from this package, and so can run on any event loop.
+    """Return whether a labeler comes from this package and can therefore run on any event loop.
 
     Other labelers may hold a client that is bound to the caller's event loop.
     """
@@ -195,7 +196,8 @@ async def in_callers_thread(work: Callable[[], T]) -> T:
     """Run ``work`` in the thread that waits for this coroutine, with that thread's context.
 
     Raises:
-        LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
+        LookupError: No thread is waiting, because the coroutine was not run by
+            :func:`run_for_sync_caller`.
     """
     outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     _callbacks.get().put(thread_callback(work, outcome))
@@ -209,7 +211,7 @@ _starting = threading.Lock()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop for synchronous callers; it runs in a daemon thread.
+    """Return the event loop for synchronous callers, which runs in a daemon thread.
 
     Callers may be inside another running loop. Each process has its own loop, since a forked child
     inherits its parent's memory but not its threads.

@@ -1,4 +1,4 @@
-"""Entry points that make a graph, or a run's context, from models, a retriever and settings."""
+"""Entry points that make a graph or the context of a run from models, a retriever and settings."""
 
 from collections.abc import Mapping
 from typing import Any, Unpack, get_args
@@ -53,8 +53,8 @@ def create_self_correcting_rag(
     print(state["answer"], state["changes"])
     ```
 
-    Invoke the graph, sync or async, with ``{"question": …}`` or ``{"messages": […]}``. The input
-    may also have these fields:
+    Invoke the graph, synchronously or asynchronously, with ``{"question": …}`` or ``{"messages":
+    […]}``. The input may also have these fields:
 
     - ``"options"``: the options of a multiple-choice question, such as ``[a, b]``
     - ``"documents"``: texts, LangChain ``Document``s or mappings ``{"text": …}``, instead of a
@@ -70,10 +70,10 @@ def create_self_correcting_rag(
 
     Args:
         model: The answering model: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
-            LangChain chat model. By default OpenAI's if ``OPENAI_API_KEY`` is set, otherwise the
-            embedded local model.
-        retriever: Any LangChain retriever; by default the first web search whose environment
-            variables are set, see ``open_retrieval``. Not needed if every question comes with
+            LangChain chat model. The default is OpenAI's model if ``OPENAI_API_KEY`` is set, and
+            the embedded local model otherwise.
+        retriever: Any LangChain retriever. The default is the first web search whose environment
+            variables are set (see ``open_retrieval``). None is needed if every question comes with
             documents.
         checkpointer: Any LangGraph checkpointer; each thread is one conversation.
         **settings: See below. ``labeler`` may also be your own labeler, or a function that makes a
@@ -104,8 +104,8 @@ def create_conflict_scorer(
     ``Document``s or mappings ``{"text": …}``. The final state has ``report``, ``attempts``,
     ``notes`` and ``usage``.
 
-    ``judge`` is the model that splits answers and labels evidence. Its default is the default of
-    ``model`` in :func:`create_self_correcting_rag`, which raises the same errors.
+    ``judge`` is the model that splits answers and labels evidence. Its default is that of ``model``
+    in :func:`create_self_correcting_rag`. The errors are also the same.
     """
     run_settings, models = split_options(settings)
     return build_scoring_graph(
@@ -145,9 +145,9 @@ def open_run(
     """Open the models and the labeler of a run whose settings are validated; see ``run_context``.
 
     ``max_calls`` limits the concurrent calls to an endpoint (None: 16). ``ledger`` counts the calls
-    of the models opened here and enforces its budget. With ``effort_needed``, it is an error if
-    none of these models accepts the reasoning effort. Callers that open more models pass False and
-    check all models of the run themselves.
+    of the models opened here and enforces its budget. If ``effort_needed`` is True, an error is
+    raised if none of these models accepts the reasoning effort. Callers that open further models
+    pass False and check all models of the run themselves.
     """
     _check_collaborators(model, judge, retriever)
     _check_model_options(max_calls, reasoning_effort)

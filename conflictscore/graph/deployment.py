@@ -10,7 +10,7 @@ from conflictscore.threads import in_thread
 
 
 async def make_graph() -> SelfCorrectionGraph:
-    """Make the graph in a thread, and only once: LangGraph calls this for each run.
+    """Make the graph in a thread, and only once, although LangGraph calls this for each run.
 
     ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model. ``CONFLICTSCORE_DOCS``
     (paths, separated as in ``PATH``) names the documents. Without it, the graph uses the first web

@@ -1,4 +1,4 @@
-"""Keyword arguments of the entry points: settings of the run, and how to open its models."""
+"""Keyword arguments of the entry points: settings of the run, and options for its models."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ModelOptions(TypedDict, total=False):
-    """How the models of a run are opened."""
+    """Options for opening the models of a run."""
 
     base_url: str | None
     context_window: int | None

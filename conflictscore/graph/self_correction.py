@@ -1,4 +1,4 @@
-"""Builds three graphs: the self-correcting loop, one that only answers, one that only scores."""
+"""Builds three graphs: the self-correcting loop, an answering graph and a scoring graph."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -59,11 +59,11 @@ def build_self_correction_graph(
                                       └──────────────── correct ◄───────────────┘
     ```
 
-    A follow-up question goes through ``contextualize`` first. After an answer without text, the run
-    goes to ``record``; after a failed correction, to ``justify`` or ``record``. Without a
-    ``context``, each run needs its own from :func:`~conflictscore.graph.binding.running_with`.
-    ``checkpointer`` is a LangGraph checkpointer. With False, the graph stores nothing in the
-    checkpoints of a surrounding graph.
+    A follow-up question goes through ``contextualize`` first. If an answer has no text, the run
+    goes to ``record``. If a correction fails, the run goes to ``justify`` or ``record``. If there
+    is no ``context``, each run needs its own from
+    :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is a LangGraph checkpointer.
+    If it is False, the graph stores nothing in the checkpoints of a surrounding graph.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)
@@ -128,7 +128,7 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
-    """Build ``retrieve → generate``; it ends with ``draft`` (an Answer) and ``documents``."""
+    """Build ``retrieve → generate``; its last state has ``draft`` (an Answer) and ``documents``."""
     return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
 
 

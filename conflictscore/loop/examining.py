@@ -35,7 +35,8 @@ def examined_of(
         attempt: The answer with its labels, and the parts that no claim covers.
         documents: The documents of the run.
         labeler: Name of the labeler, for labels without a cascade stage.
-        least: Minimum coverage in [0, 1] for an answer to count as partly checked; None for 0.
+        least: Minimum coverage, from 0 to 1, of an answer that counts as partly checked; None means
+            0.
         alone: Whether to report that there is only one independent document.
     """
     report = attempt.report
@@ -54,7 +55,7 @@ def examined_of(
 
 
 def unfinished(ending: str) -> Gap:
-    """The gap for an answer that the model did not finish by itself."""
+    """Return the gap for an answer that the model did not complete."""
     note = f"the answer may be incomplete: it ended with “{ending}”"
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
@@ -70,7 +71,7 @@ def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadD
 
 
 def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) -> Iterator[Gap]:
-    """Gaps for missing labels; none for an answer without claims, which has no pairs."""
+    """Yield the gaps for missing labels; an answer without claims has no such gaps."""
     report = attempt.report
     if report is None:
         yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")

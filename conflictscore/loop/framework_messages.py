@@ -1,8 +1,8 @@
 """Recognises messages that a framework or chat client wrote in the user's name.
 
-A summary of the conversation, a hand-over to another agent and "Please continue." do not replace
-the user's question. A task of the client, such as Open WebUI's request for a title, is answered by
-the model alone, since it does not concern the documents.
+Messages such as a summary of the conversation, a hand-over to another agent or "Please continue."
+do not replace the user's question. A task of the client, such as Open WebUI's request for a title,
+is answered by the model alone, since it does not concern the documents.
 """
 
 import re
@@ -54,7 +54,7 @@ def is_client_task(text: str) -> bool:
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
-    """The position of the last human message written by a user; None without human messages.
+    """Return the position of the last human message by a user; None if there is no human message.
 
     If all human messages come from a framework, the position of the last one is returned.
     """

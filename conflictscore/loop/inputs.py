@@ -24,17 +24,17 @@ EMPTY_RUN: dict[str, Any] = {
 """The state of a run before its first step."""
 
 NO_QUESTION = "Is everything in this text right?"
-"""The question of an answer that comes without one, since prompts must show a question.
+"""The question for an answer that comes without one, since prompts must contain a question.
 
-It asks for no fact, so no document is asked it.
+It asks for no fact, so it is not put to the documents.
 """
 
 
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
-    """The input of a run, with all fields from earlier questions of its thread reset.
+    """Complete the input of a run, and reset all fields from earlier questions of its thread.
 
-    The question is added to the thread's messages. Without a retriever, the documents of an earlier
-    question are kept; otherwise there would be nothing to answer from.
+    The question is added to the thread's messages. If there is no retriever, the documents of an
+    earlier question are kept, since there would otherwise be nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     blank["is_question_clear"] = True
@@ -50,7 +50,7 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
 
 
 def read_question(state: RagState) -> tuple[str, list[str]]:
-    """The question and its options, after validating all input."""
+    """Validate all input, and return the question and its options."""
     question = str(encodable(state.get("question", ""))).strip()
     options = [option.strip() for option in encodable(state.get("options") or [])]
     check_question(question, options)
@@ -59,7 +59,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer, if the caller passed one; otherwise None."""
+    """Return the first answer if the caller passed one, and None otherwise."""
     text = state.get("draft_answer")
     if text is None:
         return None
@@ -74,7 +74,7 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The caller's documents, numbered from 1 in order; near-duplicates are not marked yet."""
+    """Return the caller's documents, numbered from 1 in order, without marking near-duplicates."""
     return as_documents(state.get("documents") or ())
 
 

@@ -25,12 +25,12 @@ def may_look_again(attempts: Sized, context: RunContext) -> bool:
 
 
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
-    """The claims of the last answer that need a further search, disputed claims first.
+    """Return the claims of the last answer that need a further search; disputed claims come first.
 
-    Each round searches at most once, and each claim is searched for at most once per run. If
-    ``look_further`` is off, only tied claims are searched for: those with as many documents against
-    them as for them. Such searches are only made in a local folder or corpus that has more
-    documents than the run, because they cost nothing there.
+    There is at most one search step per round, and at most one search for each claim per run. If
+    ``look_further`` is off, only tied claims are searched for. A claim is tied if as many documents
+    contradict it as support it. Such searches are made only in a local folder or corpus, where they
+    cost nothing, and only if it has more documents than the run.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
@@ -71,14 +71,14 @@ def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Whether as many independent documents support a claim as contradict it, at least one each."""
+    """Return whether equal, nonzero numbers of independent documents support and contradict a claim."""
     both = (Label.SUPPORTS, Label.CONTRADICTS)
     sides = [evidence.independent(side, report.duplicates) for side in both]
     return sides[0] == sides[1] > 0
 
 
 def unexplained(attempts: Sequence[Attempt]) -> bool:
-    """Whether the answer changed and the model gave no reason."""
+    """Return whether the answer changed without a reason from the model."""
     attempt = flipped_by(attempts)
     return attempt is not None and attempt.answer.justification is None
 

@@ -28,7 +28,7 @@ async def find_documents(
     """Run a search, number the documents and mark near-duplicates.
 
     Returns:
-        The documents, and the notes that the retriever made.
+        The documents, and the retriever's notes.
 
     Raises:
         NoDocumentsError: The search found nothing.

@@ -52,16 +52,16 @@ class RevisionRequest:
     before: Answer
     claim: ClaimEvidence
     weights: Mapping[int, float] = field(default_factory=dict)
-    """The weight of each document number; empty if all documents count equally."""
+    """The weight of each document, by its number; empty if all documents count equally."""
 
 
 class Written(NamedTuple):
     """A rewritten answer."""
 
     changes: tuple[Change, ...]
-    """Every passage that was reconsidered, in the order of the answer; at least one."""
+    """The reconsidered passages, at least one, in the order in which they occur in the answer."""
     answer: Answer | None = None
-    """None if every reconsideration failed; the changes have notes that say why."""
+    """The new answer; None if every reconsideration failed, as the notes of the changes explain."""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     """The time that the answerer spent on the answer before the loop requested it."""
@@ -82,8 +82,8 @@ class Answerer(Protocol):
     ) -> GeneratedAnswer:
         """Rewrite the answer, given the evidence for and against a claim.
 
-        After a ProviderError, a ContextWindowError or an answer without text, the earlier answer is
-        kept, with a note. Any other error ends the run.
+        If this raises a ProviderError or a ContextWindowError, or if the answer has no text, the
+        earlier answer is kept and a note is added. Any other error ends the run.
         """
         ...
 
@@ -98,15 +98,15 @@ class Answerer(Protocol):
     ) -> T:
         """Reply to a request about an answer; the prompt contains everything that is needed.
 
-        After a ProviderError (no readable reply) or a ContextWindowError, the passage in question
-        stays unchanged. Any other error ends the run.
+        If this raises a ProviderError (no readable reply) or a ContextWindowError, the passage in
+        question stays unchanged. Any other error ends the run.
         """
         ...
 
 
 R = TypeVar("R", bound=Record)
 Decision = Literal["look_further", "correct", "decompose", "justify", "record"]
-"""The next step after an answer was scored."""
+"""The next step after an answer has been scored."""
 
 
 class RagInput(TypedDict, total=False):
@@ -122,12 +122,13 @@ class RagInput(TypedDict, total=False):
     """The conversation; its last human message is the question, unless ``question`` is given. The
     answer is appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
-    """The conversation before the question, if it is not in ``messages``: messages, pairs of role
-    and text, or mappings with ``role`` and ``content``; oldest first."""
+    """The conversation before the question, if it is not in ``messages``, oldest message first. It
+    consists of LangChain messages, pairs of role and text, or mappings with ``role`` and
+    ``content``."""
     draft_answer: str
     """A first answer to score instead of generating one."""
     is_question_clear: bool
-    """Whether documents can be asked the question; false for a placeholder. By default it is."""
+    """Whether the question can be put to documents; false for a placeholder. True by default."""
 
 
 class ScorerInput(TypedDict, total=False):
@@ -223,9 +224,9 @@ class RunContext:
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
-    """A function that returns why an answer violates the requested form (such as a JSON schema), or
-    None if it does not. Changes that violate the form are not made. The field is None if any text
-    is allowed."""
+    """A function that returns why an answer violates the requested form, such as a JSON schema. It
+    returns None for a valid answer. Changes that violate the form are not made. If any text is
+    allowed, the field is None."""
     run_id: str | None = None
     """The run's id, if the caller set it; None for a new one."""
     reconsider: Reconsider = "worst"
@@ -233,12 +234,14 @@ class RunContext:
     share of contradiction, the first claim, the claim with the most evidence, or the claim that
     the model names as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
-    """Called with each event of the run, in a separate thread; its errors are logged."""
+    """A function that is called with each event of the run in a separate thread; its errors are
+    logged."""
     option_probabilities: bool = False
-    """Whether to choose options by the probability of their letters and store the probabilities."""
+    """Whether to choose options by the probability of their letters, and to store the
+    probabilities."""
     check_last: bool = True
     """Whether to score the answer of the last round, and to ask the model for a reason if it gave
-    none. Benchmarks of the paper's loop skip this if no figure needs it."""
+    none. Benchmarks of the paper's loop set this to False if no figure needs the score."""
 
     @property
     def prompts(self) -> PromptSet:
@@ -255,7 +258,7 @@ class RunContext:
 
     @property
     def model_names(self) -> dict[str, str | None]:
-        """Names of the models that answer, split answers and label; plain JSON."""
+        """The names of the models that answer, split answers and label evidence, as plain JSON."""
         return {
             "generator": self.generator.name,
             "decomposer": self.decomposer.name,
@@ -291,8 +294,8 @@ class StateOfRecords(dict[str, Any]):
     """A state that builds each record from its JSON at most once.
 
     Records that a step already built are used as they are. All steps read the same documents,
-    claims and labels, and validating these takes longer than all other work of a step, apart from
-    its model calls.
+    claims and labels. Validating these takes longer than all other work of a step except its model
+    calls.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -306,7 +309,7 @@ class StateOfRecords(dict[str, Any]):
         return state_after
 
     def keep(self, field: str, plain: object, records: Sequence[Record]) -> None:
-        """Store a field's records; they are valid as long as the field holds ``plain`` itself."""
+        """Store a field's records; they remain valid while the field contains ``plain`` itself."""
         self._made[field] = (plain, tuple(records))
 
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
@@ -349,7 +352,7 @@ def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
 
 
 def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """All changes of the run, for the state update; the new ones replace others of their round."""
+    """Return all changes of the run; the new ones replace earlier ones of the same round."""
     rounds = {change.round for change in changes}
     others = [each for each in state.get("changes", []) if each["round"] not in rounds]
     everything = [*others, *(change.to_json() for change in changes)]
@@ -359,7 +362,7 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
     """Whether the answer being checked can still be dropped in favour of the previous one.
 
-    If so, a used-up budget costs only this answer, and the run continues.
+    If so, only this answer is lost when the budget is used up, and the run continues.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)

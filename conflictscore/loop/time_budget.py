@@ -1,4 +1,4 @@
-"""The time budget of a run: the seconds left, and the likely time of a correction."""
+"""The time budget of a run: the seconds left, and the likely duration of a correction."""
 
 from collections.abc import Sized
 
@@ -9,8 +9,8 @@ from conflictscore.loop.state import (
 )
 
 _CALLS_IN_PLACE = 7
-"""Successive calls of a correction in place, measured with a scripted endpoint and one disputed
-claim (``measurements.effort_costs``)."""
+"""Number of successive calls in a correction in place, measured with a scripted endpoint and one
+disputed claim (``measurements.effort_costs``)."""
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
@@ -24,9 +24,9 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 def correction_time(state: RagState, context: RunContext) -> float:
     """The likely duration of a correction in seconds, estimated from this run's earlier steps.
 
-    A correction in place takes seven successive calls, each about as long as the decomposition.
-    The first asks what the documents answer, and the last labels the new claims. A completely new
-    answer must be written, decomposed and labelled.
+    A correction in place takes seven successive calls, each about as long as the decomposition. The
+    first asks which answers the documents give, and the last labels the new claims. A completely
+    new answer must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
     call = timings.get("decompose", 0.0)

@@ -1,1 +1,1 @@
-"""The nodes of the graph: each takes the state, calls one collaborator and returns an update."""
+"""The nodes of the graph: each reads the state, calls one collaborator and returns an update."""

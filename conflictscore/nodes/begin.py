@@ -11,9 +11,9 @@ from conflictscore.loop.turns import history_of, turns_in
 async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Validate the input before any call costs money, and start with a fresh state.
 
-    Without a ``question``, the last human message written by a user is the question. Without a
-    ``history``, the messages before the question are the history. On a checkpointer's thread these
-    are the earlier questions and answers.
+    If there is no ``question``, the last human message written by a user is the question. If there
+    is no ``history``, the messages before the question are the history. On a checkpointer's thread,
+    these messages are the earlier questions and answers.
     """
     messages = state.get("messages") or []
     place = question_place(messages)

@@ -16,10 +16,10 @@ from conflictscore.records import Attempt
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Reconsider the disputed claims of the last answer, given their evidence.
 
-    Free-form answers are edited passage by passage, and JSON answers value by value. Choices
-    between options are made again, and all answers are rewritten as a whole if the run follows the
-    paper. Each reconsidered passage becomes a Change, even if its text stays the same. If every
-    reconsideration failed, the earlier answer is kept.
+    Free-form answers are edited passage by passage, and JSON answers value by value. In multiple
+    choice, the model chooses an option again. If the run follows the paper, free-form answers are
+    rewritten as a whole. Each reconsidered passage becomes a Change, even if its text stays the
+    same. If every reconsideration failed, the earlier answer is kept.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]

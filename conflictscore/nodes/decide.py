@@ -23,10 +23,10 @@ from conflictscore.records import (
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Choose to correct the answer if a claim is disputed.
+    """Choose the next step, which is a correction if a claim is disputed.
 
-    After the first round, there must also be new evidence. If the run makes further searches, they
-    come before the correction, once per round.
+    A second or later correction also requires new evidence. Further searches, if any, come before
+    the correction, once per round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     seconds_left = time_left(state, runtime.context)
@@ -81,7 +81,7 @@ def _look_again(
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
     """Whether a disputed claim has evidence that no earlier round has considered.
 
-    Otherwise a claim that was reconsidered and left unchanged would come up again in every round.
+    Otherwise a claim that was reconsidered and left unchanged would be reconsidered in every round.
     """
     seen_numbers = {number for c in changes for claim in c.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)

@@ -37,7 +37,7 @@ _ENDS = " .*_"
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Decompose the draft; in multiple choice the text of the chosen option is the only claim.
+    """Decompose the draft; in multiple choice, the text of the chosen option is the only claim.
 
     If an answer cannot be decomposed, the state holds the error and the answer gets no score. If a
     changed passage cannot be decomposed, the change gets a note and the guard refuses it.
@@ -74,7 +74,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """A note on sentences that no document can confirm, and on whether there are no others."""
+    """Return a note on sentences that no document can confirm, which may leave nothing to check."""
     [first, *more] = split.asserting_nothing
     sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"
@@ -84,7 +84,7 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """The claims of an answer that was edited in place, and its changes with their new claims.
+    """Return the claims of an answer edited in place, and its changes with their new claims.
 
     If a new passage equals the statement that won, it is not decomposed, because that statement is
     already labelled. If a new passage cannot be fully decomposed, its change gets a note, and the
@@ -125,7 +125,7 @@ def _is_known(change: Change) -> bool:
     """Whether a new passage says no more than the statement that won.
 
     This holds for short replies such as "No." or "1874", and for the old claim's own words with a
-    new value. The words of a document may say more than the answer to the question.
+    new value. The words of a document, in contrast, may say more than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
@@ -148,9 +148,9 @@ async def _claims_of_told(
 ) -> dict[str, Any]:
     """The claims of a passage that reports several answers.
 
-    One claim stands for the answers; the others are for everything else in the passage. Only the
-    documents' statements are new. They may say more than the answer, so they are decomposed, unless
-    they repeat the claim's own words with a different value.
+    One claim covers the reported answers; the others cover everything else in the passage. Only the
+    statements from the documents are new. They may say more than the answer, so they are decomposed
+    unless they repeat the words of the claim with a different value.
     """
     sentences, extra_claims = list[str](), list[str]()
     for look in telling:

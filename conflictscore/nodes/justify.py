@@ -1,7 +1,8 @@
 """justify: ask the model for the reason for a change if it gave none.
 
-The paper asks for a reason only in multiple choice (Table 16; 17 in arXiv v1), and small models
-omit it even there. Nobody can review a flip without a reason, so we ask one short question.
+The paper asks for a reason only in multiple choice (Table 16, or Table 17 in arXiv v1), and small
+models omit it even there. A flip without a reason cannot be reviewed, so this node asks one short
+question.
 """
 
 from typing import Any
@@ -29,7 +30,7 @@ _REPLY_TOKENS = 160
 
 
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Ask the generator for one sentence; if that fails, the run gets a note instead."""
+    """Ask the generator for one sentence; if that fails, add a note instead."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
     context, changed_attempt = runtime.context, flipped_by(attempts)
     changes = changes_in(state, changed_attempt.round) if changed_attempt else ()

@@ -124,7 +124,7 @@ def _extended(
 ) -> ClaimEvidence:
     """Add pairs for new documents to a claim's evidence.
 
-    If the claim has no labels, the new pairs are unlabelled too, with the reason of its first pair.
+    If the claim has no labels, the new pairs stay unlabelled for the same reason as its first pair.
     """
     labels = labels_by_claim.get(evidence.claim.number)
     if labels is None:
@@ -141,9 +141,10 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 
 
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
-    """The evidence for claims of earlier answers, by claim text; only if it is complete.
+    """Return the complete evidence for claims of earlier answers, by the text of the claim.
 
-    Claims are labelled again if a pair failed, or if a further search found more documents since.
+    Claims are labelled again if a pair could not be labelled, or if a further search has since
+    found more documents.
     """
     return {
         evidence.claim.text: evidence
@@ -156,7 +157,7 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 
 
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
-    """The evidence for statements that this round put into the answer, by their text.
+    """Return the evidence for statements that this round put into the answer, by their text.
 
     They were labelled when their passages were reconsidered.
     """

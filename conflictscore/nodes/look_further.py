@@ -28,9 +28,9 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
-"""Maximum claims to search for in a round, with two queries each."""
+"""Maximum number of claims to search for in a round, with two queries each."""
 _MOST_NEW = 4
-"""Maximum new documents from a search."""
+"""Maximum number of new documents from one search."""
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever"
 
@@ -49,8 +49,8 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Search for evidence for and against each doubtful claim.
 
     The model writes the queries. New documents get the next free numbers. If a search fails or
-    there is no retriever, the run gets a note. With a time budget, the searches may take half of
-    the time that a correction would leave.
+    there is no retriever, the run gets a note. If there is a time budget, the searches may take
+    half of the time that a correction would leave.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubtful = attempts_of(state), to_look_for(state, context)
@@ -133,7 +133,7 @@ async def _searches_for(
 def _sorted_in(
     searches: Iterable[_Search], before: Sequence[Document], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """Sort the documents that were found: new, already in the run, or beyond the search's limit.
+    """Sort the retrieved documents into new ones, known ones, and ones beyond the limit.
 
     Returns:
         A record of each search, and all documents of the run including the new ones.

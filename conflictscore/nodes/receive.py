@@ -1,4 +1,4 @@
-"""receive: take an answer to be scored as the draft, and number its documents."""
+"""receive: use an answer to be scored as the draft, and number its documents."""
 
 import asyncio
 from typing import Any

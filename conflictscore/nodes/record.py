@@ -1,4 +1,4 @@
-"""record: write the final answer and its status into the state; also reads runs from states."""
+"""record: write the final answer and its status into the state, and read runs from states."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 """Gaps whose notes quote the answer."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
-"""Gaps of the whole answer that no score mentions."""
+"""Gaps that concern the whole answer; no score mentions them."""
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -84,14 +84,15 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
 
 
 def _has_one_source(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
-    """Whether no claim has conflicting documents, and all documents are copies of one source.
+    """Return whether all documents are copies of one source and do not conflict over any claim.
 
-    False in the paper's loop, which sets no minimum coverage.
+    The paper's loop sets no minimum coverage, so the function returns False there.
     """
     report = last.report
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
     reports = [attempt.report for attempt in attempts_of(state)]
-    # altered copies or parts of one text may disagree, also on an answer that was corrected since
+    # altered copies or parts of one text may disagree, even on an answer that has since been
+    # corrected
     if not asks or any(report and report.conflicting for report in reports):
         return False
     documents = documents_of(state)
@@ -116,7 +117,7 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 
 def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
-    """The ledger of the final answer; its main gap is logged, unless the answer states nothing."""
+    """Return the final answer's ledger, and log its main gap unless the answer states nothing."""
     least = runtime.context.settings.min_coverage
     ledger = examined_of(
         last,
@@ -149,7 +150,7 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
-    """Gaps in the score of one answer, as the ends of sentences that begin with its name."""
+    """Yield gaps in one answer's score, as endings of sentences about it."""
     if report.error:
         yield f" has no score: {report.error}"
     if attempt.unclaimed and not attempt.gaps:  # from a run stored by an earlier version
@@ -177,7 +178,7 @@ def run_of(state: Mapping[str, Any]) -> Run:
     """Read the run, finished or not, from a state."""
     state = {name: field for name, field in state.items() if field is not None}
     fields = {name: state[name] for name in Run.model_fields if name in state}
-    if "run_id" not in fields:  # the documents are not numbered yet, but as the caller passed them
+    if "run_id" not in fields:  # the documents are as passed by the caller, without numbers
         fields.pop("documents", None)
     fields.setdefault("asked", fields.get("question"))
     run = Run.model_validate(fields)
