@@ -88,8 +88,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # LangChain would parse each node's source to find runnables that the node calls; there are
-        # none
+        # LangChain would parse the source of each node for runnables that it calls; there are none
         step.__dict__["deps"] = []
         return step
 
@@ -125,7 +124,7 @@ class Binding:
 
 
 def _is_long(state: RagState) -> bool:
-    """Whether the texts of a run are long enough for a step to block the event loop."""
+    """Return whether the texts of a run are long enough for a step to block the event loop."""
     room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()

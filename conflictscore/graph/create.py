@@ -53,8 +53,8 @@ def create_self_correcting_rag(
     print(state["answer"], state["changes"])
     ```
 
-    Invoke the graph, synchronously or asynchronously, with ``{"question": …}`` or ``{"messages":
-    […]}``. The input may also have these fields:
+    Invoke the graph, synchronously or asynchronously, with ``{"question": …}`` or
+    ``{"messages": […]}``. The input may also have these fields:
 
     - ``"options"``: the options of a multiple-choice question, such as ``[a, b]``
     - ``"documents"``: texts, LangChain ``Document``s or mappings ``{"text": …}``, instead of a
@@ -203,7 +203,7 @@ def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffor
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """The specs that name the local model, if there are also specs of other models."""
+    """Return the specs that name the local model, if there are also specs of other models."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

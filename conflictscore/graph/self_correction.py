@@ -95,7 +95,7 @@ def build_self_correction_graph(
 
 @cache
 def shared_graph() -> SelfCorrectionGraph:
-    """The loop, built once, for callers that give each run its own context.
+    """Return the loop, built once, for callers that give each run its own context.
 
     The graph stores nothing in the checkpoints of a surrounding graph.
     """

@@ -29,14 +29,13 @@ def examined_of(
     least: float | None,
     alone: bool = False,
 ) -> Examined:
-    """The ledger of an answer.
+    """Return the ledger of an answer.
 
     Args:
         attempt: The answer with its labels, and the parts that no claim covers.
         documents: The documents of the run.
         labeler: Name of the labeler, for labels without a cascade stage.
-        least: Minimum coverage, from 0 to 1, of an answer that counts as partly checked; None means
-            0.
+        least: Minimum coverage, from 0 to 1, of a partly checked answer; None means 0.
         alone: Whether to report that there is only one independent document.
     """
     report = attempt.report
@@ -92,7 +91,7 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
 
 
 def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
-    """Gaps for parts of the answer that no claim covers."""
+    """Yield the gaps for parts of the answer that no claim covers."""
     yield from attempt.gaps
     if attempt.gaps or (attempt.report and attempt.report.error):
         return

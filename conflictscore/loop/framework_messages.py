@@ -41,7 +41,7 @@ _TASKS = re.compile(
 
 
 def is_framework_message(message: BaseMessage) -> bool:
-    """Whether a framework inserted a human message: a summary, a hand-over or "continue"."""
+    """Return whether a framework inserted a human message: a summary, a hand-over or "continue"."""
     if message.additional_kwargs.get("lc_source"):  # marked by LangChain's summarization
         return True
     text = str(message.text)[:_LOOKED_AT].strip()
@@ -49,7 +49,7 @@ def is_framework_message(message: BaseMessage) -> bool:
 
 
 def is_client_task(text: str) -> bool:
-    """Whether a text is a task of the chat client, such as a title or tags for the conversation."""
+    """Return whether a text is a task of the chat client, such as a title for the conversation."""
     return bool(_TASKS.match(text[:_LOOKED_AT]))
 
 

@@ -20,7 +20,7 @@ from conflictscore.records import (
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
-    """Whether the method and the number of rounds allow a correction after these attempts."""
+    """Return whether the method and the number of rounds allow another correction."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.settings.max_rounds
 
 
@@ -49,7 +49,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
-    """The disputed claims, followed by claims that more documents could make disputed."""
+    """Return the disputed claims, followed by claims that more documents could make disputed."""
     kinds = set[str]()
     if (
         "refuted" in context.settings.disputed
@@ -71,7 +71,7 @@ def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Return whether equal, nonzero numbers of independent documents support and contradict a claim."""
+    """Return whether as many independent documents support a claim as contradict it, and not 0."""
     both = (Label.SUPPORTS, Label.CONTRADICTS)
     sides = [evidence.independent(side, report.duplicates) for side in both]
     return sides[0] == sides[1] > 0
@@ -84,7 +84,7 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that introduced the final answer; None if that equals the first answer."""
+    """Return the attempt that introduced the final answer; None if that equals the first answer."""
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None

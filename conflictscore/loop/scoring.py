@@ -24,7 +24,7 @@ def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims.
+    """Return the scores of labelled claims.
 
     The run's settings say which documents count as one source and which claims are disputed.
     """

@@ -66,5 +66,5 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 
 
 def source_name(document: Document) -> str:
-    """A name for a document: its title, its address or the beginning of its text."""
+    """Return a name for a document: its title, its address or the beginning of its text."""
     return document.title or document.url or document.text[:60]

@@ -249,11 +249,11 @@ class RunContext:
         return self.settings.prompts
 
     def reader(self, meter: UsageMeter) -> Reader:
-        """The model that answers, with the templates and a meter."""
+        """Return the model that answers, with templates and a meter."""
         return Reader(self.generator, self.prompts, meter)
 
     def judge(self, meter: UsageMeter) -> Reader:
-        """The model that splits answers and weighs evidence, with the templates and a meter."""
+        """Return the model that splits answers and weighs evidence, with templates and a meter."""
         return Reader(self.decomposer, self.prompts, meter)
 
     @property
@@ -303,7 +303,7 @@ class StateOfRecords(dict[str, Any]):
         self._made: dict[str, tuple[object, tuple[Any, ...]]] = {}
 
     def updated(self, update: Mapping[str, Any]) -> Self:
-        """The state after an update; records of unchanged fields are not built again."""
+        """Return the state after an update; records of unchanged fields are not built again."""
         state_after = type(self)({**self, **update})
         state_after._made = self._made
         return state_after
@@ -313,7 +313,7 @@ class StateOfRecords(dict[str, Any]):
         self._made[field] = (plain, tuple(records))
 
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
-        """The records in a field, which are all of this kind."""
+        """Return the records in a field, which are all of this kind."""
         plain = self.get(field, ())
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:
@@ -342,12 +342,12 @@ evidence_of = _reader(ClaimEvidence, "evidence")
 
 
 def draft_of(state: RagState) -> Answer:
-    """The answer of this round."""
+    """Return the answer of this round."""
     return Answer.model_validate(state["draft"])
 
 
 def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
-    """The changes of one round of correction."""
+    """Return the changes of one round of correction."""
     return tuple(change for change in changes_of(state) if change.round == number)
 
 
@@ -360,7 +360,7 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 
 
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
-    """Whether the answer being checked can still be dropped in favour of the previous one.
+    """Return whether the answer being checked can still be dropped in favour of the previous one.
 
     If so, only this answer is lost when the budget is used up, and the run continues.
     """
@@ -369,6 +369,6 @@ def may_be_given_up(state: RagState, context: RunContext) -> bool:
 
 
 def spent(state: RagState, usage: Usage) -> dict[str, int]:
-    """The run's usage plus the usage of this step, for the state update."""
+    """Return the run's usage plus the usage of this step, for the state update."""
     before: Mapping[str, int] = state.get("usage", {})
     return (Usage.model_validate(before) + usage).model_dump()

@@ -14,7 +14,7 @@ disputed claim (``measurements.effort_costs``)."""
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """The seconds that a correction would leave, at least 0; None if there is no budget."""
+    """Return the seconds that a correction would leave, at least 0; None if there is no budget."""
     seconds_left = time_left(state, context)
     if seconds_left is None or not may_look_again(attempts, context):
         return seconds_left
@@ -22,7 +22,7 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 
 
 def correction_time(state: RagState, context: RunContext) -> float:
-    """The likely duration of a correction in seconds, estimated from this run's earlier steps.
+    """Return the likely seconds that a correction takes, estimated from earlier steps of the run.
 
     A correction in place takes seven successive calls, each about as long as the decomposition. The
     first asks which answers the documents give, and the last labels the new claims. A completely
@@ -43,6 +43,6 @@ def time_left(state: RagState, context: RunContext) -> float | None:
 
 
 def timed(state: RagState, node: str, seconds: float) -> dict[str, float]:
-    """The run's timings plus this node's, for the state update."""
+    """Return the run's timings plus this node's, for the state update."""
     timings = state.get("timings", {})
     return {**timings, node: timings.get(node, 0.0) + seconds}

@@ -58,7 +58,7 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
 
 
 def history_of(history: object) -> tuple[Turn, ...]:
-    """The turns of a ``history``, without tool messages and tool calls."""
+    """Return the turns of a ``history``, without tool messages and tool calls."""
     messages = messages_of(history, "history")
     for number, message in enumerate(messages, 1):
         if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():
@@ -67,7 +67,7 @@ def history_of(history: object) -> tuple[Turn, ...]:
 
 
 def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
-    """The system, user and assistant turns that contain text."""
+    """Return the system, user and assistant turns that contain text."""
     return tuple(
         Turn(role, text)
         for message in messages

@@ -62,16 +62,16 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     ```
 
     Text answers are checked claim by claim and structured answers value by value, against the
-    documents that the agent's tools returned since the last human message. If tools returned none,
-    the retriever is queried. Without a retriever, the answer to a follow-up question is checked
-    against earlier tool results of the conversation.
+    documents that the agent's tools returned since the last human message. If the tools returned no
+    documents, the retriever is queried. If there is no retriever either, the answer to a follow-up
+    question is checked against earlier tool results of the conversation.
 
-    If a claim is disputed, the middleware calls the agent's model again. The call continues the
-    agent's conversation with the evidence for and against the claim, and offers no tools. It
-    passes through the inner middleware, such as retries and fallbacks, so put this middleware
-    before those in the list. Limits on model calls count both calls as one. Neither the first
-    answer nor the evidence enters the history. If the second call fails, the first answer is kept,
-    with a note.
+    If a claim is disputed, the middleware calls the agent's model again. This call adds the
+    evidence for and against the claim to the agent's conversation, and it offers no tools. It
+    passes through inner middleware such as retries and fallbacks, so put this middleware before
+    them in the list. Limits on model calls count both calls as one. Neither the first answer nor
+    the evidence enters the history. If the second call fails, the first answer is kept, with a
+    note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600
@@ -79,12 +79,12 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     that may still be replaced is sent as a whole once it is final.
 
     Args:
-        retriever: Any LangChain retriever, to find documents if the tools returned none.
+        retriever: Any LangChain retriever, which is queried if the tools returned no documents.
         sources: Names of the tools whose results are documents. By default, these are the tools
-            that are named like a search, return documents, or return prose.
-        approve_flips: Whether a person must approve every changed answer. The agent pauses with a
-            LangGraph interrupt, so it needs a checkpointer. Resume it with ``"approve"``,
-            ``"reject"``, ``{"edit": text}``, or LangChain's
+            whose names suggest a search, and the tools that return documents or prose.
+        approve_flips: Whether a person must approve every changed answer. If so, the agent pauses
+            with a LangGraph interrupt and therefore needs a checkpointer. Resume it with
+            ``"approve"``, ``"reject"``, ``{"edit": text}``, or LangChain's
             ``{"decisions": [{"type": "approve"}]}``.
         require: How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other
             answers are refused, including answers whose check failed. Answers that state nothing,
@@ -94,8 +94,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a
             note in ``conflict`` and a warning in the log. ``raise`` raises the error, and also
             sets ``require="partly"``.
-        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a separate
-            thread. The agent's ``stream_mode="custom"`` yields the same events.
+        on_event: A function that is called with each event of a run, such as
+            ``{"event": "label", …}``, in a separate thread. The agent's ``stream_mode="custom"`` yields the same events.
         **settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
             only to the judge.
 
@@ -193,7 +193,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Response:
-        """:meth:`wrap_model_call` for agents that are invoked asynchronously."""
+        """Asynchronous version of :meth:`wrap_model_call`."""
         watch, outside = CallWatch(), copy_context()
 
         async def call(model_request: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
@@ -206,7 +206,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Store documents that retrievers inside a tool found as the artifact of its result."""
+        """If retrievers inside a tool find documents, store these as the artifact of its result."""
         with retrieved_documents() as documents:
             result = with_artifact(handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)
@@ -217,7 +217,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
     ) -> ToolResult:
-        """:meth:`wrap_tool_call` for agents that are invoked asynchronously."""
+        """Asynchronous version of :meth:`wrap_tool_call`."""
         with retrieved_documents() as documents:
             result = with_artifact(await handler(request), documents)
         self._turns.keep(request.state, request.tool_call, result)

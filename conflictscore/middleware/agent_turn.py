@@ -70,7 +70,7 @@ class AgentSettings:
     sources: Collection[str] | None
     run: Settings
     models: Mapping[str, Any]
-    """Keywords for ``open_run``; without a judge if the agent's own model judges."""
+    """Keywords for ``open_run``; they include no judge if the agent's own model judges."""
     approve_flips: bool
     on_failure: FailurePolicy
     on_event: OnEvent | None
@@ -131,7 +131,7 @@ class AgentTurn:
         self._foreign: Exception | None = None
 
     async def response(self) -> Response:
-        """Call the model and check its answer; raises errors that must not be hidden."""
+        """Call the model and check its answer; errors that must not be hidden are raised."""
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
         draft = await self._call(self._called, may_be_replaced)
@@ -153,7 +153,7 @@ class AgentTurn:
         data = draft.structured_response
         if data is not None:
             context = replace(context, answer_check=partial(why_not_rebuilt, data))
-            if self._settings.approve_flips:  # people can only approve text, so data is not changed
+            if self._settings.approve_flips:  # only text can be approved, so data is not changed
                 context = replace(context, settings=context.settings.replace(max_rounds=0))
         try:
             run = await correct(context, self._asked.start())
@@ -166,7 +166,7 @@ class AgentTurn:
         return GeneratedAnswer(Answer(text=answer.text), seconds=self._drafting)
 
     async def _said(self, state: RagState, prompt: str) -> str:
-        """Send a request to the agent's model, in its conversation and without tools.
+        """Send a request to the agent's model as part of its conversation, without offering tools.
 
         Calls are made one at a time, since other middleware may keep state between its calls.
         """
@@ -177,7 +177,7 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """The model's answer to a request that follows its answer ``before``.
+        """Return the model's answer to a request that is made after its answer ``before``.
 
         Raises:
             PassedOnError: Something other than the model failed, such as other middleware.
@@ -215,7 +215,7 @@ class AgentTurn:
         return answer
 
     def _answer_of(self, text: str) -> _Said:
-        """The answer with this text: a reply of the model, or its first reply with a new text.
+        """Return an answer with this text: a reply of the model, or its edited first reply.
 
         A message with a new text has no id and no token probabilities, since the model did not
         write it.
@@ -326,7 +326,7 @@ class AgentTurn:
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:
-    """The answer in a response; None if the response has tool calls or no answer."""
+    """Return the answer in a response, or None if the response has tool calls or no answer."""
     if response.structured_response is not None:
         return _structured_in(response)
     last = response.result[-1] if response.result else None
@@ -345,7 +345,7 @@ def _structured_in(response: ModelResponse[Any]) -> _Said | None:
 
 
 def not_looked_at(state: Mapping[str, Any]) -> Run:
-    """The run for an answer that no :class:`AgentTurn` checked."""
+    """Return the run for an answer that no :class:`AgentTurn` checked."""
     question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
     note = "the answer was kept unchanged: it is not a text answer"
@@ -353,7 +353,7 @@ def not_looked_at(state: Mapping[str, Any]) -> Run:
 
 
 def _chat_model(model: object) -> BaseChatModel | None:
-    """The chat model itself, without anything that middleware has bound to it."""
+    """Return the chat model itself, without anything that middleware has bound to it."""
     while isinstance(model, RunnableBinding):
         model = model.bound
     return model if isinstance(model, BaseChatModel) else None

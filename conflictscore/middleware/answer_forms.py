@@ -34,7 +34,7 @@ Specific names come before names that also hold other texts, such as a conversat
 
 
 class CheckedText(str):
-    """An answer: an ordinary string that also holds the run that produced it.
+    """An answer as an ordinary string that also has the run that produced it.
 
     Attributes:
         run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
@@ -45,14 +45,14 @@ class CheckedText(str):
 
     @classmethod
     def of(cls, run: Run) -> "CheckedText":
-        """The final answer of a run."""
+        """Return the final answer of a run."""
         text = cls(run.answer or "")
         text.run = run
         return text
 
 
 def answer_text(output: object) -> str | None:
-    """The text of an answer, or JSON if the answer is data; None if it is neither."""
+    """Return the text of an answer, its JSON if it is data, or None if it is neither."""
     if isinstance(output, str):
         return output
     if isinstance(output, BaseMessage):
@@ -66,7 +66,7 @@ def answer_text(output: object) -> str | None:
 
 
 def _completion_text(output: object) -> str | None:
-    """The text of OpenAI's ``ChatCompletion``, typed or as plain JSON; None for anything else."""
+    """Return the text of a ``ChatCompletion``, typed or plain JSON; None for anything else."""
     choices = _field(output, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     content = _field(_field(first, "message"), "content")
@@ -78,7 +78,7 @@ def _field(holder: object, name: str) -> Any:
 
 
 def _completed(output: Any, run: Run) -> Any:
-    """A ``ChatCompletion`` with the final answer, and the run as its ``conflictscore``."""
+    """Return a ``ChatCompletion`` with the final answer and, as ``conflictscore``, the run."""
     is_model = isinstance(output, BaseModel)
     fields = output.model_dump() if is_model else deepcopy(dict(output))
     fields["choices"][0]["message"]["content"] = run.answer
@@ -91,18 +91,18 @@ def _completed(output: Any, run: Run) -> Any:
 
 
 def _set_beside_fields(model: BaseModel, about: Mapping[str, Any]) -> None:
-    """Set the attribute ``conflictscore``; pydantic refuses it, since it is not a field."""
+    """Set the attribute ``conflictscore`` directly, since pydantic accepts only fields."""
     object.__setattr__(model, "conflictscore", about)
 
 
 def no_text(name: str, output: object) -> str:
-    """The error message for an answer without text; names the function and the returned type."""
+    """Return the error message for an answer without text; it names the function and the type."""
     pieces = "; join its pieces" if isinstance(output, Iterator | AsyncIterator) else ""
     return f"{name} returned {type(output).__name__}, not text{pieces}"
 
 
 def spoken(message: BaseMessage) -> str:
-    """A message's text without the model's reasoning; all of it if the reasoning has no end."""
+    """Return a message's text without reasoning, or all of it if the reasoning is cut off."""
     try:
         return reply_text(message)
     except ValueError:  # cut off while reasoning, so use the text that a user would read
@@ -110,7 +110,7 @@ def spoken(message: BaseMessage) -> str:
 
 
 def data_text(data: object) -> str | None:
-    """Convert an answer that is data to JSON; None if it is not data or has no values."""
+    """Convert an answer that is data to JSON; return None if it is not data or has no values."""
     try:
         text = (
             data.model_dump_json()
@@ -123,14 +123,14 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Make data of the same type from a JSON text; raises ValidationError if it does not fit."""
+    """Make data of the same type from a JSON text; raise ValidationError if it does not fit."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text)
     return json.loads(text)
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Why a JSON text cannot replace the data in an answer; None if it can.
+    """Return why a JSON text cannot replace the data in an answer, or None if it can.
 
     Messages and completions accept any text; only the caller's own pydantic models can reject it.
     """
@@ -166,7 +166,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
-    """A check of answers against OpenAI's ``response_format``; None if that requests no JSON."""
+    """Return a check of answers against a ``response_format``; None if that requests no JSON."""
     if isinstance(response_format, type) and issubclass(response_format, BaseModel):
         return check_of(response_format.model_json_schema())
     if not isinstance(response_format, Mapping):
@@ -181,11 +181,11 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 
 
 def in_its_form(run: Run, output: object) -> Any:
-    """The final answer of a run, in the form in which the function returned its own answer.
+    """Return the final answer of a run, in the form in which the function returned its own answer.
 
     A message gets the verdict in ``response_metadata["conflictscore"]``. A mapping gets the run
-    under the key ``conflictscore``, and a pydantic model as an attribute of that name. A text gets
-    it as the attribute ``run``.
+    under the key ``conflictscore``, a pydantic model gets it as an attribute of that name, and a
+    text gets it as the attribute ``run``.
     """
     summary = {**run.summary("reason", texts=False), **run.verdict()}
     if _completion_text(output) is not None:
@@ -204,12 +204,12 @@ def in_its_form(run: Run, output: object) -> Any:
 
 
 def _key(output: Mapping[Any, Any]) -> str | None:
-    """The key under which a mapping has its answer; None if the whole mapping is the answer."""
+    """Return the key of the answer in a mapping; None if the whole mapping is the answer."""
     return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
 
 
 def _data_within(output: object) -> object:
-    """The value that directly contains the answer, without the mappings and lists around it."""
+    """Return the value that directly contains the answer, without enclosing mappings and lists."""
     if isinstance(output, Mapping) and _completion_text(output) is None:
         key = _key(output)
         return output if key is None else _data_within(output[key])
@@ -217,7 +217,7 @@ def _data_within(output: object) -> object:
 
 
 def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
-    """Whether a list consists of messages or mappings, the last of which is the answer."""
+    """Return whether a list consists of messages or mappings, the last of which is the answer."""
     last = output[-1] if isinstance(output, list) and output else None
     return isinstance(last, BaseMessage | Mapping) and bool(answer_text(last))
 

@@ -14,7 +14,7 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, Gap, GapKind, RevisionAction, Run, RunStatus
 
 Proposal = dict[str, Any]
-"""A flip that waits for a decision, as plain JSON: ``replaces`` is the id of the first answer's
+"""A flip that awaits a decision, as plain JSON. ``replaces`` is the id of the first answer's
 message, ``message`` is the message with the new answer, and ``run`` is the run."""
 
 
@@ -39,7 +39,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     reply = interrupt(request)
     while (decision := _read(reply)) is None:
         no_decision = reply
-        try:  # the checkpoint also replays invalid decisions, so read the one after it
+        try:  # the checkpoint replays invalid decisions too, so read the next decision
             reply = interrupt(request)
         except GraphInterrupt:
             raise InputError(f"{no_decision!r:.100} is not a decision; {_WORDS}") from None
@@ -60,7 +60,7 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    """The view of a flip for a person, in our format and in LangChain's review format."""
+    """Return a flip as shown to a person, in our format and in LangChain's review format."""
     summary = run.summary(texts=False)
     report = run.final_report or run.report
     weights = report.weights if report else {}
@@ -92,7 +92,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
 
 
 def _read(decision: object) -> tuple[str, str] | None:
-    """The decision and its text, from our format or LangChain's; None if it is not a decision."""
+    """Read a decision and its text in our format or LangChain's; return None if it is invalid."""
     if isinstance(decision, str):
         decision = {"type": decision.strip().casefold()}
     if isinstance(decision, Mapping) and isinstance(decision.get("decisions"), list):
@@ -111,7 +111,7 @@ def _read(decision: object) -> tuple[str, str] | None:
 
 
 def _edited_text(decision: Mapping[str, Any]) -> str | None:
-    """The text of an edit, from our format or LangChain's edited action; None if it has none."""
+    """Read the text of an edit in our format or LangChain's; return None if there is no text."""
     action = decision.get("edited_action")
     fields = action.get("args") if isinstance(action, Mapping) else decision
     if not isinstance(fields, Mapping):
@@ -152,7 +152,7 @@ def _refused(run: Run, note: str) -> tuple[Change, ...]:
 
 
 def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
-    """The run's changes, plus a change from the proposed answer to the edited text."""
+    """Return the run's changes, plus a change from the proposed answer to the edited text."""
     last = max(change.round for change in run.changes)
     proposed_answer = run.answer or ""
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}

@@ -53,7 +53,7 @@ class CallWatch(UsageMeter):
     async def call_async(
         self, work: Callable[[In], Awaitable[Out]], value: In, *, hidden: bool
     ) -> Out:
-        """:meth:`call` for coroutines."""
+        """Version of :meth:`call` for coroutines."""
 
         async def working() -> Out:
             return await work(value)
@@ -105,7 +105,7 @@ def retrieved_documents() -> Iterator[list[Document]]:
 
 
 def with_artifact(result: ToolResult, documents: Sequence[Document]) -> ToolResult:
-    """Add the documents that a tool's result quotes in full, as its artifact.
+    """Store, as the artifact of a tool's result, the documents that the result quotes in full.
 
     A result that already has an artifact is returned unchanged.
     """

@@ -44,7 +44,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
             continue
         new = space + after[places.of(start) : places.of(start + len(text))]
         start += len(text)
-        # white space that remains of a removed sentence goes to the next block
+        # white space left over from a removed sentence goes to the next block
         space = new if new.isspace() and start < last else ""
         if (new and not space) or not text:
             new_blocks.append(_renewed(block, text, new))
@@ -65,7 +65,7 @@ class _Places:
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """The position in the new text; for a place in a changed part, the end of the new part."""
+        """Return the position in the new text; in a changed part, this is its new end."""
         for start, now, length in self._kept:
             if place <= start + length:
                 return now + max(0, place - start)
@@ -95,7 +95,7 @@ def _ends(sentences: Sequence[str]) -> list[int]:
 
 
 def _text_of(block: str | Mapping[str, Any]) -> str | None:
-    """The text of a text block; None for other blocks."""
+    """Return the text of a text block; None for other blocks."""
     if isinstance(block, str):
         return block
     is_text = block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)

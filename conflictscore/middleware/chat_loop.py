@@ -1,4 +1,4 @@
-"""Answers a conversation of chat messages with a checked reply that has its run as metadata."""
+"""Answers a conversation of chat messages with a checked reply whose metadata has the run."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -128,7 +128,7 @@ class ChatLoop:
         return self._required(message, run)
 
     def _question_in(self, messages: list[BaseMessage], parameters: dict[str, Any]) -> ChatQuestion:
-        """Read the question of a conversation; removes our extensions from the parameters."""
+        """Read the question of a conversation, and remove our extensions from the parameters."""
         documents = given_documents({"documents": _listed(parameters.pop("documents", None))})
         question = asked_in(messages, documents, parameters.pop("question", None), self.sources)
         return question.or_earlier() if self.context.retriever is None else question
@@ -140,7 +140,7 @@ class ChatLoop:
         parameters: Mapping[str, Any],
         replies: list[AIMessage],
     ) -> RunContext:
-        """A context in which the model answers the caller's own messages.
+        """Return a context in which the model answers the caller's own messages.
 
         Each of its replies is appended to ``replies``.
         """
@@ -154,7 +154,7 @@ class ChatLoop:
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
-        """The gap for an error; raises the error if that is the policy for failures."""
+        """Return the gap for an error, or raise the error if that is the policy for failures."""
         reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
         nothing = isinstance(error, NoDocumentsError)
         return Gap(kind=GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED, note=reason)
@@ -191,7 +191,7 @@ class ChatLoop:
         return await self.context.generator.reply(messages, parameters, config)
 
     def _out_of_reach(self, chat_question: ChatQuestion, draft: AIMessage) -> Gap | None:
-        """Why a reply cannot be checked; None if it can."""
+        """Return why a reply cannot be checked, or None if it can."""
         if chat_question.other_content:
             kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation contains more than text"
         elif not chat_question.question:
@@ -217,7 +217,7 @@ class AnswerForm:
         self._written: Mapping[str, Any] = {}
 
     async def fill(self, messages: Sequence[BaseMessage], answer: AIMessage) -> AIMessage:
-        """The message with the structured answer; it has the run, and the tokens of both calls."""
+        """Return the message with the structured answer, the run, and the tokens of both calls."""
         self._written = await call(self._writer, [*messages, answer, self._ask])
         raw: AIMessage = self._written["raw"]
         about_answer = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
@@ -240,12 +240,13 @@ class AnswerForm:
 def apart(
     run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
-    """A block in which runnables are children of this run, isolated from any surrounding graph.
+    """Make runnables in the block children of this run, isolated from any surrounding graph.
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
-    streams. With ``traced_only``, only LangSmith's tracer sees the children; without it, LangSmith
-    would start a new trace for each child. Otherwise the run's callbacks see the children, and
-    those that add up tokens skip this run's reply, since it has the tokens of its children.
+    streams. If ``traced_only`` is set, only LangSmith's tracer sees the children; without the
+    tracer, LangSmith would start a new trace for each child. If it is not set, all callbacks of the
+    run see the children. Callbacks that add up tokens then skip the reply of this run, since it
+    includes the tokens of its children.
     """
     config: RunnableConfig = {}
     if run is not None:
@@ -276,10 +277,10 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 
 
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
-    """Whether to call the model with the unchanged messages before any search.
+    """Return whether to call the model with the unchanged messages before any search.
 
-    This is so if the model may call tools or has called some, if there is no question to search
-    for, or if the caller passed the documents.
+    This is the case if the model may call tools or has called some, if there is no question to
+    search for, or if the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question
@@ -291,7 +292,7 @@ def _listed(documents: Any) -> Any:
 
 
 def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The call parameters without those that concern tools."""
+    """Return the call parameters without those that concern tools."""
     return {name: value for name, value in parameters.items() if name not in _ABOUT_TOOLS}
 
 
@@ -313,7 +314,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
-    """Convert a message to a stream's only chunk."""
+    """Convert a message to the only chunk of a stream."""
     return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 

@@ -62,7 +62,7 @@ _CALL_PARAMETERS = (
     "max_retries",
     "streaming",
 )
-"""The answering model's call parameters that may be keywords, as in LangChain's chat models."""
+"""Call parameters of the answering model that may be keywords, as in LangChain's chat models."""
 
 
 class SelfCorrectingChatModel(SettingFields):
@@ -107,7 +107,7 @@ class SelfCorrectingChatModel(SettingFields):
     judge: SkipValidation[Model | None] = Field(default=None, exclude=True)
     """The model that splits answers and labels evidence; by default the answering model."""
     base_url: str | None = Field(default=None, exclude=True, repr=False)
-    """An OpenAI-compatible endpoint for specs."""
+    """An OpenAI-compatible endpoint for models that are named by a spec."""
     context_window: int | None = None
     """Context window in tokens, for prompt and reply; by default the model's own."""
     reasoning_effort: ReasoningEffort | None = None
@@ -128,8 +128,8 @@ class SelfCorrectingChatModel(SettingFields):
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
-    """Called with each event of a run. The ``custom`` stream of a surrounding graph gets the same
-    events."""
+    """A function that is called with each event of a run. The ``custom`` stream of a surrounding
+    graph gets the same events."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
@@ -194,13 +194,13 @@ class SelfCorrectingChatModel(SettingFields):
         return params
 
     def get_token_ids(self, text: str) -> list[int]:
-        """The token ids of a text from the answering model's tokenizer."""
+        """Return the token ids of a text from the answering model's tokenizer."""
         return self._open().chat.get_token_ids(text)
 
     def get_num_tokens_from_messages(
         self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
     ) -> int:
-        """The number of tokens in messages, as the answering model counts them."""
+        """Return the number of tokens in messages, as the answering model counts them."""
         return self._open().chat.get_num_tokens_from_messages(messages, tools)
 
     def bind_tools(
@@ -232,10 +232,10 @@ class SelfCorrectingChatModel(SettingFields):
 
         First, the question is answered, scored and corrected as text. Then the conversation and the
         final answer go to the answering model's own :meth:`with_structured_output`, which puts the
-        answer into the form. It gets the same arguments and this model's call parameters. For
-        callbacks, all of this is one call. Its message, which ``include_raw=True`` also returns,
-        has the form as the model wrote it, ``response_metadata["conflictscore"]``, and the tokens
-        of all inner calls.
+        answer into the form. That method gets the same arguments and this model's call parameters.
+        Callbacks see all of this as one call. The message of this call, which ``include_raw=True``
+        also returns, has the form as the model wrote it, the run in
+        ``response_metadata["conflictscore"]``, and the tokens of all inner calls.
 
         Raises:
             NotImplementedError: The model does not support structured output.
@@ -263,18 +263,18 @@ class SelfCorrectingChatModel(SettingFields):
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
     def _filling(self, form: AnswerForm) -> Self:
-        """A copy of this model for one call whose reply is put into a form."""
+        """Return a copy of this model for one call whose reply is put into a form."""
         self._open()  # all copies share what is opened here
         copy = self.model_copy(update={"cache": False})
         copy._form = form
         return copy
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[AIMessageChunk]:
-        """The final reply in one chunk."""
+        """Yield the final reply in one chunk."""
         yield as_chunk(self.invoke(*args, **kwargs))
 
     async def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[AIMessageChunk]:
-        """:meth:`stream` for an asynchronous caller."""
+        """Asynchronous version of :meth:`stream`."""
         yield as_chunk(await self.ainvoke(*args, **kwargs))
 
     def _generate(
@@ -337,7 +337,7 @@ class SelfCorrectingChatModel(SettingFields):
         return parameters if stop is None else {**parameters, "stop": stop}
 
     def _open(self) -> ChatLoop:
-        """The loop, opened at first use and reopened after a setting changes."""
+        """Return the loop, opened at first use and reopened after a setting changes."""
         settings = {name: getattr(self, name) for name in _OPENED}
         with self._opening:
             if self._opened is None or any(

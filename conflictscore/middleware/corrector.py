@@ -52,12 +52,12 @@ def correct(
             ``text``. A single text is one document.
         question: The question that was answered, if known.
         model: The model that corrects the answer and, if there is no ``judge``, also checks it: a
-            spec such as ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's
-            if ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
-        require: How much of the answer must be checked, ``"fully"`` or ``"partly"``. Otherwise an
-            ``UncheckedAnswerError`` is raised, unless the answer states nothing.
-        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in a
-            separate thread.
+            spec such as ``"openai:gpt-4.1-mini"`` or a LangChain chat model. The default is
+            OpenAI's model if ``OPENAI_API_KEY`` is set, and the embedded local model otherwise.
+        require: How much of the answer must be checked, ``"fully"`` or ``"partly"``. If less was
+            checked, an ``UncheckedAnswerError`` is raised, unless the answer states nothing.
+        on_event: A function that is called with each event of the run, such as
+            ``{"event": "label", …}``, in a separate thread.
         **settings: See below.
 
     Returns:
@@ -103,16 +103,16 @@ def correct_batch(
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
-    """Correct many answers; arguments and errors are as for :func:`correct`.
+    """Correct many answers; the arguments and errors are those of :func:`correct`.
 
     Args:
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
             empty answer gets an unchecked run with a note. A malformed row raises an InputError
             with the row's number, before any model is called.
         model: As for :func:`correct`.
-        concurrency: How many answers to correct at once.
-        on_event: Called with each event of the runs; the event's field ``row`` is the number of
-            the row, counted from 1.
+        concurrency: Number of answers to correct at once.
+        on_event: A function that is called with each event of the runs; the event's field ``row``
+            is the number of the row, counted from 1.
         **settings: As for :func:`correct`.
 
     Returns:
@@ -141,7 +141,7 @@ async def acorrect_batch(
 def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
-    """The loop's input for an existing answer; InputError if the answer or documents are empty."""
+    """Make the loop's input for an answer; InputError if the answer or the documents are empty."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
     document_list = [documents] if isinstance(documents, str) else documents

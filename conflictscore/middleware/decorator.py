@@ -84,14 +84,14 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    Callers pass the question to the decorated function. With ``documents=`` (texts, LangChain
-    ``Document``s, records, or mappings with ``text``), there is no search. Other arguments are
-    passed to the function. One of them may be ``history=``, the messages before the question, which
-    also helps the search.
+    Callers pass the question to the decorated function. If they also pass ``documents=`` (texts,
+    LangChain ``Document``s, records, or mappings with ``text``), there is no search. Other
+    arguments are passed to the function. One of them may be ``history=``, the messages before the
+    question, which also helps the search.
 
     The function may return a text, a message, or a mapping with a text under a key such as
     ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is
-    under ``conflictscore``, or in the attribute ``run`` of a text. JSON, mappings of data and
+    under ``conflictscore``; a text has it in the attribute ``run``. JSON, mappings of data and
     pydantic models are checked value by value.
 
     If a claim has evidence on both sides, the function is called again. It gets the same documents,
@@ -109,17 +109,17 @@ def self_correct(
             a single value, it gets only the question. Omit ``chain`` to decorate a function:
             ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed if every call passes documents.
-        require: How much of an answer must be checked, ``"fully"`` or ``"partly"``. Otherwise an
-            ``UncheckedAnswerError`` is raised, unless the answer states nothing.
-        on_event: Called with each event of a run, in a separate thread. Inside a LangGraph graph,
-            ``stream_mode="custom"`` has the same events.
+        require: How much of an answer must be checked, ``"fully"`` or ``"partly"``. If less was
+            checked, an ``UncheckedAnswerError`` is raised, unless the answer states nothing.
+        on_event: A function that is called with each event of a run, in a separate thread. Inside a
+            LangGraph graph, ``stream_mode="custom"`` yields the same events.
         **settings: See below. The judge also writes the reasons for changes. It is opened at the
             first call.
 
     Raises:
-        ConfigurationError: The decorated object does not take a question and documents. A call
-            raises it if a model, key or template is missing or invalid, or if there are neither
-            documents nor a retriever.
+        ConfigurationError: The decorated object does not take a question and documents. It is also
+            raised by a call if a model, key or template is missing or invalid, or if there are
+            neither documents nor a retriever.
         InputError: A setting is out of range, or the question, a document or the answer has no
             text.
         NoDocumentsError: The retriever found nothing in a call.
@@ -152,7 +152,7 @@ class _Decorated:
         on_event: OnEvent | None,
         require: Require | None = None,
     ) -> None:
-        """Wrap a function; ConfigurationError if it does not take a question and documents."""
+        """Wrap a function; raise ConfigurationError unless it takes a question and documents."""
         update_wrapper(cast("Callable[..., Any]", self), function)
         self.function, self._opened, self._on_event = function, open_context, on_event
         self._require: Require | None = require
@@ -180,7 +180,7 @@ class _Decorated:
         return type(self)(bound, self._opened, self._on_event, self._require)
 
     def _unseen(self) -> AbstractContextManager[Context]:
-        """A block in which tokens are not streamed, since the answer may be replaced."""
+        """Stream no tokens inside the block, since the answer may be replaced."""
         config = HIDDEN if self._opened().settings.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), config))
 
@@ -248,13 +248,13 @@ class SelfCorrecting(_Decorated):
     def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """The corrected answer, as a :class:`CheckedText` if the function returns a text."""
+        """Return the corrected answer, as a :class:`CheckedText` if the function returns a text."""
         return in_its_form(*self._run(question, documents, more, named))
 
     def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first answer and the scores."""
+        """Return the whole run, with the corrected answer, the first answer and the scores."""
         return whole(self._run(question, documents, more, named)[0])
 
     def _run(
@@ -278,13 +278,13 @@ class AsyncSelfCorrecting(_Decorated):
     async def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """The corrected answer, as a :class:`CheckedText` if the function returns a text."""
+        """Return the corrected answer, as a :class:`CheckedText` if the function returns a text."""
         return in_its_form(*await self._run(question, documents, more, named))
 
     async def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first answer and the scores."""
+        """Return the whole run, with the corrected answer, the first answer and the scores."""
         return whole((await self._run(question, documents, more, named))[0])
 
     async def _run(

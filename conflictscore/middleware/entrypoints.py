@@ -30,7 +30,7 @@ class PassedOnError(Exception):
 
 
 def listener(on_event: OnEvent | None) -> OnEvent | None:
-    """A function that passes on events; None if nobody wants them.
+    """Return a function that passes on events, or None if events have no recipient.
 
     It calls ``on_event``, and writes to the ``custom`` stream of the calling graph, if there is
     one. A run inside a node of another graph is not part of that graph, so its events must be
@@ -73,7 +73,7 @@ def check_choices(on_failure: object, sources: object, require: object = None) -
 
 
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
-    """The reason why an answer was not checked; raises errors that must not be hidden.
+    """Return the reason why an answer was not checked, or raise an error that must not be hidden.
 
     A search that finds nothing is not a failure. Invalid keys and settings are always raised, and
     so are exceptions meant for LangGraph, such as interrupts.

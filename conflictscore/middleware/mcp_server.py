@@ -72,7 +72,7 @@ GivenDocuments = Annotated[
 def mcp_server(
     open_context: Callable[[], RunContext], retriever: BaseRetriever | None
 ) -> MCPServer[Any]:
-    """Make the server, for any transport; each call runs ``open_context`` in a thread."""
+    """Make a server for any transport; each call runs ``open_context`` in a thread."""
     where = material_line(described(retriever))
     searches = f"It searches: {where}." if where else "It has no search; pass documents."
     instructions = f"{_TELLS}\n{searches}"
@@ -113,7 +113,7 @@ def _about_argument(problem: ErrorDetails) -> str:
 
 
 def _is_form(place: int | str) -> bool:
-    """Whether a part of an error's location names one alternative of a type, not a position."""
+    """Return whether part of an error's location names an alternative of a type, not a position."""
     return isinstance(place, str) and (place == "str" or "[" in place)
 
 
@@ -177,7 +177,7 @@ class _Tools:
 
     @asynccontextmanager
     async def _opened(self, call: Context[Any]) -> AsyncIterator[RunContext]:
-        """The context of one call; an error becomes one line without secrets."""
+        """Provide the context of one call, and reduce any error to one line without secrets."""
         context: RunContext | None = None
         shown_error: Exception
         try:
@@ -228,11 +228,10 @@ def _result(run: Run, notes: Sequence[str]) -> CallToolResult:
 
 
 def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
-    """The server at ``/mcp`` over streamable HTTP, for callers that ``access`` accepts.
+    """Return the server at ``/mcp`` over streamable HTTP, for callers that ``access`` accepts.
 
     Requests are independent, so there are no sessions that could be hijacked. The optional GET
-    stream is not offered. A server would use it to start messages itself, which this server never
-    does.
+    stream is not offered, since this server sends messages only in reply to requests.
     """
     inner = server.streamable_http_app(
         stateless_http=True,
@@ -277,7 +276,7 @@ def run_text(run: Run) -> str:
 
 
 def harmless_run(run: Run) -> dict[str, Any]:
-    """A run as the HTTP service returns it, without the texts of its documents.
+    """Return a run as the HTTP service returns it, without the texts of its documents.
 
     In all other texts, control tokens of chat templates are neutralised.
     """

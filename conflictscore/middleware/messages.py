@@ -18,7 +18,7 @@ from conflictscore.retrieval.tool_results import documents_from_messages, read_m
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12
-"""Tool results with fewer words are usually receipts, times or sums."""
+"""A tool result with fewer words than this is usually a receipt, a time or a sum."""
 _SHARED_TERMS = 2
 """A short tool result with this many terms of the question concerns the question."""
 _PROSE_WORDS = 40
@@ -51,7 +51,8 @@ class ChatQuestion:
     before: tuple[BaseMessage, ...] = ()
     """The messages before the question."""
     sources: Collection[str] | None = None
-    """Names of the tools whose results are documents; None to recognise these tools."""
+    """Names of the tools whose results are documents; None to recognise these tools
+    automatically."""
     cut: bool = False
     """Whether the documents of earlier tool results were cut at the limit."""
 
@@ -90,11 +91,11 @@ class ChatQuestion:
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """Documents passed with the conversation; if none, those from tools since the question."""
+        """Documents passed with the conversation, or else those from tools since the question."""
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """This question, with documents from earlier tool results if there are none since.
+        """Return this question, with documents from earlier tool results if none are later.
 
         The model often answers a follow-up question from earlier tool results, without calling a
         tool again.
@@ -105,7 +106,7 @@ class ChatQuestion:
         return replace(self, brought=earlier[:MOST_OF_TOOLS], cut=len(earlier) > MOST_OF_TOOLS)
 
     def start(self, draft: str | None = None) -> RagInput:
-        """Input for the loop, with the first answer if there already is one."""
+        """Return the input for the loop, with the first answer if there is one already."""
         start: RagInput = {
             "question": self.question,
             "history": self.history,
@@ -148,12 +149,12 @@ def left_out_of(
     question: str = "",
     arguments: str = "",
 ) -> Iterator[Gap]:
-    """Gaps for parts of a tool message that the model saw as evidence but the check did not read.
+    """Yield gaps for parts of a tool message that the model saw as evidence but the check skipped.
 
-    Blocks other than text (images, files) are never read. A text that became no document is a gap
-    if it is long or concerns the question. Other short texts are mere receipts, times or sums. A
-    long text of a tool that writes is a receipt too, if it only repeats the ``arguments`` of the
-    call. Results of tools that are not in ``sources`` are not evidence.
+    Blocks other than text (images, files) are never read. A text that did not become a document is
+    a gap if it is long or concerns the question. Other short texts are mere receipts, times or
+    sums. If a tool writes something, its long result is a receipt too if it only repeats the
+    ``arguments`` of the call. Results of tools that are not in ``sources`` are not evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -172,7 +173,7 @@ def left_out_of(
 
 
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
-    """Whether a result is more than a receipt, a time, a sum or the news that nothing was found."""
+    """Return whether a result is more than a receipt, a time, a sum or a failed search."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
@@ -184,7 +185,7 @@ def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
 
 
 def _speaks_of(message: ToolMessage, question: str) -> bool:
-    """Whether a short result concerns the question.
+    """Return whether a short result concerns the question.
 
     The result of a tool that writes never does, since it may just repeat the question.
     """
@@ -193,12 +194,12 @@ def _speaks_of(message: ToolMessage, question: str) -> bool:
 
 
 def _writes(message: ToolMessage) -> bool:
-    """Whether the name of a message's tool suggests that the tool writes something."""
+    """Return whether the name of a message's tool suggests that the tool writes something."""
     return not WRITES.isdisjoint(word.lower() for word in NAME_WORD.findall(message.name or ""))
 
 
 def _is_text(message: BaseMessage) -> bool:
-    """Whether the text of this message is all of its content.
+    """Return whether the text of this message is all of its content.
 
     Reasoning and tool calls do not count as content, and tool messages are read for documents.
     """

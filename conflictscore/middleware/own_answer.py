@@ -1,4 +1,4 @@
-"""Lets a chatbot answer in the loop: it gives the first answer and replies to later requests."""
+"""Lets a chatbot answer in the loop: it writes the first answer and replies to later requests."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,18 +25,18 @@ from conflictscore.threads import on_home_loop
 T = TypeVar("T")
 
 MessageContent = str | Sequence[Any] | None
-"""The content of a chat message: a text, or parts."""
+"""The content of a chat message: a text or a list of parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 """Sends the user's messages with a block of documents. Returns the text of the reply, and its
 finish reason if the reply did not end normally."""
 
 _ANSWER_SHARE = 4
-"""If the caller sets no token limit, 1/n of the context window is reserved for the answer."""
+"""The default token limit of an answer is at most the context window divided by this number."""
 _MOST_ANSWER_TOKENS = 4096
 
 
 def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
-    """The prompt that asks an answerer to reconsider a claim; the answerer has the documents.
+    """Return the prompt that asks an answerer, which has the documents, to reconsider a claim.
 
     The prompt does not name the type of conflict.
     """
@@ -68,7 +68,7 @@ class Chatbot:
     request: Callable[[RagState, RevisionRequest], tuple[str, Sequence[str]]] | None = None
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """The chatbot's first answer."""
+        """Return the chatbot's first answer."""
         return await self.begin(state)
 
     async def again(
@@ -143,7 +143,7 @@ def with_own_answer(
     read_before: str,
     parameters: Mapping[str, Any],
 ) -> RunContext:
-    """The context of a run whose first answer comes from :class:`OwnAnswer`."""
+    """Return the context of a run whose first answer comes from :class:`OwnAnswer`."""
     limits = [parameters.get(name) for name in ("max_completion_tokens", "max_tokens")]
     limit = next((limit for limit in limits if isinstance(limit, int)), None)
     return replace(context, answerer=OwnAnswer(context, ask, read_before, limit))

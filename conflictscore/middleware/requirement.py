@@ -28,7 +28,7 @@ def check_require(require: object) -> None:
 
 
 def meets(run: Run, require: Require | None) -> bool:
-    """Whether enough of a run's answer was checked."""
+    """Return whether enough of a run's answer was checked."""
     if require is None or run.checked in _ENOUGH[require]:
         return True
     gap = run.examined.main_gap if run.examined else None
@@ -41,7 +41,7 @@ def refuse(run: Run, require: Require | None, cause: BaseException | None = None
 
 
 def why_refused(run: Run, require: Require | None) -> str:
-    """Why a run's answer was refused, in a sentence that does not quote the answer."""
+    """Return why a run's answer was refused, in a sentence that does not quote the answer."""
     verdict = run.verdict()
     why = f": {verdict['reason']}" if verdict["reason"] else ""
     how_far = _IN_WORDS[verdict["checked"]]

@@ -1,4 +1,4 @@
-"""Views of a run: the short verdict on a message, the whole run, and the run without its texts."""
+"""Views of a run: the short verdict for a message, the whole run, and the run without its texts."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -15,12 +15,12 @@ _REDACTED = "the answer was redacted after its check, so the texts of its run we
 
 
 def whole(run: Run) -> dict[str, Any]:
-    """The whole run, for an agent's state or the caller of a decorated function."""
+    """Return the whole run, for an agent's state or the caller of a decorated function."""
     return run.summary("attempts", "reason")
 
 
 def with_verdict(message: Message, run: Run) -> Message:
-    """Add the verdict of a message's run as ``response_metadata["conflictscore"]``."""
+    """Add the verdict on a run to its message as ``response_metadata["conflictscore"]``."""
     metadata = {**message.response_metadata, "conflictscore": run.verdict()}
     return message.model_copy(update={"response_metadata": metadata})
 

@@ -1,9 +1,9 @@
 """Remembers the question and the tool results of an agent's turn, in case they are removed.
 
-Middleware that summarises removes the question and early results from the state, and large results
-may be moved to a file. So our middleware stores a turn's question in its own field of the state,
-and the original tool results in this process. If the agent continues in another process, results
-are read from its messages, and missing results are reported.
+Summarising middleware removes the question and early results from the state, and other middleware
+may move large results to a file. Our middleware therefore stores the question of a turn in its own
+field of the state, and the original tool results in this process. If the agent continues in another
+process, results are read from its messages, and missing results are reported.
 """
 
 import threading
@@ -58,7 +58,7 @@ class TurnMemory:
             self._results.pop((state.get("conflict_turn") or {}).get("id", ""), None)
 
     def messages(self, state: Mapping[str, Any]) -> list[BaseMessage]:
-        """The messages of a state, with the turn's original question and results.
+        """Return the messages of a state, with the turn's original question and results.
 
         All other messages that the turn added to the conversation stay in place.
         """
@@ -84,7 +84,7 @@ class TurnMemory:
         return [*before, *_restored(since, results)]
 
     def lost(self, state: Mapping[str, Any]) -> tuple[Gap, ...]:
-        """The gap for tool results that are neither in the state nor in this process."""
+        """Return the gap for tool results that are neither in the state nor in this process."""
         turn = state.get("conflict_turn") or {}
         there = {each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)}
         there |= self._results.get(turn.get("id", ""), {}).keys()
@@ -97,7 +97,7 @@ class TurnMemory:
 
 
 def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The field ``conflict_turn`` for a turn that begins with these messages, as plain JSON."""
+    """Return ``conflict_turn`` for a turn that begins with these messages, as plain JSON."""
     place = question_place(messages)
     turn: dict[str, Any] = {"id": uuid4().hex, "question": "", "history": [], "calls": []}
     if place is None:
@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The field ``conflict_turn`` with the last message's tool calls; None if none is new."""
+    """Return ``conflict_turn`` with the last message's tool calls, or None if none is new."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None
@@ -118,7 +118,7 @@ def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any]) -> int | None:
-    """The position of the turn's question; None if the question was removed."""
+    """Return the position of the turn's question, or None if the question was removed."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if not isinstance(message, HumanMessage):
@@ -131,7 +131,7 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 
 
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
-    """The messages since the question, with the original tool results.
+    """Return the messages since the question, with the original tool results.
 
     Results that are no longer among the messages are put before them.
     """

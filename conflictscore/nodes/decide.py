@@ -57,7 +57,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Whether the method, the rounds and the evidence allow another correction, and why."""
+    """Return whether the method, the rounds and the evidence allow another correction, and why."""
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"
@@ -79,7 +79,7 @@ def _look_again(
 
 
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
-    """Whether a disputed claim has evidence that no earlier round has considered.
+    """Return whether a disputed claim has evidence that no earlier round has considered.
 
     Otherwise a claim that was reconsidered and left unchanged would be reconsidered in every round.
     """
@@ -92,5 +92,5 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:
-    """The documents for and against a claim; a document that switches sides is not new evidence."""
+    """Return the documents for and against a claim; switching sides is not new evidence."""
     return {*claim.supports, *claim.contradicts}

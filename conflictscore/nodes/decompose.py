@@ -122,7 +122,7 @@ async def _claims_after(
 
 
 def _is_known(change: Change) -> bool:
-    """Whether a new passage says no more than the statement that won.
+    """Return whether a new passage says no more than the statement that won.
 
     This holds for short replies such as "No." or "1874", and for the old claim's own words with a
     new value. The words of a document, in contrast, may say more than the answer to the question.
@@ -146,7 +146,7 @@ def _winners(change: Change) -> Iterator[str]:
 async def _claims_of_told(
     change: Change, telling: Sequence[SecondLook], last: Attempt, judge: Reader
 ) -> dict[str, Any]:
-    """The claims of a passage that reports several answers.
+    """Return the claims of a passage that reports several answers.
 
     One claim covers the reported answers; the others cover everything else in the passage. Only the
     statements from the documents are new. They may say more than the answer, so they are decomposed

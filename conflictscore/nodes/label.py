@@ -112,7 +112,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _unseen_documents(documents: Sequence[Document], report: ConflictReport) -> list[Document]:
-    """The documents that do not occur in any pair of a report."""
+    """Return the documents that do not occur in any pair of a report."""
     numbers = {pair.document for evidence in report.claims for pair in evidence.labels}
     return [document for document in documents if document.number not in numbers]
 

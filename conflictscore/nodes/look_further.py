@@ -89,7 +89,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
-    """Notes for the run: claims that were not searched for, and failed searches."""
+    """Return notes for the run: claims that were not searched for, and failed searches."""
     notes = []
     if passed_over:
         most = f"a round searches for at most {_MOST_CLAIMS} claims"
@@ -168,7 +168,7 @@ def _sorted_in(
 
 
 def _is_same(first: Document, second: Document) -> bool:
-    """Whether two documents have the same text or are parts of the same page."""
+    """Return whether two documents have the same text or are parts of the same page."""
     if first.url and second.url:
         a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
         return first.url == second.url and (a_page or first.text == second.text)

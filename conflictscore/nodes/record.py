@@ -74,7 +74,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> dict[str, Any]:
-    """The answer as a message for the conversation, unless the caller's model already added it."""
+    """Return the answer as a message, unless the caller's model already added it."""
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
     verdict = run_of({**state, **update}).verdict()  # the run itself is already in the state
@@ -100,7 +100,7 @@ def _has_one_source(state: RagState, last: Attempt, runtime: RunRuntime) -> bool
 
 
 def _empty(state: RagState) -> dict[str, Any]:
-    """The update for an answer without text, which was not scored."""
+    """Return the update for an answer without text, which was not scored."""
     text, note = draft_of(state).text, "the answer is empty, so it has no score"
     ledger = Examined(gaps=(Gap(kind=GapKind.EMPTY_ANSWER, note=note),))
     return {
@@ -140,7 +140,7 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
-    """Notes on the scores of a run's answers, for readers of the run."""
+    """Return notes on the scores of a run's answers, for readers of the run."""
     notes = []
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
@@ -166,7 +166,7 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
-    """Notes on pairs that have no label, and on documents that the judge saw only in part."""
+    """Yield notes on pairs that have no label, and on documents that the judge saw only in part."""
     errors = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
     if errors:
         yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"
@@ -192,7 +192,7 @@ def run_of(state: Mapping[str, Any]) -> Run:
 
 
 def _status(run: Run) -> RunStatus:
-    """The status of a finished run, by the first rule that applies.
+    """Return the status of a finished run, by the first rule that applies.
 
     A changed answer is CORRECTED even if it was not fully checked. Answers that state nothing, and
     answers without a score, are PASSED_THROUGH, since there was nothing to check.

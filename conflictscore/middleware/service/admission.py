@@ -37,7 +37,7 @@ class Access:
         self._origins = frozenset(settings.cors_origins)
 
     def caller(self, request: Request) -> KeyHolder:
-        """Authenticate a request; refuse an invalid key (401) or another machine (403)."""
+        """Authenticate a request; refuse invalid keys (401) and other machines (403)."""
         if not self.holders:
             if self._local_only and (why := _not_from_here(request, self._origins)):
                 raise RefusedError(
@@ -88,7 +88,7 @@ class AdmissionGate:
 
 
 class Uploads:
-    """Limits the total bytes of bodies being received; each caller may use half of them."""
+    """Limits the total size of the bodies being received; each caller may use half of it."""
 
     def __init__(self, most: int) -> None:
         self._most, self._held = most, 0
@@ -140,7 +140,7 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
 
 
 def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
-    """Why a request may come from another machine; None if it can only come from this machine.
+    """Return why a request may come from another machine, or None if it must come from this one.
 
     Pages of ``allowed_origins`` count as local. The function reads the raw headers, since URL
     parsers disagree about malformed addresses.
@@ -163,7 +163,7 @@ def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | 
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or address can only mean this machine."""
+    """Return whether a name or address can only mean this machine."""
     if host == "localhost":
         return True
     try:

@@ -95,7 +95,7 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
 
 
 def page_file(name: str) -> FileResponse:
-    """A page, with its content security policy."""
+    """Return a page, with its content security policy."""
     return FileResponse(_PAGE / name, headers=_PAGE_HEADERS)
 
 

@@ -107,7 +107,7 @@ class CheckedAnswer:
         return await self._unchecked(stage, reason)
 
     def _run_context(self) -> RunContext:
-        """The service's context for this request; if there is no draft, the loop requests one."""
+        """Return the context for this request; if there is no draft, the loop requests one."""
         service, request = self._service, self._request
         model = service.context.generator
         always = getattr(model.chat, "extra_body", None) or {}
@@ -146,7 +146,7 @@ class CheckedAnswer:
         return draft, self._out_of_form(draft)
 
     def _out_of_form(self, draft: Completion) -> Gap | None:
-        """The gap if the upstream's answer has no text or is not the requested JSON."""
+        """Return a gap if the upstream's answer has no text or is not the requested JSON."""
         if (gap := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
             return gap
         note = "the reply is not the requested JSON"
@@ -205,7 +205,7 @@ class CheckedAnswer:
         return None if self._loop is None else self._loop.known.first_answer
 
     def _known(self) -> Run:
-        """The run so far, including the tokens of the upstream's own answer."""
+        """Return the run so far, including the tokens of the upstream's own answer."""
         if self._refused_run is not None:
             return self._refused_run
         question = self._request.asked.question
@@ -222,13 +222,13 @@ class CheckedAnswer:
         *,
         answer: str | None = None,
     ) -> Completion:
-        """Close the record; refuse the answer if less of it was checked than required.
+        """Close the record, and refuse the answer if less of it was checked than required.
 
         Args:
             status: The status of the run.
             text: The text to send.
             gap: Why the answer was not checked; None if it was checked.
-            answer: The answer to store, if it is not the answer of the run.
+            answer: The answer to store, if it differs from that of the run.
         """
         run = self._known().with_gaps(*self._gaps(gap))
         run = self._record.ended(run, status)
@@ -242,7 +242,7 @@ class CheckedAnswer:
         return completion if self._call is None else as_call(completion, self._call)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
-        """Gaps in the answer and its evidence that the loop does not know about."""
+        """Yield the gaps in the answer and its evidence that are unknown to the loop."""
         if gap is not None:
             yield gap
         if ending := None if self._draft is None else ending_of(self._draft):
@@ -278,7 +278,7 @@ def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
 
 
 def disagreement_note(run: Run) -> str | None:
-    """The note on a first answer whose sources disagree; None if they do not.
+    """Return the note on a first answer whose sources disagree, or None if they do not.
 
     The note lists every contradicted claim, since the answer itself is not changed.
     """
@@ -307,12 +307,12 @@ def disagreement_note(run: Run) -> str | None:
 
 
 def unchecked_note(reason: str) -> str:
-    """The note for an answer that could not be checked."""
+    """Return the note for an answer that could not be checked."""
     return f"Note: this answer was not checked against sources ({_plain(reason, _CLAIM_CHARS)})."
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """The first sources for or against a claim, each by title and host or by its number."""
+    """Return the first sources for or against a claim, each by title and host or by number."""
     names = []
     for witness in side[:_MOST_SOURCES]:
         document = witness.document

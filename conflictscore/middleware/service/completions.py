@@ -60,7 +60,7 @@ def completion_of(
 
 
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The parts of the upstream's message that are kept when its text changes.
+    """Return the parts of the upstream's message that are kept when its text changes.
 
     These are the reasoning, and the annotations (citations) that end before the first change. The
     offsets of later annotations would be wrong.
@@ -78,7 +78,7 @@ def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _end_of(annotation: object) -> float:
-    """The offset at which the text of a citation ends; infinity if unknown."""
+    """Return the offset at which the text of a citation ends; infinity if unknown."""
     if not isinstance(annotation, Mapping):
         return inf
     about = annotation.get(str(annotation.get("type")))
@@ -87,7 +87,7 @@ def _end_of(annotation: object) -> float:
 
 
 def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
-    """The field ``conflictscore`` of a completion, with the scores of the first answer."""
+    """Return the field ``conflictscore`` of a completion, with the scores of the first answer."""
     report, verdict = run.report, run.verdict()
     change_fields = {"first_answer": run.first_answer, "justification": run.justification}
     return {
@@ -108,7 +108,7 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
 
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
-    """The tokens of the upstream's call, as the completion reports them."""
+    """Return the tokens of the upstream's call, as the completion reports them."""
     usage = completion.get("usage")
     counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
     details = counts.get("prompt_tokens_details")
@@ -123,18 +123,18 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
 
 
 def text_of(completion: Mapping[str, Any]) -> str:
-    """The text of the first message; empty if it has none."""
+    """Return the text of the first message; empty if it has none."""
     return _split(completion["choices"][0]["message"].get("content"))[0]
 
 
 def calls_tools(completion: Mapping[str, Any]) -> bool:
-    """Whether the reply calls tools, so that it is not an answer yet."""
+    """Return whether the reply calls tools and is therefore not an answer yet."""
     message = completion["choices"][0]["message"]
     return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
-    """The gap for an upstream's reply without a text to check; None if it has such a text."""
+    """Return the gap for an upstream's reply that has no text to check, or None if it has one."""
     if calls_tools(completion):
         return Gap(kind=GapKind.NOT_ANSWERED, note="the model calls tools")
     if completion["choices"][0]["message"].get("refusal"):
@@ -145,7 +145,7 @@ def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
 
 
 def ending_of(completion: Mapping[str, Any]) -> str | None:
-    """The upstream's finish reason; None for a normal end."""
+    """Return the upstream's finish reason, or None if the reply ended normally."""
     metadata = {"finish_reason": completion["choices"][0].get("finish_reason")}
     return abnormal_ending(AIMessage("", response_metadata=metadata))
 

@@ -15,7 +15,7 @@ _OUTPUT_TOOL = "final_result"
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
-    """The parameters of the tool whose call is the answer; None if the reply is no such call."""
+    """Return the parameters of the tool whose call is the answer; None if no call is."""
     call = _only_call(draft)
     if call is None or not json_values(str(call["function"].get("arguments"))):
         return None
@@ -33,7 +33,7 @@ def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, An
 
 
 def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a request forces the call of this tool, or offers it as the output tool."""
+    """Return whether a request forces the call of this tool, or offers it as the output tool."""
     if isinstance(choice, Mapping):
         return bool((choice.get("function") or {}).get("name") == name)
     is_output = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)

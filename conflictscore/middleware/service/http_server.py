@@ -1,9 +1,9 @@
 """Serves an app on one socket, in one process, with hypercorn.
 
-hypercorn closes a connection if the client does not send a complete request head within some
-seconds. Linux closes a connection if the client does not read the response (``TCP_USER_TIMEOUT``).
-The app refuses bodies that arrive too slowly. A proxy in front of the service limits the
-connections per address (``deploy/nginx.conf``).
+hypercorn closes a connection if the client does not send a complete request head in time. Linux
+closes a connection if the client does not read the response (``TCP_USER_TIMEOUT``). The app refuses
+bodies that arrive too slowly. A proxy in front of the service limits the connections per address
+(``deploy/nginx.conf``).
 
 The server speaks only HTTP/1.1. Otherwise hypercorn would accept HTTP/2 without TLS, by prior
 knowledge or upgrade. With HTTP/2, a stream that the client abandons or never reads would occupy its
@@ -90,7 +90,7 @@ class Server:
         self._stopping.set()
 
     async def serve(self, *, signals: bool = False) -> None:
-        """Serve until :meth:`stop`, or with ``signals`` until SIGTERM or Ctrl-C."""
+        """Serve until :meth:`stop` is called or, if ``signals`` is set, until SIGTERM or Ctrl-C."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quiet)
         if signals:

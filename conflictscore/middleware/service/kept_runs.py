@@ -79,7 +79,7 @@ class ListedRun(NamedTuple):
 
 
 class RunFilter(NamedTuple):
-    """Which runs to list; None or empty fields do not filter."""
+    """A filter for runs; fields that are None or empty do not filter."""
 
     owner: str | None = None
     status: str = ""
@@ -93,7 +93,7 @@ class RunFilter(NamedTuple):
     """Ids of runs to leave out."""
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
-        """The filter as SQL with its values; ``each`` is SQL that selects the items of a list."""
+        """Return the filter as SQL and its values; ``each`` is SQL that selects items of a list."""
         conditions: list[tuple[str, Value]] = [
             ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
@@ -127,8 +127,8 @@ class KeptRuns:
     ) -> None:
         """Open the storage: a database, or an SQLite file that only its owner can read.
 
-        Without either, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
-        After ``lasts`` seconds other processes consider a run in progress abandoned.
+        If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
+        After ``lasts`` seconds, other processes consider a run in progress abandoned.
         """
         self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
         self._path = path
@@ -156,7 +156,7 @@ class KeptRuns:
     def finish(
         self, run_id: str, run: Mapping[str, Any], on_failure: Callable[[], None] = lambda: None
     ) -> None:
-        """Store the run of an earlier :meth:`begin`; retried if the store is briefly unavailable.
+        """Store the run announced by :meth:`begin`, and retry if the store is briefly unavailable.
 
         Until it is stored, the run counts as in progress. If it cannot be stored, ``on_failure`` is
         called, possibly after this method has returned.
@@ -191,7 +191,7 @@ class KeptRuns:
     def listed(
         self, run_filter: RunFilter, most: int = _ALL, after: int = 0
     ) -> tuple[int, list[ListedRun]]:
-        """The total number of matching runs, and a page of them, newest first."""
+        """Return the total number of matching runs, and a page of them, newest first."""
         condition, values = run_filter.condition(self._database.each)
         source = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
         columns = "id, created, status, method, flipped, hedged, disputed, question, answer"
@@ -202,13 +202,16 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """The runs with these ids, if still stored; reading a run here does not count as use."""
+        """Yield the runs with these ids that are still stored; this does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
-        """A finished run of this owner, or of any owner; None if there is no such run."""
+        """Return a finished run of this owner, or None if there is no such run.
+
+        If ``owner`` is None, the owner does not matter.
+        """
         mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:
@@ -219,14 +222,20 @@ class KeptRuns:
         return run
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
-        """Whether a run of this owner, or of any owner, is in progress in any process."""
+        """Return whether a run of this owner is in progress in any process.
+
+        If ``owner`` is None, the owner does not matter.
+        """
         if (its := self._running.get(run_id)) is not None:
             return owner in (None, its)
         mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
         return self._one(mine, run_id, owner, int(time.time())) is not None
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """Look up a run of this owner, or of any owner: its record, ``RUNNING``, or None."""
+        """Return the record of a run of this owner, ``RUNNING``, or None.
+
+        If ``owner`` is None, the owner does not matter.
+        """
         run = self.get(run_id, owner)
         if run is None and self.is_running(run_id, owner):
             return RUNNING
@@ -274,7 +283,7 @@ def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any])
 
 
 def _is_hedged(run: Mapping[str, Any]) -> bool:
-    """Whether every change reports several answers, so that no change decides for one answer."""
+    """Return whether every change reports several answers instead of choosing one."""
     changes = [change for change in run.get("changes") or () if change.get("accepted")]
     actions = {change.get("action") for change in changes} - {RevisionAction.KEEP}
     return bool(run.get("flipped")) and bool(actions) and actions <= _TELL_SEVERAL
@@ -283,7 +292,7 @@ def _is_hedged(run: Mapping[str, Any]) -> bool:
 def run_record(
     run: Run, *, created: int, start: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
-    """A run as stored: plain JSON, without the endpoint, since callers can see runs.
+    """Return a run as stored: plain JSON, without the endpoint, since callers can see runs.
 
     ``created`` is in seconds since 1970 (UTC); ``start`` is a time of ``time.perf_counter``.
     """

@@ -43,7 +43,7 @@ class KeyHolder(NamedTuple):
 
 
 def key_digest(key: str) -> bytes:
-    """The SHA-256 of a key."""
+    """Return the SHA-256 of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 

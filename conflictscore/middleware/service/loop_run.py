@@ -96,7 +96,7 @@ class LoopRun:
                 self.stage = "regeneration"
 
     def failure(self) -> LoopFailure | None:
-        """The failure of a step, if any, that did not end the loop."""
+        """Return the failure of a step that did not end the loop, or None if there was none."""
         run = self.known
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
@@ -104,7 +104,7 @@ class LoopRun:
         return LoopFailure("judge", reason) if reason else None
 
     def _too_few_labels(self, report: ConflictReport | None) -> str:
-        """The reason if an answer has fewer labels than the settings require; otherwise empty."""
+        """Return the reason if an answer has too few labels, and an empty text otherwise."""
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
@@ -113,7 +113,7 @@ class LoopRun:
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:
-    """The reason if an answer has no claims or no labels; otherwise empty."""
+    """Return the reason if an answer has no claims or no labels, and an empty text otherwise."""
     if report is None:
         return ""
     if report.error or not report.claims or report.cs_c is not None:
@@ -194,9 +194,9 @@ class StepwiseRun:
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float, *, markup: bool = False
     ) -> AsyncIterator[bytes]:
-        """The steps as server-sent events, ending with ``run`` or ``error``.
+        """Yield the steps as server-sent events, ending with ``run`` or ``error``.
 
-        With ``markup``, the run also has the fields of :func:`with_markup`.
+        If ``markup`` is set, the run also has the fields of :func:`with_markup`.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._record.run_id}, "start")

@@ -31,7 +31,7 @@ _THE_OPERATORS = {
     403: _KEY,
     404: ("upstream_model_not_found", "does not have this service's model"),
 }
-"""Upstream statuses whose cause callers cannot remove: error code and message for each."""
+"""Upstream statuses whose cause callers cannot remove, each with an error code and a message."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
 """Upstream statuses that mean that the caller must fix the forwarded request."""
 
@@ -62,7 +62,7 @@ class RefusedError(Exception):
         self.run: Mapping[str, str] = {}
 
     def body(self) -> dict[str, Any]:
-        """The response body."""
+        """Return the response body."""
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {
             "message": str(self),
@@ -73,7 +73,7 @@ class RefusedError(Exception):
         return {"error": error}
 
     def headers(self) -> dict[str, str]:
-        """The response headers."""
+        """Return the response headers."""
         waiting = {"retry-after": self.retry_after} if self.retry_after else {}
         return {**self.run, **waiting}
 
@@ -83,7 +83,7 @@ NOTHING_FOUND = "no documents found"
 
 
 def plain_reason(error: BaseException) -> str:
-    """A failure message for callers, without secrets and paths.
+    """Return a failure message for callers, without secrets and paths.
 
     An error in the deployment's settings is logged, and the caller is referred to the log.
     """
@@ -98,7 +98,7 @@ def plain_reason(error: BaseException) -> str:
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """The error of the model's client that caused one of our errors; None if there is none.
+    """Return the error of the model's client that caused one of our errors, if any.
 
     Unreadable replies and overlong prompts are not the upstream's fault.
     """
@@ -111,9 +111,10 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
-    """The response for one of our errors, or for an error of the upstream's client.
+    """Return the response for one of our errors, or for an error of the upstream's client.
 
-    With ``forwarded``, the upstream got the caller's own request, so the caller may have to fix it.
+    If ``forwarded`` is set, the upstream got the caller's own request, so the caller may have to
+    fix it.
     """
     fault = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
     if fault is not None:
@@ -146,7 +147,7 @@ def _of_upstream(
 
 
 def internal_error(error: Exception) -> RefusedError:
-    """The response for a bug in this program; logs the traceback.
+    """Return the response for a bug in this program, and log the traceback.
 
     Neither the response nor the log has the error's message, since it may quote a caller.
     """

@@ -32,7 +32,7 @@ _ROLES: Mapping[str, type[BaseMessage]] = {
 }
 """Messages with any other role are from tools."""
 _TOOLS = ("tools", "functions", "web_search_options")
-"""With any of these fields, the upstream is called first with the unchanged request."""
+"""If a request has any of these fields, the upstream first gets it unchanged."""
 
 _FORMATS = ("text", "json_object", "json_schema")
 """Response formats whose answers can be checked."""
@@ -199,7 +199,7 @@ class ChatRequest:
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters for the calls that answer: ``always``, and the caller's own parameters."""
+        """Return parameters for calls that answer: ``always``, and the caller's own parameters."""
         wishes = {
             name: value
             for name, value in in_words(self.body).items()
@@ -213,7 +213,7 @@ class ChatRequest:
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object in a request's body; anything else is refused (400)."""
+    """Return the JSON object in a request's body; refuse anything else (400)."""
     try:
         value = finite_json(data)
         json.dumps(value, ensure_ascii=False).encode()  # lone surrogates cannot be encoded
@@ -242,7 +242,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
-    """The loop's input for ``POST /v1/runs``, and parameters for the calls that answer."""
+    """Return the loop's input for ``POST /v1/runs``, and parameters for the calls that answer."""
     with refusing():
         fields = _RunBody.model_validate(body).model_dump()
         temperature = fields.pop("temperature")
@@ -254,7 +254,7 @@ def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
 
 
 def read_correct(body: Mapping[str, Any]) -> RagInput:
-    """The loop's input for ``POST /v1/correct``."""
+    """Return the loop's input for ``POST /v1/correct``."""
     with refusing():
         checked = _CorrectBody.model_validate(body)
         if checked.documents:

@@ -48,7 +48,7 @@ class ResponseForm:
         }
 
     def whole(self, completion: Completion) -> types.Response:
-        """The response for a completion, with the completion's ``conflictscore`` field."""
+        """Return the response for a completion, with the completion's ``conflictscore`` field."""
         choice = completion["choices"][0]
         cut = _CUT_BECAUSE.get(str(choice.get("finish_reason")))
         items = self._items(completion)
@@ -63,13 +63,13 @@ class ResponseForm:
         )
 
     def begun(self, status: str = "in_progress", **more: Any) -> types.Response:
-        """The response with this status; by default a response without output yet."""
+        """Return the response with this status; by default a response without output yet."""
         fields: dict[str, Any] = {"output": [], "error": None, "usage": None}
         fields |= {**self._common, "status": status, **more}
         return types.Response.construct(None, **fields)
 
     def _items(self, completion: Completion) -> list[_Message | _Call]:
-        """The output items: a message if there is text, and function calls."""
+        """Return the output items: a message if there is text, and function calls."""
         message, run_id = completion["choices"][0]["message"], self._record.run_id
         calls = message.get("tool_calls") or []
         text, refusal = text_of(completion), message.get("refusal")
@@ -108,7 +108,7 @@ class ResponseForm:
     async def frames(
         self, work: "asyncio.Task[Completion]", heartbeat: float
     ) -> AsyncIterator[bytes]:
-        """The response as a stream of numbered events, in the order of OpenAI's API.
+        """Return the response as a stream of numbered events, in the order of OpenAI's API.
 
         Until the answer is ready, ``response.in_progress`` is repeated to keep the stream alive.
         """
@@ -141,7 +141,7 @@ class ResponseForm:
 
 
 def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of an output item, each as its kind and its fields."""
+    """Yield the events of an output item, each as its kind and its fields."""
     at = {"output_index": index}
     is_message = isinstance(item, _Message)
     hollow: dict[str, Any] = {"content": []} if is_message else {"arguments": ""}
@@ -158,7 +158,7 @@ def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of a message's text or refusal; checked text is sent in one piece."""
+    """Yield the events of a message's text or refusal; checked text is sent in one piece."""
     is_text = isinstance(part, types.ResponseOutputText)
     key = "text" if is_text else "refusal"
     logprobs: dict[str, Any] = {"logprobs": []} if is_text else {}
@@ -170,7 +170,7 @@ def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dic
 
 
 def as_json(response: types.Response) -> dict[str, Any]:
-    """A response as the JSON that is sent."""
+    """Return a response as the JSON that is sent."""
     return response.model_dump(mode="json", by_alias=True, warnings=False)
 
 

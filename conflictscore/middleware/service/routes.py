@@ -46,7 +46,7 @@ _LARGE_BYTES = 20_000
 
 
 async def service_of(request: Request) -> Service:
-    """The app's service, as a FastAPI dependency."""
+    """Return the app's service, as a FastAPI dependency."""
     service: Service = request.app.state.service
     return service
 
@@ -55,7 +55,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """The holder of the request's key; a request without a valid key is refused."""
+    """Return the holder of the request's key; a request without a valid key is refused."""
     return service.access.caller(request)
 
 
@@ -79,7 +79,7 @@ class Admitted:
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body before waiting for admission, so that slow uploads block nobody else."""
+    """Read the body before waiting for admission, so that slow uploads block no other requests."""
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
@@ -93,7 +93,7 @@ Admission = Annotated[Admitted, Depends(admitted)]
 
 @routes.post("/v1/chat/completions")
 async def chat(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
-    """A chat completion, streamed or not."""
+    """Return a chat completion, streamed or not."""
     chat_request = await admission.read(read_chat)
     service.check(chat_request)
     record = service.begin(caller.name, chat_request.model, admission.deadline)
@@ -116,7 +116,7 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
 async def responses(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
-    """A response of OpenAI's Responses API, streamed or not."""
+    """Return a response of OpenAI's Responses API, streamed or not."""
     response_request = await admission.read(read_responses)
     chat_request = response_request.chat
     service.check(chat_request)
@@ -133,7 +133,7 @@ async def responses(
 
 
 def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of an answer; ``run`` is a stored run, or a body's field ``conflictscore``."""
+    """Return an answer's headers; ``run`` is a stored run, or a body's field ``conflictscore``."""
     if "kind" in run:
         return record.headers(run["status"], run["checked"], run["kind"])
     ledger = Examined.model_validate(run.get("examined") or {})
@@ -142,7 +142,7 @@ def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _early(record: RequestRecord, chat_request: ChatRequest) -> dict[str, str]:
-    """The headers of a stream, sent before there is an answer."""
+    """Return the headers of a stream, sent before there is an answer."""
     return (
         record.headers("passed-through", "no")
         if chat_request.unchecked
@@ -160,7 +160,7 @@ def _naming(record: RequestRecord) -> Iterator[None]:
 
 
 def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """Start the work, which is stopped when the response ends."""
+    """Start the work; it is stopped when the response ends."""
     task = asyncio.create_task(work)
     admission.held.push_async_callback(_stop, task)
     return task
@@ -232,7 +232,7 @@ async def correct(
 
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
-    """A stored run; the status is 202 while it is still running."""
+    """Return a stored run; the status is 202 while it is still running."""
     stored_run = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
     if stored_run is RUNNING:
         pending = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
@@ -244,7 +244,7 @@ async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str
 
 @routes.get("/v1/about")
 async def about(request: Request, service: Shared, caller: Caller) -> dict[str, Any]:
-    """The service's models and sources, for the chat page."""
+    """Return the service's models and sources, for the chat page."""
     context = service.context
     return {
         "model": context.generator.name,
@@ -258,7 +258,7 @@ async def about(request: Request, service: Shared, caller: Caller) -> dict[str, 
 
 @routes.get("/v1/models")
 async def models(service: Shared, caller: Caller) -> dict[str, Any]:
-    """The models that requests may name."""
+    """Return the models that requests may name."""
     return {"object": "list", "data": [_model(name) for name in service.upstream.names]}
 
 
@@ -271,19 +271,19 @@ async def model(name: str, service: Shared, caller: Caller) -> dict[str, Any]:
 
 @routes.get("/metrics")
 async def metrics(service: Shared, caller: Caller) -> Response:
-    """The service's metrics, for Prometheus."""
+    """Return the service's metrics, for Prometheus."""
     return Response(service.metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
 
 @routes.get("/healthz")
 async def health() -> dict[str, str]:
-    """Whether the service is up; makes no calls to models. Needs no key."""
+    """Report whether the service is up; this needs no key and calls no models."""
     return {"status": "ok"}
 
 
 @routes.get("/readyz")
 async def ready(service: Shared) -> Response:
-    """Whether requests can be answered: asks the upstream and the judge. Needs no key."""
+    """Ask the upstream and the judge whether requests can be answered; this needs no key."""
     states = await service.readiness.states()
     good = {*states.values()} == {"ok"}
     status = "ready" if good else "not ready"

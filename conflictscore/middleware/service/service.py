@@ -56,7 +56,7 @@ class RequestRecord:
     def headers(
         self, status: str, checked: str | None = None, kind: str | None = None
     ) -> dict[str, str]:
-        """The response headers that name the run.
+        """Return the response headers that name the run.
 
         Args:
             status: The status of the run.
@@ -111,7 +111,7 @@ class Service:
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:
-        """The gate that limits the requests of one caller to its share."""
+        """Return the gate that limits the requests of one caller to its share."""
         most = self.settings.max_concurrent
         each = most if len(self.access.holders) < 2 else (most + 1) // 2
         return self._gates.setdefault(caller, AdmissionGate(each))
@@ -177,7 +177,7 @@ class Service:
             )
 
     def nothing_to_check_with(self, question: ChatQuestion) -> str | None:
-        """Why there are no documents to check an answer against; None if there are some."""
+        """Return why there are no documents to check an answer against; None if there are some."""
         if question.documents or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"

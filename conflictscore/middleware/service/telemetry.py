@@ -69,5 +69,5 @@ class Metrics:
         self._flips.inc(run.flipped)
 
     def exposition(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

@@ -96,7 +96,7 @@ def _is_completion(value: Any) -> bool:
 
 
 class Readiness:
-    """Checks endpoints by asking for their models, at most every ten seconds; costs no tokens."""
+    """Checks endpoints by listing their models at most every ten seconds; this costs no tokens."""
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
         self._upstream, self._judge = upstream, judge
@@ -105,7 +105,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """For the upstream and the judge, ``ok`` or the problem, without addresses and names."""
+        """Return ``ok`` or the problem for upstream and judge, without addresses and names."""
         async with self._asking:  # concurrent requests share the answer
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)
