@@ -12,7 +12,7 @@ from conflictscore.prompts import PromptSet
 
 
 class ConflictType(StrEnum):
-    """How a question's documents relate to each other ("DRAGged into Conflicts", section 2)."""
+    """How the documents of a question are related ("DRAGged into Conflicts", section 2)."""
 
     NO_CONFLICT = "no-conflict"
     """*No conflict*: the documents give the same answer, or nearly the same."""
@@ -34,19 +34,20 @@ _SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?"
 
 
 def all_behaviours(prompts: PromptSet) -> str:
-    """List the expected behaviour for every type, one per line."""
+    """List the behaviour expected for each conflict type, one type per line."""
     return "\n".join(f"{kind}: {prompts.render(_TEMPLATES[kind])}" for kind in ConflictType)
 
 
 def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
-    """Return template fields for a type and its expected behaviour; no fields without a type."""
+    """Return the template fields that state a type and its expected behaviour; none for no type."""
     return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 
 def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]:
     """Return the numbers of the documents that an answer cites: ``[2]``, ``[1, 3]``, ``[2-4]``.
 
-    Numbers without a document are ignored, and so are brackets that contain anything else.
+    Numbers that belong to no document are ignored. Brackets are ignored if they contain anything
+    other than numbers.
     """
     numbers: set[int] = set()
     for inside in _BRACKETS.findall(answer):

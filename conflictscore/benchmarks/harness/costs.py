@@ -1,13 +1,14 @@
 """Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
-The cost per net correction divides a method's cost, without a cache, by its net corrections. A
-method's cost includes:
+The cost per net correction is the cost of a method as if nothing had been cached, divided by its
+number of net corrections. The cost of a method depends on the method:
 
-- ``regenerated-rag``: everything that the loop does after its first answer, namely claims, labels
-  and the second answer, for all questions, with or without a conflict. As in the paper, the score
-  and the explanation of the second answer are not included.
-- ``guarded-rag``: the same costs, and the score of the second answer, which the guard needs.
-- for every other method: the cost of its own step.
+- ``regenerated-rag``: the cost of everything that the loop does after its first answer, that is, of
+  extracting claims, of labelling them and of giving the second answer. All questions count, whether
+  or not they have a conflict. As in the paper, the cost of scoring and explaining the second answer
+  is not included.
+- ``guarded-rag``: the same cost plus the cost of scoring the second answer, which the guard needs.
+- any other method: the cost of its own step.
 
 The cost of grading is not attributed to any method, since answers are graded only to measure the
 methods.
@@ -22,8 +23,8 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
 Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
-"""A function that takes usage by model, and returns US dollars and the models with unknown
-prices."""
+"""A function that takes the usage of each model. It returns the cost in US dollars and the models
+with unknown prices."""
 
 _ByModel = Mapping[str, Usage]
 
@@ -31,7 +32,7 @@ _ByModel = Mapping[str, Usage]
 def run_cost(
     question_results: Sequence[QuestionResult], net_corrections: Mapping[str, int], *, money: Money
 ) -> Cost:
-    """Add up the cost of the steps, and compare each method's cost with its net corrections."""
+    """Add up the cost of the steps, and divide the cost of each method by its net corrections."""
     usage = _sum(
         models for question_result in question_results for models in question_result.usage.values()
     )
@@ -63,7 +64,7 @@ def run_cost(
 
 
 def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
-    """Add up the usage of each step that any question reached, in the order of the steps."""
+    """Add up the usage of each step reached by at least one question, in the order of the steps."""
     totals: dict[str, Usage] = {}
     for question_result in question_results:
         for step, models in question_result.usage.items():
@@ -74,7 +75,7 @@ def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
 def _of_a_correction(
     question_results: Sequence[QuestionResult], method: str, net: int, money: Money
 ) -> tuple[float | None, float | None]:
-    """Compute dollars and tokens per net correction; None if there is none, or if unknown."""
+    """Compute dollars and tokens per net correction; None if unknown or if there is none."""
     usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
     if usage_beyond is None:
         return None, None
@@ -87,7 +88,7 @@ def _of_a_correction(
 def _beyond_baseline(
     question_results: Iterable[QuestionResult], method: str
 ) -> dict[str, Usage] | None:
-    """Add up a method's usage beyond the baseline, as the module's docstring describes.
+    """Add up the usage that a method adds to the baseline, as the module's docstring describes.
 
     Returns None if the cost of a cached reply or of a first answer is unknown.
     """

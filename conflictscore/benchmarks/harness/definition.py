@@ -1,4 +1,4 @@
-"""Defines a benchmark for the harness: its questions, and the judge of the answers."""
+"""Defines a benchmark for the harness: its questions and the judge of the answers."""
 
 import inspect
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ ACCURACY = "accuracy"
 CHOICES: Mapping[Form, str] = {"multiple-choice": ACCURACY, "mc1": "mc1", "mc2": "mc2"}
 """The measure for each form of multiple choice.
 
-``mc1`` measures whether the single right option was chosen, and ``mc2`` the total probability of
-the right options.
+``mc1`` measures whether the single right option was chosen. ``mc2`` measures the total probability
+of the right options.
 """
 
 SCORES = ("cs-c", "cs-r")
@@ -51,7 +51,7 @@ class AnswerJudge(Protocol):
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return a verdict for each measure; a missing verdict has an error instead of a value.
+        """Return one verdict for each measure; without a judgement, it has an error and no value.
 
         Raises:
             ConfigurationError: A setting is wrong, so nothing can be judged.
@@ -60,7 +60,7 @@ class AnswerJudge(Protocol):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The questions of a benchmark, all of the same form, and the judge of the answers."""
+    """A benchmark: its questions, all of the same form, and the judge of the answers."""
 
     name: str
     form: Form
@@ -70,36 +70,36 @@ class Benchmark:
     judge: AnswerJudge | None = None
     """The judge of free-form answers; None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """The judges that replace ``judge`` for methods with a judge of their own (``own_judge``)."""
+    """The judges that replace ``judge``, by name of the method, for methods with ``own_judge``."""
     graded: frozenset[str] = frozenset()
-    """The measures with values in [0, 1] instead of yes or no."""
+    """The measures whose values are numbers in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()
     """The graded measures for which lower is better."""
     scored: bool = False
-    """Whether free-form answers are judged by their ConflictScore against the question's documents.
+    """Whether free-form answers are judged by their ConflictScore on the question's documents.
 
     If so, ``measures`` are :data:`SCORES`, and there is no judge.
     """
     reply_forms: tuple[str, ...] = ()
-    """Sample replies in each form that the judge asks for, used by a dry run."""
+    """Sample replies for a dry run, one in each format that the judge asks for."""
     usual_claims: int = 3
-    """The usual number of one-sentence claims in an answer, used by a dry run."""
+    """The number of one-sentence claims that a dry run assumes in an answer."""
     prompt_set: str = "default"
     """The prompt set that is used unless the user chooses another one."""
     wording: Mapping[str, str] = field(default_factory=dict)
-    """Templates to use instead of others with the same placeholders, keyed by the replaced name.
+    """Templates that replace others with the same placeholders, by name of the replaced template.
 
     For example, a benchmark may replace ``free_form_rag`` with its own wording.
     """
     reply_tokens: int | None = None
-    """The maximum number of tokens in a free-form answer, if it differs from the usual one.
+    """The maximum number of tokens in a free-form answer, if it differs from the default.
 
     The limit applies to first answers, second samples and reports.
     """
     offered: tuple[str, ...] = COMMON_METHODS
-    """The methods that make sense for this benchmark, and that ``--methods all`` selects."""
+    """The methods that make sense for this benchmark; ``--methods all`` selects all of them."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 hashes of the question files, by name."""
+    """The SHA-256 hashes of the question files, by name of the file."""
     notes: tuple[str, ...] = ()
     """Notes to the reader of the report, for example on how the questions were chosen."""
 
@@ -111,7 +111,7 @@ class Benchmark:
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """Return the benchmark with a sample drawn by seed, and its entry in the manifest."""
+        """Return the benchmark with a sample drawn by seed, and a note on it for the manifest."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
@@ -119,8 +119,8 @@ class Benchmark:
     def shortened(self, tokens: int) -> "Benchmark":
         """Return the benchmark with each long document cut to one passage.
 
-        The passage is the one that fits the question best. ``tokens`` is its length; 0 leaves the
-        documents uncut.
+        The passage is the one that fits the question best. ``tokens`` is the length of a passage;
+        if it is 0, no document is cut.
         """
         return replace(self, questions=shortened(self.questions, tokens)) if tokens else self
 

@@ -1,9 +1,9 @@
-"""Estimates a run before any call costs money: calls, tokens and cost, by step and model.
+"""Estimates the calls, tokens and cost of a run, by step and model, before any call costs money.
 
-A few questions go through the real steps, with models that count the tokens of their prompts
-instead of making calls. This is done twice: without any conflict, for the lower bound, and with a
-conflict in every first answer that has two documents, for the upper bound. The expected figure is
-interpolated between the two, at the paper's share of conflicts.
+The real steps run on a few questions, with models that count the tokens of their prompts instead of
+making calls. They run twice. For the lower bound, no first answer has a conflict. For the upper
+bound, every first answer has a conflict if the question has at least two documents. The expected
+figure is interpolated between the two bounds, according to the paper's share of conflicts.
 """
 
 from collections import defaultdict
@@ -44,14 +44,14 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""The paper's share of first answers with evidence on both sides, in binary choice (section
-6.4)."""
+"""The share of first answers with evidence on both sides that the paper reports for binary choice
+(section 6.4)."""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 _SAMPLE = 30
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
-"""Assumed numbers of tokens: the thinking of a reasoning model before each reply, a judge's JSON,
-and the overhead of a chat message."""
+"""The assumed numbers of tokens in the thinking of a reasoning model before each reply, in the JSON
+reply of a judge, and in the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",
@@ -69,7 +69,7 @@ A counter makes every text different.
 
 
 class Amounts(Record):
-    """The calls, tokens and cost of one model in one step, or of all together."""
+    """The calls, tokens and cost of one model in one step, or of all models and steps together."""
 
     step: str
     model: str
@@ -81,7 +81,7 @@ class Amounts(Record):
 
 
 class Estimate(Record):
-    """The calls that a run is expected to make; the last row at each level is the total."""
+    """The estimated calls of a run, with bounds; the last row of each estimate is the total."""
 
     questions: int
     low: tuple[Amounts, ...]
@@ -116,7 +116,7 @@ class CountingModel(LanguageModel):
         )
 
     async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
-        """Count the call, and return what the step reads in the first suitable made-up reply."""
+        """Count the call, and return what the step reads from the first suitable made-up reply."""
         number = next(self.texts)
         claims = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
         fields = {"text": " ".join(claims), "claims": "\n".join(f"- {claim}" for claim in claims)}
@@ -134,7 +134,7 @@ class CountingModel(LanguageModel):
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
     ) -> Any:
-        """Count the call and raise; the surrounding labeler then makes up the labels."""
+        """Count the call, and raise an error; the surrounding labeler then makes up the labels."""
         single = schema["title"] == "evidence_label"
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
@@ -149,10 +149,10 @@ class CountingModel(LanguageModel):
 
 @dataclass
 class _CountingLabeler:
-    """Counts the calls of another labeler, and makes up labels with or without a conflict."""
+    """Counts the calls of another labeler, and makes up labels that contain a conflict or none."""
 
     asks: Labeler | None
-    """The labeler with counting models; None if no calls are to be counted."""
+    """The labeler whose model counts calls; None if the run's labeler makes no calls."""
     conflicts: bool
     name: str = "dry run"
     identity: None = None
@@ -205,8 +205,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a run from at most 30 of its questions.
 
-    ``assumed_documents`` contains a number of documents per question and the tokens of each, to be
-    assumed if searching would cost money.
+    ``assumed_documents`` contains two assumptions for runs in which searching would cost money: the
+    number of documents per question, and the number of tokens per document.
     """
     setup = setup.fitted(benchmark)
     if not benchmark.reply_forms:
@@ -222,7 +222,7 @@ def estimate(
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
-        """Return the sample's usage by step and model, with or without a conflict in all answers.
+        """Return the sample's usage by step and model, with conflicts in all answers or in none.
 
         This runs the real session in a temporary folder, with models that count instead of
         answering.
@@ -315,7 +315,7 @@ def estimate_card(estimate: Estimate) -> Card:
 
 
 def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Card | None:
-    """Build a table of the questions needed to show a gain over ``rag``, at known rates of change.
+    """Build a table of how many questions would show a gain over ``rag``, by rate of change.
 
     ``pairs_so_far`` contains the paired comparisons of a run that has already started. Returns None
     if the first measure is graded, since a graded measure has no corrections to count.
@@ -337,7 +337,7 @@ def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Car
 
 
 class _ChangeRate(NamedTuple):
-    """How many answers became right and how many became wrong, in a run of ``n`` questions."""
+    """How many answers became right, and how many became wrong, in a run of ``n`` questions."""
 
     name: str
     corrections: int
@@ -354,7 +354,7 @@ class _ChangeRate(NamedTuple):
 
 
 def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[_ChangeRate]:
-    """Return the rates of change in this run so far and in the paper, if any answer changed."""
+    """Return the rates of change in this run so far and in the paper, if they are above 0."""
     rates = [
         _ChangeRate("this run so far", pair.corrected, pair.harmed, pair.n)
         for pair in pairs_so_far
@@ -369,7 +369,7 @@ def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[
 
 
 def _rate_note(rate: _ChangeRate, questions: int) -> str:
-    """Describe the share of changed answers and how many questions would show a gain, if any."""
+    """Describe the share of changed answers and, after a gain, how many questions would show it."""
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note

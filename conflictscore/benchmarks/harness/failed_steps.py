@@ -1,4 +1,4 @@
-"""Finds the recorded steps that failed completely or partly, which ``--retry-failed`` repeats."""
+"""Finds the steps that ``--retry-failed`` repeats: those that failed completely or partly."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
 
 
 def failures(records: Iterable[StepRecord]) -> set[StepKey]:
-    """Find the steps that failed completely, for a method, or for a verdict."""
+    """Find the steps that failed completely, and those of which a part or a verdict failed."""
     return {(record.question, record.step, record.key) for record in records if _failed(record)}
 
 

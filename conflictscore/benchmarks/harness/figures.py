@@ -33,24 +33,24 @@ class Interval(Record):
 
 
 class MethodFigures(Record):
-    """A method's figures, by each measure of the benchmark."""
+    """The figures of one method, by measure."""
 
     method: str
     questions: Annotated[int, Field(ge=0)]
-    """The number of questions that the method finished, with an answer or a failure."""
+    """The number of questions that the method finished, whether with an answer or a failure."""
     failed: Annotated[int, Field(ge=0)]
     """The number of questions without an answer."""
     measures: dict[str, Proportion | Interval]
-    """For each measure, the share of right answers (or, if graded, the mean) over judged
-    answers."""
+    """For each measure, the share of right answers among judged answers, or the mean if graded."""
     unjudged: dict[str, int]
     """For each measure, the number of unjudged answers, which are not part of any mean."""
 
 
 class Paired(Record):
-    """Two methods compared by one measure, over the questions on which both were judged.
+    """A comparison of two methods by one measure, over the questions on which both were judged.
 
-    By a graded measure, a better value counts as corrected, and a worse value as harmed.
+    If the measure is graded, an answer with a better value counts as corrected, and an answer with
+    a worse value counts as harmed.
     """
 
     method: str
@@ -73,50 +73,50 @@ class Paired(Record):
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all pairs and measures of the run.
 
-    None if the run has just one such p-value.
+    It is None if the run has only one such p-value.
     """
     difference: Interval
-    """The difference by this measure, ``method`` minus ``against``, averaged over questions."""
+    """The difference in this measure, ``method`` minus ``against``, averaged over questions."""
 
 
 class Transitions(Record):
     """A method's outcomes on first answers that have a conflict (ACL submission, section 6.4).
 
     The figures cover the questions that the method finished and whose first answer has a claim with
-    evidence on both sides. A free-form answer counts as revised if its claims differ from the first
-    answer's. That is, according to the run's labeler, at least one of the two answers does not
-    support all claims of the other.
+    evidence on both sides. A free-form answer counts as revised if its claims differ from those of
+    the first answer. Claims differ if, according to the run's labeler, at least one of the two
+    answers does not support every claim of the other.
     """
 
     method: str
     measure: str
     conflict: int
     failed: int
-    """The number of questions with a conflict on which the method failed."""
+    """The number of questions on which the method failed and the first answer has a conflict."""
     retained: Proportion
-    """The share of unchanged answers, among the conflicts on which the method did not fail."""
+    """The share of unchanged answers, among all conflicts on which the method did not fail."""
     revised: Proportion
-    """The share of revised answers, among the conflicts on which the method did not fail."""
+    """The share of revised answers, among all conflicts on which the method did not fail."""
     corrections: Proportion
     """The share of changes from wrong to right, among revised answers judged before and after."""
     harms: Proportion
     """The share of changes from right to wrong, among revised answers judged before and after."""
     neutral: Proportion
-    """The share that stayed right or wrong, among revised answers judged before and after."""
+    """The share of unchanged verdicts, among revised answers judged before and after."""
     unjudged: int
-    """The number of revised answers without a verdict before or after.
+    """The number of revised answers that lack a verdict before or after the revision.
 
     These answers do not count in ``corrections``, ``harms`` or ``neutral``.
     """
     harms_of_conflict: Proportion
-    """The share of harmed answers, among all conflicts that were judged and on which the method did
+    """The share of harmed answers, among all conflicts with judged answers on which the method did
     not fail."""
     recovered_of_wrong: Proportion | None = None
-    """The share of corrected answers, among those whose first answer was wrong; None if graded."""
+    """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
     """The same figures, but counting every change of wording as a revision.
 
-    None in multiple choice, and if claims were not compared for any answer.
+    It is None in multiple choice, and if no two answers were compared by their claims.
     """
     unread: int = 0
     """The number of reworded answers that count as revised because their claims could not be
@@ -132,13 +132,13 @@ class CategoryFigures(Record):
 
 
 class TypeAccuracy(Record):
-    """How often a method names the right conflict type, on questions with an annotated type."""
+    """How often a method names the right conflict type, among questions with an annotated type."""
 
     method: str
     accuracy: Proportion
-    """The share of right types, over the questions that the method finished.
+    """The share of right types, among the questions that the method finished.
 
-    Naming no type counts as wrong.
+    If the method names no type, this counts as wrong.
     """
     untold: Annotated[int, Field(ge=0)]
     """The number of questions for which the method could not name a type."""
@@ -156,32 +156,32 @@ class Cost(Record):
     """The cost of a run, as far as it is known."""
 
     usage: dict[str, Usage]
-    """Calls and tokens, by the model's name."""
+    """The calls and tokens of each model, by name."""
     by_step: dict[str, Usage]
     money: float | None
-    """The US dollars paid; None if the price of a called model is unknown."""
+    """The amount paid in US dollars; None if the price of a called model is unknown."""
     cold_money: float | None = None
     """The cost in US dollars if no reply had come from a cache.
 
-    None if a price or the tokens of a cached reply are unknown.
+    It is None if a price, or the number of tokens in a cached reply, is unknown.
     """
     uncounted_calls: int = 0
-    """The number of replies from the cache of an earlier version, which did not store tokens."""
+    """The number of replies that an earlier version cached without their token counts."""
     unknown_prices: tuple[str, ...] = ()
-    """The models with unknown prices that were called, or whose replies came from a cache."""
+    """The models with unknown prices, whether they were called or answered from a cache."""
     seconds: float
     """The total time of all steps, in seconds.
 
     If questions run in parallel, this exceeds the elapsed time.
     """
     net_corrections: dict[str, int] = Field(default_factory=dict)
-    """Corrected minus harmed answers relative to the baseline, by the benchmark's first measure."""
+    """Corrected minus harmed answers, compared with the baseline by the first measure."""
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The cost in US dollars per net correction.
 
     The method's cost beyond the baseline, without a cache, is divided by its net corrections.
 
-    None if there are no net corrections, or if the cost is unknown.
+    It is None if there are no net corrections, or if the cost is unknown.
     """
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The input and output tokens per net correction."""
@@ -193,7 +193,7 @@ class Figures(Record):
     questions: int
     """The number of questions in the run, finished or not."""
     ended: int
-    """The number of questions that every method finished, each with a verdict or an error."""
+    """The number of questions that every method finished, whether with a verdict or an error."""
     failed: int
     """The number of questions on which at least one method failed."""
     measures: tuple[str, ...]
@@ -209,12 +209,12 @@ class Figures(Record):
     """Comparisons with methods other than the baseline, by every measure.
 
     By default, ``regenerated-rag`` is compared with ``control-rag``, as in the paper, and with the
-    controls of the second look. The user can ask for other pairs.
+    controls ``resample`` and ``placebo``. The user can ask for other pairs.
     """
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     types: tuple[TypeAccuracy, ...] = ()
-    """The accuracy of each method that names the conflict type."""
+    """For each method that names the conflict type, how often that type is right."""
     scores: tuple[MethodScores, ...] = ()
     """The mean scores of each method whose answers were scored."""
     coverage: Interval
@@ -223,22 +223,22 @@ class Figures(Record):
 
     @property
     def tests(self) -> tuple[Paired, ...]:
-        """All paired comparisons in display order, over which Holm's adjustment is made."""
+        """All paired comparisons, in display order; Holm's adjustment covers all of them."""
         return self.paired + self.compared
 
     def is_graded(self, measure: str) -> bool:
-        """Whether a measure's values are numbers in [0, 1] rather than yes or no.
+        """Return whether the values of a measure are numbers in [0, 1] rather than yes or no.
 
         A measure for which there are no verdicts counts as not graded.
         """
         return any(isinstance(m.measures.get(measure), Interval) for m in self.methods)
 
     def falls(self, measure: str) -> bool:
-        """Whether lower values of this measure are better."""
+        """Return whether lower values of this measure are better."""
         return measure in self.falling
 
     def change_words(self, measure: str) -> tuple[str, str]:
-        """Return the words for a change for the better and for the worse, by this measure."""
+        """Return the words for answers with a better and with a worse value of this measure."""
         if self.falls(measure):
             return "lower", "higher"
         return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")

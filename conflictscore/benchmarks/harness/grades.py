@@ -9,7 +9,7 @@ from conflictscore.records import ConflictReport, Label
 
 
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
-    """Turn CS-C and CS-R into verdicts by measure, with the counts behind them.
+    """Turn CS-C and CS-R into one verdict each, and explain them by the underlying counts.
 
     An answer without claims, or without labelled claims, remains unjudged.
     """
@@ -27,9 +27,9 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
-    """Reject values that would be miscounted, which a custom judge may return.
+    """Reject values that would be counted wrongly; a custom judge might return them.
 
-    A graded measure takes numbers from 0 to 1; any other measure takes yes or no.
+    A graded measure accepts numbers from 0 to 1; any other measure accepts yes or no.
 
     Raises:
         InputError: A value does not fit its measure; the message names both.

@@ -17,10 +17,11 @@ def group_interval(
 ) -> Interval:
     """Compute a figure from cells, with a 95 % percentile bootstrap interval over groups.
 
-    A group has a tuple of cells (counts), and a bootstrap sample draws whole groups. Groups with
-    equal cells are interchangeable, so only the count of each kind of group is drawn, from a
-    multinomial distribution. Groups whose cells are all 0 are ignored. ``figure`` takes a table
-    with the summed cells of one sample per row, and returns the figure for each row.
+    Each group is a tuple of cells (counts). A bootstrap sample consists of whole groups. Groups
+    with equal cells are interchangeable, so it suffices to draw the number of groups of each kind,
+    from a multinomial distribution. Groups whose cells are all 0 are ignored. ``figure`` takes a
+    table in which each row contains the summed cells of one sample, and returns the figure of each
+    row.
     """
     counted_groups = [cells for cells in groups if any(cells)]
     if not counted_groups:
@@ -37,7 +38,7 @@ def group_interval(
 
 
 def ratio(part: Numbers, whole: Numbers) -> Numbers:
-    """Compute ``part / whole``, with NaN if ``whole`` is 0."""
+    """Compute ``part / whole`` for each row; it is NaN if ``whole`` is 0."""
     quotient: Numbers = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
     return quotient

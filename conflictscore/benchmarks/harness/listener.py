@@ -9,7 +9,7 @@ from conflictscore.records import Usage
 class Listener:
     """Called at every step, in the thread of the event loop; its methods must not block.
 
-    The base class does nothing; a listener overrides the events that it needs.
+    The base class does nothing; a listener overrides the methods for the events that it needs.
     """
 
     def ended(self, record: StepRecord) -> None:
@@ -19,4 +19,4 @@ class Listener:
         """Called when the last step of a question has ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """Called with the usage of all sessions so far, by model; no cost if a price is unknown."""
+        """Called with the usage of all sessions so far, by model, and the cost if known."""

@@ -68,7 +68,7 @@ class Manifest(Record):
     The versions inform readers, but are not compared when a run is resumed.
     """
     compare: tuple[tuple[str, str], ...] = ()
-    """The pairs of methods last given with ``--compare``; empty for the paper's pairs.
+    """The pairs of methods that ``--compare`` last named; empty if the paper's pairs are used.
 
     The pairs decide which figures are shown, not whether the run can be resumed.
     """
@@ -94,7 +94,7 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert fields to what format 1 would have recorded, so that such a run can be resumed.
+    """Convert fields to what format 1 would have recorded, so that its runs can be resumed.
 
     Format 1 recorded at most a retriever's class name, and fewer hashes.
     """
@@ -151,7 +151,7 @@ def sha256_of_file(path: str | Path) -> str:
 
 
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """Return the hashes of the files in which documents are searched, by name, for a manifest.
+    """Return the hashes of the files in which documents are searched, by name, for the manifest.
 
     The hash ``docs`` depends on the contents of the files, on their names relative to the folders,
     and on the order of the paths, but not on where the folders are.

@@ -1,6 +1,6 @@
 """Determines whether two answers make the same claims although their wording differs.
 
-In free form, an answer has flipped if its claims have changed; a mere change of words is not a
+In free form, an answer has flipped if its claims have changed; a mere change of wording is not a
 flip. Two answers count as the same if each supports every claim of the other, according to the
 run's labeler.
 """
@@ -19,11 +19,11 @@ from conflictscore.records import Document, Label
 async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
     """Determine whether each of two answers supports every claim of the other.
 
-    Returns a step's value to be recorded. The comparison stops at the first unsupported claim, to
-    save calls.
+    Returns the step's value, which is to be recorded. The comparison stops at the first unsupported
+    claim, to save calls.
 
     Raises:
-        ProviderError: An answer could not be split, or a claim could not be labelled.
+        ProviderError: An answer could not be split into claims, or a claim could not be labelled.
     """
     for answer, source in ((first, second), (second, first)):
         report = await asker.score(answer, [Document(number=1, text=source)])
@@ -39,10 +39,11 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
 
 
 def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]:
-    """Find pairs of differently worded answers, as texts, whose claims have to be compared.
+    """Find the texts of each two differently worded answers whose claims have to be compared.
 
-    Each method's answer is paired with the baseline's answer; the pairs in ``COMPARED`` are added.
-    Answers that are judged by a different criterion from the baseline's are not compared.
+    The answer of each method is paired with the answer of the baseline. The methods that are paired
+    in ``COMPARED`` are paired here too. Answers are not compared if they are judged by a criterion
+    different from that for the baseline.
     """
     texts = {
         name: method_result.answer.text

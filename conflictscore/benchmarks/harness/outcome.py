@@ -1,4 +1,4 @@
-"""Reads the outcome of a run, its results and figures, from the run's folder."""
+"""Reads the outcome of a run, that is, its results and figures, from the run's folder."""
 
 import json
 from collections.abc import Sequence

@@ -19,10 +19,10 @@ def with_documents(
     retriever: BaseRetriever | None,
     missing: Literal["fail", "skip"],
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Return the questions that have documents available, and the texts of all others.
+    """Return the questions that have documents, and the texts of the questions that have none.
 
-    Only a recording can lack documents for a question: a live search is not run until it is the
-    question's turn.
+    Only a recording can lack documents for a question: a live search does not run before the
+    methods reach the question.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:
@@ -50,7 +50,7 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
 
 
 def _recording(retriever: Any) -> Any:
-    """Return the recording that a retriever reads, even inside other retrievers."""
+    """Return the recording that a retriever reads, even if other retrievers wrap it."""
     while retriever is not None and not hasattr(retriever, "missing"):
         retriever = getattr(retriever, "retriever", None)
     return retriever

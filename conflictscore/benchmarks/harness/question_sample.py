@@ -22,7 +22,7 @@ def question_id(prefix: str, question: str) -> str:
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:
-    """Return 32 pseudo-random bytes for a text, which depend on the purpose and the seed."""
+    """Return 32 pseudo-random bytes that depend only on a text, the purpose and the seed."""
     return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
 
 

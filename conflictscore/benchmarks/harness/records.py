@@ -1,9 +1,9 @@
 """The records of a benchmark run: questions, their recorded steps, and results by method.
 
 A question passes through *steps*, each of which is paid for and recorded as a unit. The step
-``loop`` produces the first answer and, if a claim is disputed, the answer of the second look. The
-methods ``rag``, ``regenerated-rag`` and ``guarded-rag`` share this step, so their answers are
-paired by construction.
+``loop`` produces the first answer and, if a claim is disputed, the second answer. The methods
+``rag``, ``regenerated-rag`` and ``guarded-rag`` share this step, so their answers are paired by
+construction.
 """
 
 import json
@@ -107,8 +107,8 @@ class StepRecord(Record):
     key: str = ""
     """The key distinguishes several steps of the same kind.
 
-    For a grade, it is the answer that was graded; for a meaning, :func:`meaning_key` of the two
-    answers.
+    For a grade, it is the answer that was graded; for a meaning, it is the :func:`meaning_key` of
+    the two answers.
     """
     value: dict[str, Any] | None = None
     """The output of the step; None if and only if ``error`` is set.
@@ -130,7 +130,7 @@ class StepRecord(Record):
     failure: StepFailure | None = None
     """The kind of failure; set if and only if ``error`` is set."""
     usage: dict[str, Usage] = Field(default_factory=dict)
-    """The calls and tokens of the step, by the model's name."""
+    """The calls and tokens of the step, by name of the model."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
     time: str = ""
     """When the step ended, in UTC, in ISO 8601 format."""
@@ -202,7 +202,7 @@ class MethodResult(Record):
     """Whether the verdicts came from a cache and so are not an independent judgement."""
 
     def value(self, measure: str) -> bool | float | None:
-        """Return whether, or how far, the answer is right by this measure; None if unknown."""
+        """Return whether the answer is right by this measure, or its grade; None if unknown."""
         verdict = self.verdicts.get(measure)
         return None if verdict is None else verdict.value
 
@@ -226,11 +226,11 @@ class QuestionResult(Record):
     Methods that have not run yet are absent.
     """
     conflict: bool | None = None
-    """Whether a claim of the first answer has evidence on both sides; None if it has no score."""
+    """Whether a claim of the first answer has evidence on both sides; None without a score."""
     reconsidered: ClaimEvidence | None = None
-    """The claim that the loop asked the model to reconsider, with its labels, if any."""
+    """The claim that the loop asked the model to reconsider, with its labels, if there is one."""
     changes: dict[str, tuple[Change, ...]] = Field(default_factory=dict)
-    """For each step that corrects answers, every passage that it reconsidered."""
+    """Every passage that a step reconsidered, for each step that corrects answers."""
     justification: str | None = None
     """The model's reason for the regenerated answer."""
     guard: Guard | None = None
@@ -246,21 +246,21 @@ class QuestionResult(Record):
     Pairs that were not compared, or could not be compared, are absent.
     """
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
-    """The calls and tokens of each step, by the model's name."""
+    """The calls and tokens of each step, by name of the model."""
     first_usage: dict[str, Usage] | None = None
     """The usage of the first answer alone, which is the cost of ``rag``.
 
     The usage is counted as if no reply had come from a cache; None if unknown.
     """
     check_usage: dict[str, Usage] | None = None
-    """The usage of scoring and explaining the last answer, which the paper does not do."""
+    """The usage of scoring and explaining the last answer, two tasks that the paper omits."""
     seconds: dict[str, float] = Field(default_factory=dict)
 
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
         """Return the claims that led a method to change the answer, with their labels.
 
-        These are the claims of the applied changes, or of all changes if none was applied. For a
-        method without recorded changes, it is the claim that the loop reconsidered.
+        These are the claims of the applied changes, or of all changes if no change was applied. If
+        a method has no recorded changes, the only such claim is the one that the loop reconsidered.
         """
         changes = self.changes.get(METHODS[method].step or method, ())
         relevant_changes = [change for change in changes if change.applied] or changes
@@ -272,8 +272,8 @@ class QuestionResult(Record):
     def flipped(self, method: str, against: str = BASELINE) -> bool | None:
         """Return whether a method's answer differs from another's; None if an answer is missing.
 
-        Differently worded answers count as equal if they make the same claims. If their claims were
-        not compared, the wording decides.
+        Answers that are worded differently count as equal if they make the same claims. If their
+        claims were not compared, the wording decides.
         """
         is_reworded = self.reworded(method, against)
         return is_reworded and not self.alike(method, against)
@@ -286,7 +286,7 @@ class QuestionResult(Record):
         return self.same_claims.get(meaning_key(first_answer.text, second_answer.text))
 
     def reworded(self, method: str, against: str = BASELINE) -> bool | None:
-        """Return whether a method's answer has a different option or, in free form, other words."""
+        """Return whether two methods chose different options or, in free form, different words."""
         first_result, second_result = self.methods.get(against), self.methods.get(method)
         if (
             first_result is None
@@ -299,7 +299,7 @@ class QuestionResult(Record):
 
 
 def reworded(first: Answer, second: Answer) -> bool:
-    """Return whether two answers have different options or, in free form, different words."""
+    """Return whether two answers choose different options or, in free form, differ in wording."""
     return (
         first.option != second.option
         if first.option is not None
@@ -308,15 +308,15 @@ def reworded(first: Answer, second: Answer) -> bool:
 
 
 def meaning_key(first: str, second: str) -> str:
-    """Return the key for comparing two answers' claims, which does not depend on their order."""
+    """Return the key of a comparison of two answers by their claims, whatever the order."""
     return json.dumps(sorted((first, second)), ensure_ascii=False)
 
 
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
-    """Return the methods with a ConflictScore for every answer, so that a mean describes them.
+    """Return the methods whose answers all have a ConflictScore, so that a mean describes them.
 
     If only some of a method's answers are scored, their mean does not describe the method. Without
-    a guard, for example, only those first answers are scored that have no conflict.
+    a guard, for example, answers are scored only if their questions have no conflict.
     """
     answers_by_method = {
         method: [

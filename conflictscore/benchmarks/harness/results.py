@@ -1,9 +1,9 @@
 """Joins the records of a run into the results of each question, by method.
 
-A record describes one step: the search (``documents``), the correcting ``loop``, the answer of a
-method with its own step, the comparison of two answers (``meaning``), or a ``grade``. Three methods
-share the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last answer, and
-``guarded-rag`` the last answer that its guard accepts.
+A record describes one step: the search (``documents``), the ``loop`` that corrects answers, the
+answer of a method with its own step, the comparison of two answers (``meaning``), or a ``grade``.
+Three methods share the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last
+answer, and ``guarded-rag`` the last answer that its guard accepts.
 
 The results depend only on the questions and the set of records, not on the order of the records.
 """
@@ -89,7 +89,7 @@ def results(
 
 
 class _Recorded:
-    """Reads the records of one question as results, by the rules in :func:`results`.
+    """Turns the records of one question into results, by the rules in :func:`results`.
 
     Steps, grades and meanings are read from the one record that counts; usage and seconds are
     summed over all records.
@@ -174,7 +174,7 @@ class _Recorded:
 
     @cached_property
     def _loop(self) -> LoopValue | MethodResult | None:
-        """The loop's value, a result without an answer if it failed, or None if it has not run."""
+        """The loop's value, or a result without an answer if it failed; None if it has not run."""
         return self._outcome(LOOP, LoopValue)
 
     @cached_property
@@ -259,7 +259,7 @@ class _Recorded:
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
-        """Return a step's value or its failure; None if it has not run."""
+        """Return the value or the failure of a step; None if the step has not run."""
         record = self._steps.get(step)
         if record is None:
             documents = self._steps.get(DOCUMENTS)
@@ -271,14 +271,14 @@ class _Recorded:
         return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        """Return whether the first answer has a claim in conflict; None if it has no score."""
+        """Return whether a claim of the first answer is in conflict; None without a score."""
         report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None
         return bool(report.conflicting)
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
-        """Add up the usage by step and model, over all records, even those that were replaced."""
+        """Add up the usage by step and model, over all records, including replaced ones."""
         places = defaultdict[tuple[str, str], list[StepRecord]](list)
         for record in self._records:
             places[record.step, record.key].append(record)
@@ -299,7 +299,7 @@ class _Recorded:
         for record in self._records:
             if record.step != LOOP or record.stopped:
                 continue
-            # a failed loop did not get past its first answer
+            # a loop that failed did not get past its first answer
             part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
                 part_usage = getattr(read_value(record, LoopValue), part)
@@ -320,7 +320,7 @@ class _Recorded:
 def _reconsidered(
     changes: Iterable[Change], flipping_attempt: Attempt | None
 ) -> ClaimEvidence | None:
-    """Return the claim of the second look: the first claim of the first change.
+    """Return the claim that was reconsidered: the first claim of the first change.
 
     If an attempt changed the answer, only changes that were applied in its round count.
     """
@@ -348,7 +348,7 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
-    """Drop the records of stopped steps, and records based on a first answer that was replaced.
+    """Drop records of stopped steps, and records based on a first answer that was later replaced.
 
     After the loop was repeated, methods that start from its first answer must run again.
     """

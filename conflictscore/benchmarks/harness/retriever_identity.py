@@ -11,15 +11,15 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.retrieval.opening import described
 
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
-"""A pattern for the names of fields whose text may contain a key or a location on this machine."""
+"""A pattern for names of fields that may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
-    """Describe a retriever, and the retriever that it wraps, by class, search and plain settings.
+    """Describe a retriever and any wrapped retriever by class, kind of search and plain settings.
 
     Plain settings are fields with a number, a boolean, or a text that is neither a key nor an
-    address. Returns None without a retriever.
+    address. Returns None if there is no retriever.
     """
     if retriever is None:
         return None
@@ -42,7 +42,7 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
-    """Return the hash of the recording or corpus that a retriever reads, even inside wrappers.
+    """Return the hash of the recording or corpus that a retriever reads, even if others wrap it.
 
     The hash of a corpus depends on the titles and texts of its documents, in order. Web searches
     have no hash, since their content cannot be hashed.

@@ -1,4 +1,4 @@
-"""Runs every step of every question, and records each, in one process."""
+"""Runs and records every step of every question, in one process."""
 
 import asyncio
 import re
@@ -238,7 +238,7 @@ class Session:
 
 
 async def _outcome_of(work: _Work) -> _Outcome:
-    """Run a step, and return its value or why it failed; raise errors that end the session."""
+    """Run a step, and return its value or its failure; raise only errors that end the session."""
     try:
         return _Outcome(await work())
     except (BudgetError, ConfigurationError):
@@ -247,7 +247,8 @@ async def _outcome_of(work: _Work) -> _Outcome:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # a plugged-in component cancelled itself; raising this would silently end the worker
+        # a plugged-in component cancelled itself; raising its cancellation would silently end the
+        # worker
         return _failed(error)
     except Exception as error:  # noqa: BLE001 - a plugged-in component may raise anything
         return _failed(error)

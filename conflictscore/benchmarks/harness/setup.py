@@ -46,13 +46,14 @@ class RunSettings:
     replicate: int = 0
     """The number of this repetition in a study of several runs.
 
-    From 1 on, answers and verdicts are sampled again, with a new seed if the model takes one.
+    From 1 on, answers and verdicts are sampled again, with a new seed if the model accepts one.
     """
     temperature: float | None = None
     """The temperature at which questions are answered.
 
-    None keeps the temperature of the answering model as it was opened; models that are named by a
-    spec then answer at 0. The temperature does not affect claims, labels or verdicts.
+    If it is None, the answering model keeps the temperature with which it was opened. A model that
+    is named by a spec then answers at 0. The temperature does not affect claims, labels or
+    verdicts.
     """
     reconsider: Reconsider = "worst"
     """How the paper's loop chooses the claim to reconsider; see ``RunContext``."""
@@ -86,7 +87,7 @@ class BenchmarkModels(ModelOptions, total=False):
 
 @dataclass(frozen=True)
 class Setup:
-    """The settings of a run, with its models and retriever, which are open but not yet called."""
+    """The settings of a run, its models and its retriever; these are open but not yet called."""
 
     settings: RunSettings
     loop: Settings
@@ -148,7 +149,7 @@ class Setup:
 
     @property
     def checks_last(self) -> bool:
-        """Whether the loop's last answer is scored, and explained if it gives no reason.
+        """Whether the loop's last answer is scored and, if it gives no reason, explained.
 
         As in the paper, the last answer is not scored, unless a method of the run needs the score.
         """
@@ -183,7 +184,7 @@ class Setup:
     def counted(
         self, ledger: Ledger, own: ContentCache, transcript: TranscriptWriter | None = None
     ) -> tuple[RunContext, LanguageModel]:
-        """Return the context and the answer judge, with counted, transcribed and cached calls.
+        """Return the context and the answer judge; their calls are counted, transcribed and cached.
 
         Replies of deterministic models go to the user's cache. If a model is not deterministic or
         cannot be identified, all replies go to the run's own cache.
@@ -231,7 +232,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """Return the settings of the paper's loop; the labeler suits the judge unless one is named."""
+    """Return the settings of the paper's loop; a labeler that is not named suits the judge."""
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 
@@ -256,7 +257,7 @@ def _transcribed(model: LanguageModel, transcript: TranscriptWriter | None) -> L
 
 
 def takes_temperature(model: LanguageModel) -> bool:
-    """Return whether a temperature can be set; reasoning and some custom models do not take one."""
+    """Return whether a temperature can be set; reasoning models and some others accept none."""
     return not model.thinking_tokens and "temperature" in type(model.chat).model_fields
 
 
@@ -270,7 +271,7 @@ def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """Return the model for one repetition, whose replies are cached separately from the others."""
+    """Return the model for one repetition; its replies are cached separately from all others."""
     if not settings.replicate:
         return model
     chat: BaseChatModel = model.chat

@@ -1,4 +1,4 @@
-"""Checks that a run's folder has complete templates and transcripts, to be read elsewhere."""
+"""Checks that a run's folder can be read elsewhere: its templates and transcripts are complete."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _UNSEEN = "so readers of the folder cannot see what models were asked"
 
 
 def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Describe each file that is missing, changed, torn or damaged, one per line.
+    """Describe each file that is missing, changed, torn or damaged, one file per line.
 
     The figures do not depend on these files.
 

@@ -27,7 +27,7 @@ def require_statistics() -> None:
 
 
 def proportion(count: int, n: int) -> Proportion:
-    """Compute a proportion with its Wilson 95 % interval; if n is 0, only the counts."""
+    """Compute a proportion with its Wilson 95 % interval; if n is 0, return only the counts."""
     if not 0 <= count <= n:
         raise ValueError(f"{count} of {n} is not a proportion")
     if not n:
@@ -87,7 +87,7 @@ def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
-    """Test differences by question with the two-sided Wilcoxon signed-rank test: p, in (0, 1].
+    """Compute p, in (0, 1], by the two-sided Wilcoxon signed-rank test over questions.
 
     Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
     difference less credible. Without ties and zeros, scipy computes p exactly for up to 50
@@ -116,10 +116,10 @@ def mcnemar(corrections: int, harms: int) -> float:
 def sign_flip(totals: Sequence[int]) -> float | None:
     """Compute p, in (0, 1], by the exact two-sided sign-flip test over questions.
 
-    The null hypothesis is a sum of 0: each total is then equally likely to have the opposite sign.
-    For totals of -1, 0 and 1 this is the exact McNemar test; for sums over several runs it is the
-    McNemar test with questions as clusters. All patterns of signs are counted, adding one question
-    at a time. Returns 1 if all totals are 0, and None if there are none.
+    The null hypothesis is a sum of 0. If it is true, each total is equally likely to have the
+    opposite sign. For totals of -1, 0 and 1 this is the exact McNemar test; for sums over several
+    runs it is the McNemar test with questions as clusters. All patterns of signs are counted,
+    adding one question at a time. Returns 1 if all totals are 0, and None if there are none.
     """
     if not totals:
         return None
@@ -128,7 +128,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
     chances, reach = np.ones(1), 0
     for step in filter(None, map(abs, totals)):
-        after = np.zeros(len(chances) + 2 * step)  # holds the sums from -reach to reach
+        after = np.zeros(len(chances) + 2 * step)  # one chance per sum, from -reach to reach
         after[: len(chances)] += chances / 2
         after[2 * step :] += chances / 2
         chances, reach = after, reach + step
@@ -148,11 +148,11 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
 
 
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
-    """Compute a share of sums over questions, with a 95 % bootstrap interval.
+    """Compute the ratio of two sums over questions, with a 95 % bootstrap interval.
 
     Both the count and the total are sums over questions. Whole questions are resampled, since the
-    runs of a question are dependent. ``n`` is the total. The interval has no bounds if all
-    bootstrap samples are equal, and no value if the total is 0.
+    runs of a question are dependent. ``n`` is the total. If all bootstrap samples are equal, the
+    interval has no bounds. If the total is 0, it has no value either.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)
@@ -171,7 +171,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by Holm's step-down method; the order is kept, and each stays in [p, 1].
+    """Adjust p-values by Holm's step-down method, in the same order; each is then in [p, 1].
 
     Rejecting hypotheses below 0.05 keeps the chance of any false rejection below 5 %.
     """
@@ -209,8 +209,8 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     """Compute the probability that the exact two-sided McNemar test shows a gain at the 5 % level.
 
-    This is the unconditional power. It averages over the number of discordant pairs, which is
-    binomial, and over how many of these pairs favour the better method.
+    This is the unconditional power. It averages over the number of discordant pairs, which has a
+    binomial distribution, and over the number of these pairs that favour the better method.
 
     Args:
         questions: The number of questions judged for both methods, at least 1.
@@ -265,7 +265,7 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
 
 
 def _fewest(power: Callable[[int], float]) -> int | None:
-    """Find the fewest questions, at least 2, that reach ``POWER``; None if over ten million."""
+    """Find the fewest questions, at least 2, that reach ``POWER``; None above ten million."""
     few, many = 1, 2
     while power(many) < POWER:
         few, many = many, 2 * many

@@ -1,4 +1,4 @@
-"""Models of recorded steps' values, with the fields that results use."""
+"""Models of the values of recorded steps, with the fields that results use."""
 
 from typing import TypeVar
 

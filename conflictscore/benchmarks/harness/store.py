@@ -1,4 +1,4 @@
-"""Stores a run in a folder, which one command at a time writes and any number can read.
+"""Stores a run in a folder; one command at a time writes it, and any number can read it.
 
 ```
 .conflictscore.lock    the lock of the command that writes
@@ -152,13 +152,13 @@ class RunStore:
         return tuple(self._records)
 
     def append(self, record: StepRecord) -> StepRecord:
-        """Append a record, which survives the death of the process once this method has returned.
+        """Append a record; once this returns, the record survives the death of the process.
 
         A power cut can lose the last few seconds of records; their steps are then repeated.
 
         Returns:
-            The record as it will be read from the file. Using it makes figures independent of
-            whether a run was resumed.
+            The record as it will be read from the file. If this record is used, figures do not
+            depend on whether a run was resumed.
         """
         if record.question not in self._ids:
             raise ValueError(f"the run has no question {record.question!r}")
@@ -200,7 +200,7 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Manifest) -> Manifest:
-    """Return the manifest with this session's comparison, and store it if it has changed."""
+    """Return the manifest with this session's comparisons, and store it if it has changed."""
     if stored_manifest.compare == new_manifest.compare:
         return stored_manifest
     updated_manifest = stored_manifest.model_copy(update={"compare": new_manifest.compare})
@@ -209,7 +209,7 @@ def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Mani
 
 
 def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
-    """Read the manifest and questions of a run; raise an error if one of its methods is unknown."""
+    """Read the manifest and questions of a run; raise an error if any of its methods is unknown."""
     manifest = read_manifest(folder / _MANIFEST)
     for name in manifest.configuration.get("methods", ()):
         if name not in METHODS:
@@ -248,7 +248,7 @@ def _refuse_other_files(folder: Path) -> None:
     except FileNotFoundError:
         return
     if _MANIFEST in names:
-        read_manifest(folder / _MANIFEST)  # raises if the file is another program's
+        read_manifest(folder / _MANIFEST)  # raises an error if the file belongs to another program
         return
     # a killed run may leave these files without a manifest
     remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}

@@ -14,7 +14,10 @@ GZIP = 16 + zlib.MAX_WBITS
 
 
 class TornTranscriptError(InputError):
-    """A transcript was not closed, for example after a kill; all its complete lines were read."""
+    """A transcript was not closed, perhaps because the run was killed.
+
+    All its complete lines were read.
+    """
 
 
 def session_files(folder: Path) -> list[Path]:
@@ -59,7 +62,7 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def check_whole(path: Path) -> None:
-    """Read a whole transcript, ignoring its content; raises like :func:`read_transcript`."""
+    """Read a whole transcript, to raise the same errors as :func:`read_transcript`."""
     for _ in _lines(path):
         pass
 

@@ -1,4 +1,4 @@
-"""Writes every call of a run, with its prompt and raw reply, compressed into the run's folder.
+"""Writes each call of a run, with prompt and raw reply, to a compressed file in its folder.
 
 ```
 transcripts/session-1.jsonl.gz      one file per session, with JSON lines in UTF-8
@@ -16,9 +16,9 @@ transcripts/session-1.jsonl.gz      one file per session, with JSON lines in UTF
  "error": null}                     why the call failed; it may have been repeated
 ```
 
-A text is a list of parts to be joined, each a string or ``{"ref": hash}``. Prompts share documents
-and rules, which are stored only once per session. Each line is flushed to disk, so a kill damages
-at most the last line.
+A text is a list of parts that have to be joined. Each part is a string or ``{"ref": hash}``.
+Prompts share documents and rules, which are stored only once per session. Each line is flushed to
+disk, so a kill damages at most the last line.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ _PARAMETERS = frozenset(
 )
 """The call parameters that are recorded.
 
-Other parameters are left out, since a client may put anything into them.
+Other parameters are omitted, since a client may put anything into them.
 """
 
 _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))
@@ -81,7 +81,7 @@ _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", defaul
 
 @contextmanager
 def transcribed_step(place: StepKey) -> Iterator[None]:
-    """Attribute calls made inside, also in tasks and threads started there, to this step."""
+    """Attribute to this step all calls inside, even in tasks and threads started there."""
     token = _STEP.set(place)
     try:
         yield

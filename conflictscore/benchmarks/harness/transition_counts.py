@@ -30,7 +30,7 @@ from conflictscore.benchmarks.harness.statistics import (
 
 
 class _Measure(NamedTuple):
-    """A measure, and how its values are to be read."""
+    """A measure, and how to interpret its values."""
 
     name: str
     graded: bool
@@ -50,7 +50,7 @@ def figures(
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
-    """Count and average the results of a run, in whatever order they come.
+    """Count and average the results of a run, which may be in any order.
 
     Paired comparisons, transitions and other figures about the first answer exist only if the
     baseline is among the methods.
@@ -100,7 +100,7 @@ def _all_pairs(
     measures: Sequence["_Measure"],
     compare: Sequence[tuple[str, str]],
 ) -> tuple[list[Paired], list[Paired]]:
-    """Compare methods with the baseline and in other pairs, with one Holm adjustment."""
+    """Compare methods with the baseline and in other pairs; adjust all p-values together."""
     baseline_pairs = [
         _paired(question_results, method, measure)
         for method in _paired_with_baseline(methods)
@@ -201,7 +201,7 @@ def _method(
 def judged_both(
     question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
-    """Return two grades, from 0 to 1, for each question id: of ``against`` and of ``method``."""
+    """Return the grades of ``against`` and of ``method``, from 0 to 1, for each question id."""
     return {
         question_result.question.id: (float(before), float(after))
         for question_result in question_results
@@ -286,25 +286,25 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """The outcome of a first answer with a conflict under a method (section 6.4)."""
+    """The outcome of one first answer with a conflict after a method has run (section 6.4)."""
 
     question: str
     answered: bool
     """Whether the method gave an answer."""
     revised: bool
-    """Whether the method's answer makes other claims than the first answer.
+    """Whether the claims of the method's answer differ from those of the first answer.
 
-    If answers are compared by wording, it says whether the words are different.
+    If answers are compared by wording, this field says whether the wording differs.
     """
     unread: bool
-    """Whether the words are different and the claims could not be compared."""
+    """Whether the wording differs and the claims could not be compared."""
     before: float | None
     """The grade of the first answer, from 0 to 1; None if it was not judged."""
     after: float | None
 
 
 def _judged(outcomes: Iterable[ConflictOutcome]) -> list[tuple[float, float]]:
-    """Return the grades before and after, of answers that were judged both times."""
+    """Return the grades before and after for answers that were judged both times."""
     return [(o.before, o.after) for o in outcomes if o.before is not None and o.after is not None]
 
 
@@ -315,7 +315,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """List the outcomes of first answers with a conflict, if the method finished the question."""
+    """List the outcomes of first answers with a conflict on questions that the method finished."""
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or method not in question_result.methods:

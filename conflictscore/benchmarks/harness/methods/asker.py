@@ -1,4 +1,4 @@
-"""Calls a run's models on behalf of methods: for answers, for whole graphs, and for scores."""
+"""Calls a run's models on behalf of methods: to answer, to run graphs, and to score answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,7 +27,8 @@ class Asker:
     context: RunContext
     """The run's models, labeler and prompts; ``context.method`` is not used."""
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
-    """Opens a context that collects the usage of the calls made inside, by the model's name."""
+    """A function that opens a context. The context collects the usage of the calls made inside it,
+    by name of the model."""
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if the benchmark sets one."""
     _graphs: dict[Any, Any] = field(default_factory=dict)

@@ -70,7 +70,7 @@ async def _answer_by(
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Answer as the conflict type requires; without a type, conflicts are not mentioned."""
+    """Answer as the conflict type requires; without a type, ask without mentioning conflicts."""
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
         graph_input(request.question, request.documents),

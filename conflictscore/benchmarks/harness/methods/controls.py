@@ -1,8 +1,8 @@
-"""Control methods for the second look, that is, for asking again about a disputed claim.
+"""Control methods for ``regenerated-rag``, which asks again about a disputed claim.
 
-The controls show the effect of asking twice without evidence. Like ``regenerated-rag``, they ask
-again only if the first answer has a disputed claim; otherwise they keep that answer. Whatever
-``regenerated-rag`` gains beyond the controls is due to its evidence.
+The controls show the effect of asking a second time without evidence. Like ``regenerated-rag``,
+they ask again only if the first answer has a disputed claim; otherwise they keep the first answer.
+Whatever ``regenerated-rag`` gains beyond the controls is due to its evidence.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ def _first(request: Asked) -> Attempt:
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
-    """Return the claim that ``regenerated-rag`` reconsiders, or the worst if a model chooses."""
+    """Return the claim that ``regenerated-rag`` reconsiders; the worst if a model chooses."""
     report = first.report
     if report is None or report.reconsider is None:
         return None
@@ -40,7 +40,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Send the prompt of the second look at the same claim, without evidence on either side."""
+    """Send the prompt for reconsidering the same claim, but without evidence on either side."""
     first, context = _first(request), asker.context
     claim = _disputed_claim(asker, first)
     if claim is None:
@@ -68,7 +68,7 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:
-    """Return the model with a different seed, if it takes one, and with a separate cache key."""
+    """Return the model with a different seed, if it accepts one, and with a separate cache key."""
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}

@@ -1,4 +1,4 @@
-"""The methods based on the loop, the paper's control, and correction in place."""
+"""The methods based on the loop, the paper's control method, and the method ``revised-rag``."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from conflictscore.records import Attempt, Method, Usage
 
 
 async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Run the loop: a first answer, its score and, if a claim has two sides, another answer."""
+    """Run the loop: answer, score the answer and, if a claim is disputed, answer again."""
     question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
@@ -61,7 +61,7 @@ GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, looks_again=True)
 
 
 async def _told_to_watch(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Answer once, with a prompt that warns of conflicts (Tables 12 and 15)."""
+    """Give a single answer, using a prompt that warns of conflicts (Tables 12 and 15)."""
     return await asker.answer_from(request.question, request.documents, Method.CONTROL_RAG)
 
 

@@ -1,4 +1,4 @@
-"""Defines a method of a benchmark run: how it answers a question, and its properties."""
+"""Defines a method of a benchmark run: its properties, and the function that answers a question."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.records import Attempt, Document
 
 Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
-"""The form of questions: binary choice; several options, of which one is right; several options, of
-which several may be right, each with a probability; or free form."""
+"""The form of a question. In ``multiple-choice``, there are two options. In ``mc1``, there are
+several options, and exactly one is right. In ``mc2``, several options may be right, and each gets a
+probability. In ``free-form``, there are no options."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,12 @@ class Asked:
     question: Question
     documents: tuple[Document, ...]
     first: Attempt | None = None
-    """The loop's first answer and its score, for methods that start from it."""
+    """The loop's first answer with its score, for methods that start from this answer."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BenchmarkMethod:
-    """How a benchmark method answers a question, and its properties.
+    """A method of a benchmark run: its properties, and the function that answers a question.
 
     ``records.Method`` lists only the methods of the loop itself.
     """
@@ -43,12 +44,12 @@ class BenchmarkMethod:
     looks_again: bool = False
     """Whether the method reconsiders the loop's first answer."""
     own_judge: bool = False
-    """Whether the method's answers are judged by a different criterion, with a judge from
-    ``Benchmark.judges``."""
+    """Whether the method's answers are judged by a criterion of their own. The judge is then the
+    method's judge in ``Benchmark.judges``."""
     tells_type: bool = False
     """Whether the method names the conflict type."""
     caveat: str = ""
-    """A note to the reader of the method's figures."""
+    """A note for readers of the method's figures."""
 
     @property
     def step(self) -> str:
@@ -57,7 +58,7 @@ class BenchmarkMethod:
 
     @property
     def begins_with_first(self) -> bool:
-        """Whether the method has its own step, which starts from the loop's scored first answer."""
+        """Whether the method has its own step and starts from the loop's scored first answer."""
         return self.looks_again and self.step != LOOP
 
     def grade_key(self, text: str) -> str:

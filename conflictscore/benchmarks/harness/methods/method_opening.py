@@ -1,4 +1,4 @@
-"""Opens a method by name; only then is the method's module imported."""
+"""Opens a method by name, and imports the method's module only then."""
 
 from functools import cache
 from pkgutil import resolve_name
@@ -8,7 +8,7 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 
 
 def method_of(name: str) -> BenchmarkMethod:
-    """Return the method with this name, from the module given by its entry in ``METHODS``."""
+    """Return the method with this name, from the module that its entry in ``METHODS`` names."""
     return _method_at(METHODS[name].place, name)
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
 """The steps that belong to no single method.
 
-In order: finding the documents, the loop with its first answer, grading an answer, and determining
-whether two answers make the same claims.
+In this order, they find the documents, run the loop with its first answer, grade an answer, and
+determine whether two answers make the same claims.
 """
 
 BASELINE = "rag"
@@ -21,18 +21,18 @@ BASELINE = "rag"
 
 
 class MethodEntry(NamedTuple):
-    """The registry entry of a method, whose module need not be imported yet."""
+    """The registry entry of a method; it can be read without importing the method's module."""
 
     summary: str
     """The method's one-line help text."""
     place: str
     """The method's module, with a leading dot for a module of this package.
 
-    The object's name may follow after a colon; by default it is the method's name in capital
+    The name of the object may follow after a colon. By default, it is the method's name in capital
     letters.
     """
     step: str = ""
-    """The step that the method shares with others; empty if it has a step of its own name."""
+    """The step that the method shares with others; empty if the method has a step of its own."""
 
 
 _WIKI = "conflictscore.benchmarks.wikicontradict.methods"
@@ -117,7 +117,8 @@ COMPARED = (
 )
 """Comparisons made in addition to those with ``rag``, if both methods were run.
 
-The first one is the paper's (Tables 4 and 5). The others compare the second look with its controls.
+The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
+controls.
 """
 
 LOOP_METHODS = tuple(_LOOP_METHODS)

@@ -20,7 +20,7 @@ class BenchProgress(CountBar, Listener):
         self._done = self._failed = 0
 
     def ended(self, record: StepRecord) -> None:
-        """Print the reason if the ended step failed."""
+        """Print the reason for the failure if the step that has just ended failed."""
         if record.error is not None:
             reason = one_line(record.error)
             where = f"{one_line(record.question, 40)}, {record.step}"
@@ -34,7 +34,7 @@ class BenchProgress(CountBar, Listener):
         self.show(self._done, self._total, "; ".join(filter(None, [failures, self._spent])))
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
-        """Show the calls and cost of all sessions so far; no cost if a price is unknown."""
+        """Show the calls and cost of all sessions so far; if a price is unknown, show no cost."""
         total = sum(usage.values(), Usage())
         cost = "cost unknown" if dollars is None else money(dollars)
         cache_note = f" ({total.cached_calls:,} cached)" if total.cached_calls else ""

@@ -14,7 +14,7 @@ from conflictscore.storage.private_files import owner_only
 
 
 def export_calls(runs: Iterable[Path], out: Path) -> int:
-    """Write the calls of the runs, in the order in which they ended, each with its ``run``.
+    """Write the calls of the runs in the order in which they ended, each with the name of its run.
 
     If a transcript was not closed, all its complete lines are written.
 

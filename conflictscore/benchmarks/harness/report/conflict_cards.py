@@ -36,8 +36,8 @@ def conflict_cards(
 ) -> Iterator[Card]:
     """Yield a heading, and one table per method.
 
-    Without ``verbose``, only methods with a second look are shown, and methods that others are
-    compared with.
+    Without ``verbose``, a method is shown only if it reconsiders the first answer, or if another
+    method is compared with it.
     """
     compared_with = {pair.against for pair in figures.compared}
     tables = [
@@ -95,7 +95,7 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 
 
 def _note(transitions: Transitions) -> str:
-    """Explain "revised"; empty in multiple choice, where it just means a different option."""
+    """Explain the word "revised"; empty in multiple choice, where it means a different option."""
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS
@@ -104,7 +104,7 @@ def _note(transitions: Transitions) -> str:
 def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
     """Return the name of a row.
 
-    By a graded measure, answers become better or worse instead of right or wrong.
+    If the measure is graded, answers become better or worse instead of right or wrong.
     """
     names = {}
     if figures.is_graded(transitions.measure):

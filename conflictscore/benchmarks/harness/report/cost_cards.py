@@ -9,7 +9,7 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
-    """Tabulate usage by model (by step too if ``verbose``), and the cost per net correction."""
+    """Tabulate usage by model, also by step if ``verbose``, and the cost per net correction."""
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return
@@ -22,7 +22,7 @@ def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]
 
 
 def _cost_lines(cost: Cost) -> Iterator[str]:
-    """Describe tokens from a provider's cache, dollars with and without our own cache, and time."""
+    """Describe the tokens from providers' caches, the cost with and without our cache, and time."""
     if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
         yield f"{cache_read_tokens:,} of the tokens in came from a provider's prompt cache"
     yield f"dollars: {money(cost.money, cost.unknown_prices)}"
@@ -47,7 +47,7 @@ def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str])
 
 
 def _corrections(figures: Figures, cost: Cost) -> Card:
-    """Tabulate dollars and tokens per net correction, as if nothing were cached."""
+    """Tabulate dollars and tokens per net correction, as if nothing had been cached."""
     rows = []
     for method, net in cost.net_corrections.items():
         tokens = cost.tokens_per_net_correction.get(method)

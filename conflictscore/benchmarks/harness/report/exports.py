@@ -59,7 +59,7 @@ _AFTER_MEASURES = (
 _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 """The columns for reviews, present only if a run was reviewed.
 
-Each lists one entry per reviewer, in the same order.
+Each column lists one entry per reviewer. The order of reviewers is the same in all columns.
 """
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -82,13 +82,14 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
 
     Each measure has columns for its value, for the judge's explanation, and for the error if there
     is no value. ``conflict_type`` is the annotators' type, and ``predicted_type`` the method's.
-    ``calls``, tokens and ``seconds`` belong to the row's ``step``. Methods may share a step, so sum
-    over distinct (run, id, step).
+    ``calls``, ``seconds`` and the columns for tokens describe the ``step`` of the row. Methods may
+    share a step, so totals must count each distinct (run, id, step) once.
 
     ``flipped``, ``reworded`` and ``kind`` (correction, harm or neither, by the first measure)
-    compare the answer with that of ``rag``. ``against_METHOD`` is the kind in comparison with
-    another method. In free form, a flipped answer makes other claims, and a reworded answer has
-    other words. ``reviewers``, ``verdicts`` and ``comments`` are lists in the same order.
+    compare the answer with that of ``rag``. ``against_METHOD`` is the kind of change when the
+    answer is compared with that of another method. In free form, a flipped answer makes other
+    claims, and a reworded answer has other words. ``reviewers``, ``verdicts`` and ``comments`` are
+    lists with one entry per reviewer, in the same order.
 
     In CSV, a text that a spreadsheet could interpret as a formula gets a leading apostrophe, and a
     list is written as JSON. A lone surrogate is always replaced by ``?``.
@@ -118,7 +119,7 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
 
     If several runs form a study, its tables come last, under the name ``all runs``. CSV has the
     columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs;
-    texts from files and models are escaped.
+    text from files and models is escaped.
 
     Returns:
         The number of tables written.
@@ -174,7 +175,7 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
 
 
 def _flip_row(run: ReportRun, question_result: QuestionResult, method: str) -> dict[str, Any]:
-    """Fill the columns of every row: question, answer, comparison with other methods, and cost."""
+    """Return the columns of every row: question, answer, comparison with methods, and cost."""
     question = question_result.question
     step = METHODS[method].step or method
 
@@ -240,7 +241,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula, even after invisible characters."""
+    """Return a value that no spreadsheet reads as a formula, even after invisible characters."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():

@@ -5,10 +5,10 @@ from conflictscore.reporting.figure_text import percent, points, span
 
 
 def difference_cells(difference: Interval) -> tuple[str, str]:
-    """Format a difference in points, and its interval."""
+    """Format a difference and its interval, in points."""
     return points(difference.value), span(points(difference.low), points(difference.high))
 
 
 def estimate_cells(estimate: Proportion | Interval) -> tuple[str, str]:
-    """Format a proportion in per cent, and its interval."""
+    """Format a proportion and its interval, in per cent."""
     return percent(estimate.value), span(percent(estimate.low), percent(estimate.high))

@@ -20,14 +20,14 @@ _WIDTH_IN_ERRORS = 2 * 1.96
 """The width of a 95 % interval, in standard errors."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
-"""The fewest differing pairs for which p of the exact McNemar test can be below 0.05.
+"""The fewest differing pairs with which the exact McNemar test can yield a p-value below 0.05.
 
 If all pairs differ in the same direction, the two-sided p is ``2 / 2**pairs``.
 """
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
-    """Return a statement on each way in which a reader could misread the figures."""
+    """Return one statement for each way in which a reader could misread the figures."""
     is_graded = figures.is_graded(figures.measures[0])
     comparisons = [
         " ".join(_comparison(pair, paper, is_graded=is_graded))
@@ -55,7 +55,7 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
-    """Describe the difference of two methods, whether chance may explain it, and the paper's.
+    """Describe the difference between two methods, its significance, and the paper's difference.
 
     If there are several tests, the Holm-adjusted p-value decides significance.
     """
@@ -90,7 +90,7 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
 
 
 def _p_in_words(p: float | None) -> str:
-    """Write a p-value as in ``p = 0.012`` or ``p < 0.001``."""
+    """Format a p-value, for example as ``p = 0.012`` or ``p < 0.001``."""
     text = p_value(p)
     return f"p < {text.removeprefix('<')}" if text.startswith("<") else f"p = {text}"
 
@@ -108,7 +108,7 @@ def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
 
 
 def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) -> Iterator[str]:
-    """Say how many questions would show the gain, if answers keep changing at this rate."""
+    """Say how many questions would show the gain if answers keep changing at this rate."""
     gains = dict.fromkeys(g for g in (paper_difference, pair.difference.value) if g)
     if is_graded:
         width = (pair.difference.high or 0.0) - (pair.difference.low or 0.0)

@@ -10,7 +10,8 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 def second_looks() -> tuple[str, ...]:
     """Return the methods that reconsider the first answer, the most informative one first.
 
-    The methods are looked up at every call, so that a method registered later is included at once.
+    The methods are looked up at every call, so a method that is registered later is included at
+    once.
     """
     return tuple(name for name in METHODS if method_of(name).looks_again)
 
@@ -19,9 +20,9 @@ class FlipKind(StrEnum):
     """The kind of a changed answer ("flip"), by the verdicts before and after."""
 
     CORRECTION = "correction"
-    """The answer changed from wrong to right or, by a graded measure, to a better value."""
+    """The answer changed from wrong to right or, if the measure is graded, to a better value."""
     HARM = "harm"
-    """The answer changed from right to wrong or, by a graded measure, to a worse value."""
+    """The answer changed from right to wrong or, if the measure is graded, to a worse value."""
     NEUTRAL = "neutral"
     """Both answers have the same value."""
     UNJUDGED = "unjudged"
@@ -29,10 +30,11 @@ class FlipKind(StrEnum):
 
 
 def second_look(question_result: QuestionResult) -> str | None:
-    """Return the method that shows what the second look led to; None if no such method was run.
+    """Return the method that best shows the effect of reconsidering, if such a method was run.
 
-    The method is ``regenerated-rag``, if it was run. Otherwise it is ``guarded-rag``, whose
-    rejected changes are unknown, or else the next method of :func:`second_looks`.
+    The method is ``regenerated-rag``, if it was run. Otherwise it is the next method of
+    :func:`second_looks` that was run. If this is ``guarded-rag``, the changes that its guard
+    rejected are unknown.
     """
     return next((method for method in second_looks() if method in question_result.methods), None)
 
@@ -62,7 +64,7 @@ def flip_kind(
 
 
 def justification(question_result: QuestionResult, method: str) -> str | None:
-    """Return the model's reason for its answer at a second look; None if it gave no reason."""
+    """Return the model's reason for its reconsidered answer; None if it gave no reason."""
     if method_of(method).step == LOOP:
         return question_result.justification
     answer = question_result.methods[method].answer

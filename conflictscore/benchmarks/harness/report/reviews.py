@@ -1,4 +1,4 @@
-"""Stores reviews of a service's runs, as one appended JSON object per review."""
+"""Stores the reviews of a service's runs by appending one JSON object per review."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Review(Record):
 
 
 Reviews = Mapping[str, Mapping[str, Review]]
-"""The reviews, by the run's id and then by the reviewer's name."""
+"""The reviews, by id of the run and then by name of the reviewer."""
 
 
 class _StoredReview(BaseModel):
@@ -101,7 +101,7 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
 
 
 def reviews_beside(runs: Path) -> Path:
-    """Return the path of the reviews of a file of runs."""
+    """Return the path of the file that contains the reviews of a file of runs."""
     return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 

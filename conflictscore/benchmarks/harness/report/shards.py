@@ -18,13 +18,13 @@ FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
 def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:
     """Merge shards, that is, runs with equal settings and disjoint data files.
 
-    Shards are recognised by their manifests, which have the same benchmark, configuration and
-    hashes, except for the data. The merged run takes the place of its first shard. Other runs are
-    returned unchanged.
+    Shards are recognised by their manifests: these have the same benchmark, configuration and
+    hashes, except for the hash of the data. The merged run takes the place of its first shard.
+    Other runs are returned unchanged.
 
     Raises:
-        InputError: Two such runs share some of their questions, but not all; these would count
-            twice.
+        InputError: Two such runs share some of their questions, but not all; shared questions would
+            count twice.
     """
     groups = defaultdict[str, list[int]](list)
     for place, run in enumerate(runs):
@@ -40,7 +40,7 @@ def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list
 
 
 def _settings(run: ReportRun) -> str:
-    """Return the settings that shards have in common, as text; empty for live runs."""
+    """Return the settings that shards have in common, as text; empty for logged runs."""
     if run.benchmark in ("", LIVE):
         return ""
     configuration = {**(run.manifest.get("configuration") or {}), "selection": None}
@@ -57,7 +57,7 @@ def _is_data(name: str) -> bool:
 
 
 def _are_shards(group: Sequence[ReportRun]) -> bool:
-    """Return whether each run has its own data file, and no question of another run."""
+    """Return whether each run has its own data file and shares no question with another run."""
     data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
     if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
         return False

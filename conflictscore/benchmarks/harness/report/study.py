@@ -1,7 +1,7 @@
-"""Combines several runs of a benchmark into a study: each pair of methods, pooled and by run.
+"""Combines several runs of a benchmark into a study, which compares methods over all runs.
 
 The question is the statistical unit. A question's values are averaged over the runs before any
-test, so ten seeds of a question do not count as ten questions.
+test, so ten runs with different seeds do not count as ten times as many questions.
 """
 
 from collections import defaultdict
@@ -44,28 +44,28 @@ _PairKey = tuple[str, str, str]
 
 
 class PooledPair(Record):
-    """Two methods compared over all runs of a study."""
+    """The comparison of two methods over all runs of a study."""
 
     method: str
     against: str
     measure: str
     runs: dict[str, Paired]
-    """The comparison in each run, by the run's name."""
+    """The comparison in each run, by name of the run."""
     difference: Interval
-    """The difference, averaged over runs and then over questions, with a bootstrap interval by
-    question."""
+    """The difference, averaged over runs and then over questions. Its bootstrap interval resamples
+    questions."""
     p_value: float | None
     """The p-value of a two-sided test, with the question as the unit.
 
-    The test is the sign-flip test, which with one run is the exact McNemar test. For a graded
-    measure, it is Wilcoxon's test of the means.
+    The test is the sign-flip test, which is equal to the exact McNemar test if there is only one
+    run. For a graded measure, it is Wilcoxon's test of the means.
     """
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all pairs of the study."""
     between: float | None
-    """The standard deviation, between runs, of each run's difference.
+    """The standard deviation of the differences of single runs.
 
-    Only questions that were judged in all runs count. None with a single run.
+    Only questions that were judged in all runs count. It is None if there is only one run.
     """
     by_chance: float | None
     """The value that ``between`` would have if runs differed only by chance on single questions.
@@ -75,13 +75,13 @@ class PooledPair(Record):
     needed: int | None = None
     """The number of questions with which 80 % of such studies would show the difference.
 
-    The number assumes as many runs. It is None if the difference is already significant, or if no
-    more questions are needed.
+    Each such study has the same number of runs as this one. The number is None if the difference is
+    already significant, or if no more questions are needed.
     """
 
 
 class FlipAgreement(Record):
-    """How far runs agree on which answers a second look changes."""
+    """How far runs agree on which answers change when a method reconsiders them."""
 
     method: str
     questions: int
@@ -95,7 +95,7 @@ class FlipAgreement(Record):
 
 
 class JudgeNoise(Record):
-    """How often two judgements of the same answer or change differ.
+    """How often two judgements of the same text differ, and how often two of the same change do.
 
     Runs with different judges or seeds judge independently. Among runs with the same judge, a
     verdict from a cache is not an independent judgement.
@@ -106,8 +106,8 @@ class JudgeNoise(Record):
     """The share of differing judgements, averaged over equally worded answers that at least two
     runs judged."""
     flips: Interval
-    """The share of differing judgements of the same change from one text to another, such as a
-    correction in one run but not in another."""
+    """The share of differing judgements, averaged over equal changes from one text to another. For
+    example, a change may be judged a correction in one run but not in another."""
 
 
 class Study(Record):
@@ -135,7 +135,8 @@ class Study(Record):
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
     """Group runs into studies: runs of the same benchmark and form that share questions.
 
-    Live runs, and runs that share no question with another run of their group, belong to no study.
+    Logged runs, and runs that share no question with another run of their group, belong to no
+    study.
     """
     return [
         sharing
@@ -261,7 +262,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
-    """Compute the deviation between runs, and the value that residuals alone would cause."""
+    """Compute the deviation between runs, and the deviation that residuals alone would cause."""
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
     if len(questions) < 2:
@@ -322,7 +323,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 
 
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
-    """Return each text that was judged, with its verdict and whether this came from a cache."""
+    """Return each text that was judged, its verdict, and whether the verdict came from a cache."""
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)
         for name, method_result in question_result.methods.items()
@@ -344,7 +345,7 @@ def _text(method_result: MethodResult) -> str:
 
 
 def _disagreement(judgements: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
-    """Compute the chance that two judgements of the same thing differ, averaged over things."""
+    """Compute the chance that two judgements of the same text or change differ, on average."""
     pairs = [
         list(combinations(verdicts, 2)) for verdicts in judgements.values() if len(verdicts) > 1
     ]

@@ -36,12 +36,12 @@ class PooledLevel(Record):
     method: str
     measure: str
     level: Interval
-    """The level, in [0, 1], averaged over runs and then over questions, with an interval by
-    question."""
+    """The level, in [0, 1], averaged over runs and then over questions. Its interval resamples
+    questions."""
     runs: dict[str, float | None]
-    """The method's level in each run, by the run's name."""
+    """The method's level in each run, by name of the run."""
     between: float | None
-    """The standard deviation of the levels of single runs; None with a single run."""
+    """The standard deviation of the levels of single runs; None if there is only one run."""
 
 
 class PooledTransitions(Record):
@@ -57,7 +57,7 @@ class PooledTransitions(Record):
     questions: int
     """The number of questions whose first answer has a conflict in at least one run."""
     answers: int
-    """The number of first answers with a conflict, in all runs, to whose question the method
+    """The number of first answers with a conflict, in all runs together, whose questions the method
     answered."""
     retained: Interval
     revised: Interval
@@ -66,7 +66,7 @@ class PooledTransitions(Record):
     harmed: Interval
     """The share of changes from right to wrong, among revised answers judged before and after."""
     harmed_of_conflict: Interval
-    """The share of harmed answers among all answers with a conflict judged before and after."""
+    """The share of harmed answers, among all answers with a conflict judged before and after."""
 
 
 class CategoryGain(Record):
@@ -125,7 +125,7 @@ class _Tally:
     answers: int = 0
     revised: int = 0
     judged: int = 0
-    """The number of answers judged before and after; the following counts are subsets."""
+    """The number of answers judged before and after; the other counts are parts of it."""
     judged_revised: int = 0
     corrected: int = 0
     harmed: int = 0
@@ -171,7 +171,7 @@ def _pooled_transitions(method: str, measure: str, tallies: Sequence[_Tally]) ->
 
 
 def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
-    """Compute the gain of every method in every category; empty with fewer than two categories."""
+    """Compute each method's gain in each category; empty if there are fewer than two categories."""
     categories = {r.question.id: r.question.category for run in runs for r in run.results}
     if len(set(categories.values())) < 2:
         return ()
@@ -193,8 +193,8 @@ def _gain(
 ) -> CategoryGain:
     """Compute the gain of one method in one category, with the question as the unit.
 
-    ``corrected`` and ``harmed`` count single runs. For these counts, differences are reversed if
-    lower is better.
+    ``corrected`` and ``harmed`` count single runs. If lower is better, the signs of differences are
+    reversed for these counts.
     """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)

@@ -95,7 +95,7 @@ def sections(
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
-    """Build a table of every method's level by one measure, with the paper's level if reported."""
+    """Build a table of each method's level by one measure, with the paper's level if known."""
     levels = [
         (method, level)
         for method in figures.methods
@@ -136,7 +136,7 @@ def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card
 
 
 def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -> Iterator[str]:
-    """Describe the averaging of a graded measure, and the source of the paper's figures."""
+    """Describe how a graded measure is averaged, and where the paper's figures come from."""
     if figures.is_graded(measure):
         best = "; 0 is best" if figures.falls(measure) else ""
         yield f"mean of values from 0 to 100 %, with a bootstrap interval{best}"
@@ -163,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Compare methods with ``against`` by one measure; the paper's figures are faint rows."""
+    """Compare methods with ``against`` by one measure; show the paper's figures in faint rows."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
@@ -208,7 +208,7 @@ def _pairs_card(
 
 
 def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
-    """Return the paper's difference between the same two methods; None unless it reports both."""
+    """Return the paper's difference between these two methods; None unless both are reported."""
     difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is None or difference is None:
         return None
@@ -223,7 +223,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Count the second looks that another choice of claim would change; empty if none would."""
+    """Count the reconsidered claims that other ways of choosing would replace; empty if none."""
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results
@@ -270,7 +270,8 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
     """Tabulate the figures by category.
 
-    A few categories, such as conflict types, are always shown; more only with ``verbose``.
+    If there are few categories, such as conflict types, they are always shown. Otherwise they are
+    shown only with ``verbose``.
     """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
         return
@@ -313,7 +314,7 @@ def _coverage(figures: Figures) -> str:
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
     """List why methods failed, and why answers have no verdict or score, merging equal reasons.
 
-    Questions are counted, so a reason shared by several methods of a question counts once.
+    The counts are of questions. A reason counts once if several methods of a question share it.
     """
     ids_by_reason = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
     for question_result in question_results:

@@ -1,4 +1,4 @@
-"""Renders the report as one HTML file that needs no network and runs no script of a document."""
+"""Renders the report as one HTML file that needs no network and runs no script from a document."""
 
 import base64
 import hashlib
@@ -39,9 +39,9 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _DIFFED_PAIRS = 100_000
-"""The maximum number of pairs of equal words in two texts that are compared.
+"""Two texts are compared only if they have at most this number of pairs of equal words.
 
-The comparison may examine a pair repeatedly.
+The comparison may examine the same pair repeatedly.
 """
 
 
@@ -120,14 +120,14 @@ def _compiling_environment() -> "Environment":
 
 
 def markdown(text: str) -> Any:
-    """Render untrusted Markdown as markup; HTML in it is shown as text."""
+    """Render untrusted Markdown as HTML; any HTML in the Markdown is shown as text."""
     from markupsafe import Markup
 
     return Markup(rendered_markdown(text))  # noqa: S704 - escaped by the renderer
 
 
 def word_diff(before: str, after: str) -> Any:
-    """Mark deletions and insertions word by word; empty if the texts are too long."""
+    """Mark deletions and insertions word by word; return nothing if the texts are too long."""
     from markupsafe import Markup, escape
 
     old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
@@ -149,7 +149,7 @@ def word_diff(before: str, after: str) -> Any:
 
 
 def _asset(name: str) -> tuple[Any, str]:
-    """Return a style or script of the page as markup, and the hash for the page's policy."""
+    """Return a style sheet or script of the page, and its hash for the page's security policy."""
     from markupsafe import Markup
 
     text = (_FOLDER / name).read_text("utf-8")
@@ -158,7 +158,7 @@ def _asset(name: str) -> tuple[Any, str]:
 
 
 def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
-    """Return the entries of all manifests, by run; empty if a run lacks an entry."""
+    """Return each manifest entry as one text per run; a text is empty if the entry is missing."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
     names = dict.fromkeys(name for settings in flat for name in settings)
     return {name: [settings.get(name, "") for settings in flat] for name in names}
@@ -183,7 +183,7 @@ KEPT = "kept"
 
 @dataclass(frozen=True)
 class FlipCard:
-    """A card of the report: a method's answer, along with the first answer and others' answers."""
+    """A card of the report: the answer of one method, the first answer and all other answers."""
 
     run: ReportRun
     result: QuestionResult
@@ -197,12 +197,12 @@ class FlipCard:
 
     @property
     def before(self) -> MethodResult | None:
-        """The first answer with its verdicts, or None if it failed."""
+        """The first answer with its verdicts, or None if there is no first answer."""
         return _answered(self.result.methods.get(BASELINE))
 
     @property
     def after(self) -> MethodResult | None:
-        """The method's answer with its verdicts, or None if it failed."""
+        """The method's answer with its verdicts, or None if the method failed."""
         return _answered(self.result.methods[self.method])
 
     @property
@@ -218,7 +218,7 @@ class FlipCard:
 
     @property
     def graded(self) -> bool:
-        """Whether the verdicts are numbers instead of right or wrong."""
+        """Whether the verdicts are numbers instead of yes or no."""
         return self.run.figures.is_graded(self.run.first_measure)
 
     @property
@@ -239,11 +239,11 @@ class FlipCard:
 
     @property
     def claims(self) -> tuple[ClaimEvidence, ...]:
-        """The claims that the change is about."""
+        """The claims that led the method to change the answer."""
         return self.result.claims_about(self.method)
 
     def tally(self, claim: ClaimEvidence) -> str:
-        """Count the documents on both sides as the score does, for example ``1 for, 4 against``."""
+        """Count documents for and against as the score does, for example ``1 for, 4 against``."""
         first = self.result.methods.get(BASELINE)
         report = first.report if first is not None else None
         duplicates = report.duplicates if report is not None else {}
@@ -262,7 +262,7 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Say where a document is cited: in the answers or in the reason; empty if nowhere."""
+        """Say where a document is cited (in an answer or in the reason); empty if nowhere."""
         texts = {
             "before": self.before.answer.text if self.before and self.before.answer else "",
             "after": self.after.answer.text if self.after and self.after.answer else "",
@@ -272,12 +272,12 @@ class FlipCard:
         return f"cited in {' and '.join(places)}" if places else ""
 
     def witnesses(self, claim: ClaimEvidence, label: str) -> list[Witness]:
-        """Return the documents on one side of a claim."""
+        """Return the documents that have this label for a claim."""
         return list(witnesses(claim, Label(label), self.result.documents))
 
 
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
-    """Return cards for the flips of a run, and for its conflicts with a kept answer."""
+    """Return one card for each flip of a run, and one for each unchanged answer with a conflict."""
     flips, retained_cards = [], []
     for question_result in run.results:
         if look := second_look(question_result):

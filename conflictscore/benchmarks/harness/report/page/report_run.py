@@ -51,12 +51,12 @@ class ReportRun:
 
     @property
     def first_measure(self) -> str:
-        """The measure by which changed answers are judged; empty for live runs, which have none."""
+        """The measure by which changed answers are judged; empty for logged runs."""
         return self.figures.measures[0] if self.figures.measures else ""
 
     @property
     def falls(self) -> bool:
-        """Whether lower is better by the first measure."""
+        """Whether lower values of the first measure are better."""
         return self.figures.falls(self.first_measure)
 
     @property
@@ -66,19 +66,19 @@ class ReportRun:
 
     @property
     def form(self) -> str:
-        """The form of the questions (see ``Form``); live runs are free-form."""
+        """The form of the questions (see ``Form``); logged runs are free-form."""
         usual = "multiple-choice" if self.first_measure == ACCURACY else "free-form"
         return str((self.manifest.get("configuration") or {}).get("form", usual))
 
     @property
     def paper(self) -> PaperFigures | None:
-        """A paper's figures for the same benchmark and form, or None."""
+        """The figures that a paper reports for the same benchmark and form, or None."""
         model = ((self.manifest.get("configuration") or {}).get("model") or {}).get("name")
         return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
 def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
-    """Combine the runs of ``ask --log`` or of a service into one run of a report.
+    """Combine the runs that ``ask --log`` or a service has logged into one run of a report.
 
     First answers count as ``rag``, and final answers as ``regenerated-rag``. The category of a
     question is the status of its run.
@@ -139,7 +139,7 @@ def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
 def _result(number: int, run: Run) -> QuestionResult:
     """Convert a logged run into the result of a question, so that the same page can show both.
 
-    A run without a question has only scored an answer, so only the baseline has a result.
+    A run without a question only scored an existing answer, so only the baseline has a result.
     """
     report, disputed_claim = run.report, None
     if report is not None and report.reconsider is not None:

@@ -41,8 +41,8 @@ _BINS: Final = 10
 def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
     """Return every chart for which the runs have figures.
 
-    Live runs have none, since they are not judged. ``studies`` are the studies of these runs, if
-    already computed; computing them takes seconds.
+    Logged runs have none, since they are not judged. ``studies`` are the studies of these runs if
+    they have already been computed, which takes seconds.
     """
     judged_runs = [run for run in runs if run.figures.measures]
     studies = (
@@ -57,7 +57,7 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
-    """Plot CS-C and CS-R of every method whose answers were all scored."""
+    """Plot the CS-C and CS-R of every method whose answers were all scored."""
     scores_by_method = {
         name: scores
         for name in scored_methods(
@@ -124,7 +124,7 @@ _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
 
 
 def _by_score(run: ReportRun, stem: str) -> Picture | None:
-    """Plot how often first answers are right, by CS-R, to show whether the score separates them."""
+    """Plot how often first answers are right, by CS-R, to show whether the score predicts this."""
     if run.figures.is_graded(run.first_measure):
         return None
     verdicts: dict[int, list[bool]] = {}
@@ -159,7 +159,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _band(cs_r: float) -> int:
-    """Return the band of a CS-R: 0 for exactly 0, then quarters that include the upper bound."""
+    """Return the band of a CS-R: 0 for exactly 0, then quarters that include their upper bounds."""
     return sum(cs_r > bound for bound in (0, 0.25, 0.5, 0.75))
 
 
@@ -169,7 +169,7 @@ def _bounds(share: Proportion) -> str:
 
 
 def _gain(run: ReportRun, stem: str) -> Picture | None:
-    """Plot points gained over ``rag``, against tokens per question."""
+    """Plot the gain over ``rag`` in points against the number of tokens per question."""
     lines = [
         (pair.method, tokens, pair.difference)
         for pair in run.figures.paired
@@ -208,7 +208,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _tokens(run: ReportRun, method: str) -> float | None:
-    """Return the mean tokens per question in the method's step; None if none were counted."""
+    """Return the mean number of tokens per question in the method's step; None if not counted."""
     benchmark_method = METHODS.get(method)
     step = (benchmark_method.step if benchmark_method else None) or method
     totals = [

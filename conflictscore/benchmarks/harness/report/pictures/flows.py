@@ -33,7 +33,7 @@ An answer is hedged if it is true but uninformative.
 
 
 def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """Draw the flow from first answers to those of each second look; none for graded measures."""
+    """Draw the changes by each method that reconsiders first answers; none for graded measures."""
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
@@ -127,7 +127,7 @@ _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 
 
 def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
-    """Draw a curved band from one side to the other."""
+    """Draw a curved band from the left bar to the right bar."""
     steps = [step / 40 for step in range(41)]
     upper = [start + (end - start) * _bend(step) for step in steps]
     axes.fill_between(
@@ -141,7 +141,7 @@ def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> 
 
 
 def _bend(step: float) -> float:
-    """Return how far a band has moved towards its final height, after a share of its length."""
+    """Return how far a band has moved towards its final height at this share of its length."""
     return step * step * (3 - 2 * step)
 
 

@@ -40,7 +40,7 @@ class _Line(NamedTuple):
 
 
 def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture | None:
-    """Draw every tested difference of each run, and of each study over its pooled runs.
+    """Draw every tested difference of each run, and of the pooled runs of each study.
 
     Returns None if there is no difference to draw. Differences are the method's value minus that of
     the compared method.
@@ -73,7 +73,7 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
 
 
 def levels(study: Study, stem: str) -> Picture | None:
-    """Draw every method's pooled level; the description has the levels of single runs.
+    """Draw the pooled level of every method; the description lists the levels of single runs.
 
     The picture's file name begins with ``stem``. Returns None if no level is known.
     """
@@ -141,7 +141,7 @@ def _pair_name(method: str, against: str, measure: str) -> str:
 
 
 def color_of(interval: Interval) -> str:
-    """Return blue if the whole interval is above 0, vermilion if below, grey if it contains 0."""
+    """Return blue if the interval is above 0, vermilion if it is below 0, grey if it contains 0."""
     if interval.low is not None and interval.low > 0:
         return GOOD
     if interval.high is not None and interval.high < 0:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 GOOD: Final = "#1b6ca8"
 BAD: Final = "#c2532d"
 NEUTRAL: Final = "#8a949e"
-"""Blue, vermilion and grey, which can be told apart with any colour vision and in grey print."""
+"""Blue, vermilion and grey, which are distinct with any colour vision and in greyscale print."""
 
 _DPI: Final = 200
-"""The resolution of PNG files, in dots per inch; enough for a two-column figure in print."""
+"""The resolution of PNG files, in dots per inch; it suffices for a two-column figure in print."""
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
@@ -31,7 +31,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "font.size": 9,
     "svg.fonttype": "path",  # readers then need no font
     "svg.hashsalt": "conflictscore",  # makes the files of equal charts identical
-    "text.parse_math": False,  # so a dollar sign in a name starts no formula
+    "text.parse_math": False,  # a dollar sign in a name then starts no formula
 }
 _LONGEST_NAME: Final = 44
 """The maximum number of characters of a name in a chart."""
@@ -45,7 +45,7 @@ class Picture:
         name: The stem of the file name, made of letters, digits and hyphens.
         title: What the chart shows, in one line.
         description: The figures in words, for a reader who cannot see the chart.
-        draw: Draws the chart on an empty figure.
+        draw: A function that draws the chart on an empty figure.
     """
 
     name: str
@@ -93,7 +93,7 @@ def bare(axes: "Axes") -> None:
 
 
 class Margins(NamedTuple):
-    """The inches around the axes of a figure, for the names of axes and tick marks."""
+    """The margins around the axes of a figure, in inches, for the names of axes and tick marks."""
 
     left: float = 0.6
     right: float = 0.15
@@ -123,7 +123,7 @@ def lay_out(
 
 
 def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
-    """Draw a share in per cent, with its interval, above its place; nothing without a value."""
+    """Draw a share in per cent, with its interval, above its position, if the share has a value."""
     if share.value is None:
         return
     if share.low is not None and share.high is not None:
