@@ -28,4 +28,4 @@ def test_the_notebook_runs_and_what_it_shows_of_a_flip_is_what_comes(
     # a label's probability differs between processors; the winner does not
     for shown, came in pairs[-2:]:
         assert shown.split(" (")[0] == came.out.split(" (")[0]
-    assert "in 1871. -> The lamp was first lit in 1874." in pairs[-1][1].out
+    assert "in 1871. -> The lighthouse first lit its lamp in 1874." in pairs[-1][1].out
