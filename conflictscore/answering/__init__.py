@@ -1,1 +1,1 @@
-"""Asks models for answers and claims, reads their replies, and formats evidence as text."""
+"""Requests to models for answers and claims, readers for the replies, and evidence as text."""

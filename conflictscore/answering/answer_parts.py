@@ -15,16 +15,16 @@ They are Unicode punctuation, so Markdown emphasis can begin or end right next t
 
 
 class Standing(StrEnum):
-    """The outcome of checking a part.
+    """The outcome of checking a part of the answer.
 
-    If several members apply, the first of them in this order is used.
+    If several outcomes apply, the first one listed here is used.
     """
 
-    HEDGED = "hedged"  # changed, and now gives several answers from the documents
+    HEDGED = "hedged"  # changed so that it now gives several answers from the documents
     CHANGED = "changed"  # changed to what the evidence says
     DISPUTED = "disputed"  # documents disagree about one of its claims
     CONTRADICTED = "contradicted"  # documents contradict one of its claims, and none supports it
-    UNCLAIMED = "unclaimed"  # no claim covers some of its text, which was not checked
+    UNCLAIMED = "unclaimed"  # some of its text is in no claim, and so was not checked
     UNLABELLED = "unlabelled"  # one of its claims has no label
     UNCOVERED = "uncovered"  # no document says anything about one of its claims
     SUPPORTED = "supported"  # documents support its claims, and none contradicts them
@@ -41,7 +41,7 @@ class AnswerPart(NamedTuple):
 
 
 def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
-    """The parts of the final answer that were or should have been checked, in order.
+    """Return the parts of the final answer that were checked, or should have been, in order.
 
     Passages that state nothing, such as greetings, are left out.
     """
@@ -60,7 +60,7 @@ def _part(
     new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
     gaps: Sequence[tuple[int, int]],
 ) -> AnswerPart | None:
-    """A part made from a passage, with its claims and standing; None if no standing applies."""
+    """Return a passage as a part with its claims and standing, or None if no standing applies."""
     claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
     actions = [action for span, action in new_spans if _meet(span, passage)]
     is_unclaimed = any(_meet(span, passage) for span in gaps)
@@ -72,9 +72,9 @@ def _part(
 
 
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
-    """The answer with a mark before and after each part.
+    """Return the answer with a mark before and after each part.
 
-    Returns None if the answer already contains such marks.
+    Return None if the answer already contains such marks.
     """
     if _OPEN in answer or _CLOSE in answer:
         return None
@@ -88,7 +88,7 @@ def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
 
 
 def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
-    """The positions of a part's marks, inside any code fences or outer bars of a table row."""
+    """Return where a part's marks go: inside any code fences or outer bars of a table row."""
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
@@ -100,7 +100,7 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
 
 
 def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
-    """The span of each changed text in the final answer, with the action that changed it."""
+    """Yield the span of each changed text in the final answer, with the action that changed it."""
     answer = run.answer or ""
     changes = [change for change in run.applied_changes if not change.whole]
     last = max((change.round for change in changes), default=0)
@@ -113,7 +113,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
 
 
 def _moved_by(change: Change, changes: Sequence[Change]) -> int:
-    """How far the preceding changes of the same round shift a change, in characters."""
+    """Return how many characters the preceding changes of the same round shift a change by."""
     before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 

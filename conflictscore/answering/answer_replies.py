@@ -1,4 +1,4 @@
-"""Reads a model's replies; a reply in an unexpected form is refused, and never guessed at."""
+"""Functions that read the replies of a model and refuse any reply in an unexpected form."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -32,10 +32,10 @@ _CITATION = re.compile(
 
 
 def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
-    """The first part of a template's name, which depends on the options and how a choice is read.
+    """Return the first part of a template's name, given the options and the way a choice is read.
 
-    The paper's templates take two options and expect a reply such as ``(A)``. Choosing by the
-    probability of each letter needs a reply that begins with the letter itself.
+    The paper's templates take two options and expect a reply such as ``(A)``. If the choice is made
+    by the probability of each letter, the reply must begin with the letter itself.
     """
     if len(options) > 2 or by_probability:
         return "options"
@@ -43,7 +43,7 @@ def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
 
 
 def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
-    """The template fields that hold the options; empty for a free-form question."""
+    """Return the template fields that contain the options; empty for a free-form question."""
     if not options:
         return {}
     if form_of(options, by_probability=by_probability) == "multiple_choice":
@@ -61,8 +61,8 @@ async def weigh(
 ) -> Answer:
     """Choose the option whose letter is the most probable first token of the reply.
 
-    Probabilities are normalised over the options. If the server does not report a letter, the
-    letter gets at most the probability that is left after all reported tokens.
+    Probabilities are normalised over the options. If the server does not report the probability of
+    a letter, the letter gets at most the probability that remains after all reported tokens.
     """
     letters = LETTERS[: len(options)]
 
@@ -90,7 +90,7 @@ async def weigh(
 
 
 class Choice(NamedTuple):
-    """The index of a chosen option (from 0), with the reason if one was requested."""
+    """The index of a chosen option, counted from 0, with the reason if one was requested."""
 
     option: int
     justification: str | None = None
@@ -115,7 +115,7 @@ def read_queries(reply: str) -> tuple[str, ...]:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Whether a model copied a text from the request, as small models do.
+    """Return whether a model copied a text from the request, as small models do.
 
     A text of one or two words does not count, since the match may be a coincidence.
     """
@@ -123,7 +123,7 @@ def copied(text: str, request: str, own: str) -> bool:
 
 
 def of_the_task(text: str, passage: str) -> bool:
-    """Whether a replacement for a passage talks about the task instead of the passage's subject.
+    """Return whether a replacement for a passage is about the task instead of the subject.
 
     Small models sometimes write "The passage is kept as it stands." instead of the passage itself.
     Phrases such as "the passage of the act" do not count.
@@ -132,10 +132,11 @@ def of_the_task(text: str, passage: str) -> bool:
 
 
 def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
-    """Remove the prompt's marks around a passage from a replacement; models tend to copy them.
+    """Remove from a replacement the prompt's marks around a passage, which models tend to copy.
 
-    Small models also copy texts of the request with their marks: ``shown``, or the passage as it
-    was. These are removed together with their marks, and the rest is the replacement.
+    Small models also copy whole texts from the request with their marks: the texts in ``shown``, or
+    the original passage. Such a copy is removed together with its marks, and the rest is the
+    replacement.
     """
     if _MARK.search(passage):
         return text
@@ -156,7 +157,7 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
 
 
 def _without_copies(text: str, shown: Collection[str]) -> str:
-    """A text without the innermost blocks between marks whose text was shown, in a few passes."""
+    """Remove marked blocks whose text was shown: the innermost blocks first, in a few passes."""
     for _ in range(_FRAMES):
         parts, start = list[str](), 0
         opening: re.Match[str] | None = None
@@ -182,9 +183,9 @@ def read_choice(reply: str, options: Sequence[str]) -> Choice:
 def read_reconsidered_choice(
     reply: str, options: Sequence[str], documents: Collection[int]
 ) -> Choice:
-    """Read a choice such as ``B – option`` and ``Justification: …`` (Table 16; 17 in arXiv v1).
+    """Read a choice such as ``B – option``, then ``Justification: …`` (Table 16; 17 in arXiv v1).
 
-    The second line may be missing: small models leave it out, and the choice is still clear.
+    The second line is optional: small models omit it, and the choice is clear without it.
     """
     lines = [line.strip() for line in unfenced(reply).splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:
@@ -200,7 +201,7 @@ def read_reconsidered_choice(
 
 
 def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:
-    """The numbers of existing documents that a text cites, in a form such as ``(Docs 2, 5)``."""
+    """Return the numbers of the existing documents that a text cites, as in ``(Docs 2, 5)``."""
     numbers = {
         int(number)
         for citation in _CITATION.findall(justification)

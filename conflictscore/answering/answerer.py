@@ -1,4 +1,4 @@
-"""Lets a run's model answer from documents, or reconsider an answer given both sides of a claim.
+"""Requests to a run's model to answer from documents, or to reconsider its answer to a question.
 
 The prompts follow Tables 11 to 16 of the ACL submission; Table 16 is Table 17 in arXiv v1.
 """
@@ -45,12 +45,13 @@ REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.
 
-Replies to other requests have a form of their own, which these parameters would break or cut short.
+Replies to other requests have their own forms. These parameters would break such a form or cut the
+reply short.
 """
 
 
 def answerer_of(context: RunContext) -> Answerer:
-    """The answerer of a run: the one in its context, or else its language model."""
+    """Return the answerer of a run: the one in its context, or else its language model."""
     return context.answerer or ModelAnswerer(context)
 
 
@@ -68,7 +69,7 @@ def announce(
 
 @dataclass(frozen=True)
 class ModelAnswerer:
-    """Answers with the run's generator model."""
+    """An answerer that uses the run's generator model."""
 
     context: RunContext
 
@@ -126,7 +127,7 @@ class ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Send a prompt after the conversation so far; an unreadable reply is requested once more.
+        """Send a prompt after the conversation so far, and again if the reply is unreadable.
 
         The caller's call parameters apply, except those that suit only the text of an answer.
         """
@@ -175,7 +176,7 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """Put documents into a prompt, after cutting long ones to the parts nearest to the question."""
+    """Put documents into a prompt; long ones are cut to the parts most similar to the question."""
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
     fit = fit_documents(
@@ -208,11 +209,11 @@ async def _answered(
 
 @dataclass(frozen=True)
 class Reconsideration:
-    """A request to reconsider an answer; it shows both sides of a claim.
+    """A request to reconsider an answer, with the evidence for and against a claim.
 
     The prompts follow Tables 13 and 16 (17 in arXiv v1). ``history`` precedes the prompt and leaves
-    less room for the documents. With ``weighed``, the option is chosen by the probability of its
-    letter, and no reason is given.
+    less room for the documents. If ``weighed`` is set, the option is chosen by the probability of
+    its letter, and no reason is given.
     """
 
     question: str
@@ -225,7 +226,7 @@ class Reconsideration:
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
-        """The complete prompt, and its documents as cut to fit the context window."""
+        """Return the complete prompt, and its documents as cut to fit the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
         letter = "" if option is None else f"{LETTERS[option]} – "  # like the model's reply
@@ -247,7 +248,7 @@ class Reconsideration:
         meter: UsageMeter,
         parameters: Mapping[str, Any] | None = None,
     ) -> tuple[Answer, list[str]]:
-        """The new answer, and notes on documents that were cut."""
+        """Return the new answer, and notes on documents that were cut."""
 
         def read(reply: str) -> Answer:
             if not self.options:
@@ -265,7 +266,7 @@ class Reconsideration:
 
 
 def cut_notes(fit: Fitted, step: str) -> list[str]:
-    """Notes on documents that the model saw only in part."""
+    """Return notes on documents that the model saw only in part."""
     return [
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fit.cut

@@ -1,8 +1,8 @@
-"""Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
+"""Requests to a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
 A short answer ("Yes.", "1871") is rewritten as one statement, since by itself it says nothing that
 a document could support. A longer answer is split into claims, and the prompt includes its
-question. The model is then asked once more about any text that the claims leave out.
+question. If the claims leave out any text, the model is asked about that text once more.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
-_Read = Callable[[str, str], tuple[C, ...]]  # reads a reply, given the answer
+_Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, given the answer
 _Span = tuple[int, int]
 
 _LEAST_TOKENS = 160
@@ -41,10 +41,10 @@ _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
-Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit is
-rambling.
+Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit
+contains more than claims.
 """
-_FEW_WORDS = 4  # maximum words in an answer that is just a refusal, a greeting or a question
+_FEW_WORDS = 4  # maximum words in an answer that only refuses, greets or asks
 _SHORT = 6  # maximum words in an answer too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
@@ -53,8 +53,8 @@ _TRUE_OR_FALSE = re.compile(
     r"[:?,]?\s+(?P<statement>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A question that contains the statement it asks about: "True or false: the lamp burns"."""
-_LONG_ANSWER = 20_000  # minimum characters of an answer that is compared in a thread
+"""Matches a question that contains the statement it asks about: "True or false: the lamp burns"."""
+_LONG_ANSWER = 20_000  # minimum length, in characters, of an answer that is compared in a thread
 _BEFORE_CHARS = 600  # characters of the answer shown before a passage that is split
 
 
@@ -81,12 +81,12 @@ class AnswerClaims(NamedTuple):
 async def claims_of_answer(
     answer: str, state: RagState, context: RunContext, judge: Reader
 ) -> AnswerClaims:
-    """Split an answer into claims, in the way that suits its form and the run's settings.
+    """Split an answer into claims, by the method that suits its form and the run's settings.
 
     Each value of a JSON answer becomes a statement. If the answer may be corrected in place, each
-    claim records its passage. Answers that choose an option, and answers in the paper's loop, need
-    no passages. If the question contains the statement, a bare yes or no becomes a claim without a
-    model call.
+    claim records its passage. Passages are not needed for an answer that chooses an option, or in
+    the paper's loop. If the question contains the statement, a bare yes or no becomes a claim
+    without a model call.
 
     Raises:
         ProviderError: The model returned no readable claims.
@@ -101,7 +101,7 @@ async def claims_of_answer(
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
     if short and (claims := _claims_without_a_call(asking.question, answer)):
         return claims
-    # with min_coverage, the caller learns whether everything was checked
+    # if min_coverage is set, the caller needs to know whether everything was checked
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
         texts = await (asking.statement() if short else asking.claims())
@@ -114,7 +114,7 @@ async def claims_of_answer(
 
 
 def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
-    """The claims of a short answer that says yes or no, or refuses; None for other answers."""
+    """Return the claims of a short answer that says yes or no, or refuses; None otherwise."""
     if statement := _stated(question, answer):
         return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
     if _only_declines(answer):
@@ -123,7 +123,7 @@ def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
 
 
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
-    """The claims of a JSON answer, one for each value, with gaps for values that were left out.
+    """Return the claims of a JSON answer, one for each value, with gaps for omitted values.
 
     If no value was left out, the gaps are the parts of the answer that no claim covers.
     """
@@ -134,10 +134,10 @@ async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerCl
 
 
 async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
-    """The one statement of a short answer, as its claim.
+    """Return the one statement that a short answer makes, as its claim.
 
-    It is accepted only if it says what the answer says. So nothing can be missing, and the model is
-    not asked about the rest.
+    The statement is accepted only if it says what the answer says. So nothing can be missing, and
+    the model is not asked about missing text.
     """
     texts = await asking.statement()
     claims = _asserting(_placed([(text, "") for text in texts], asking.answer))
@@ -145,7 +145,7 @@ async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
 
 
 async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
-    """The claims of a passage; the model also sees the text before it."""
+    """Return the claims of a passage; the model also sees the text before the passage."""
     render = partial(judge.prompts.render, "decompose_passage")
     prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
     read_own = partial(_read_own, read_claims, render(before="", answer=""), passage)
@@ -161,15 +161,15 @@ class _Asking:
     judge: Reader
 
     async def claims(self) -> tuple[str, ...]:
-        """Ask for claims without their places, a form that models find easier."""
+        """Ask for claims without their places, since models find this form easier."""
         return await self._ask_in(read_claims)
 
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
         """Ask for claims, and find their places in the answer.
 
-        With ``by_model``, the model names the place of each claim. If it cannot keep to that form,
-        as some small models cannot, it is asked for the claims only. A claim whose place the model
-        does not name is located by comparing words.
+        If ``by_model`` is true, the model names the place of each claim. Some small models cannot
+        keep to that form; they are then asked for the claims only. If the model does not name the
+        place of a claim, the claim is located by comparing words.
         """
         if by_model:
             form = self.judge.prompts.render("decompose_places")
@@ -202,10 +202,11 @@ class _Asking:
 async def _with_the_rest(
     located_claims: list[Placed], answer: str, question: str, judge: Reader
 ) -> AnswerClaims:
-    """Add claims for the parts that the first claims left out, and report what remains uncovered.
+    """Add claims for parts that the first claims left out, and report parts still uncovered.
 
-    The model is asked once more about the parts that no claim covers fully. A reply that these
-    parts claim nothing is not trusted: the words of the parts decide.
+    The model is asked once more about the parts that no claim covers fully. If the model replies
+    that these parts claim nothing, the reply is not trusted: whether they do is decided from their
+    words.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts
@@ -229,39 +230,39 @@ async def _with_the_rest(
 
 
 def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
-    """The claims that assert something, and the texts of the others."""
+    """Return the claims that assert something, and the texts of the others."""
     silent = [text for text, _ in located_claims if asserts_nothing(text)]
     claims = placed_claims([each for each in located_claims if each[0] not in silent])
     return AnswerClaims(claims, asserting_nothing=tuple(silent))
 
 
 async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
-    """Compare an answer with its claims, in a thread if the answer is long."""
+    """Compare an answer with its claims; if the answer is long, do so in a thread."""
     if len(answer) < _LONG_ANSWER:
         return compare(answer, *more)
     return await asyncio.to_thread(compare, answer, *more)
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
-    """Add claims with new texts to the old ones, and sort them by their place in the answer."""
+    """Add those claims whose texts are new, and sort all claims by their place in the answer."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
     return sorted([*located_claims, *_placed(new, answer)], key=place_order)
 
 
 def _is_short(answer: str) -> bool:
-    """Whether an answer is too short to be checked without its question."""
+    """Return whether an answer is too short to be checked without its question."""
     return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
 
 
 def _only_declines(answer: str) -> bool:
-    """Whether an answer just refuses, greets or asks, in a few words and without a number."""
+    """Return whether a short answer without a number only refuses, greets or asks."""
     is_bare = len(words_in(answer)) <= _FEW_WORDS and not any(map(str.isdigit, answer))
     return is_bare and asserts_nothing(answer)
 
 
 def _stated(question: str, answer: str) -> str | None:
-    """The statement made by a bare yes or no, if its question contains the statement; else None."""
+    """Return the statement that a bare yes or no makes, if its question contains it; else None."""
     match = _TRUE_OR_FALSE.fullmatch(question)
     if match is None or opposite(answer) is None:
         return None
@@ -270,12 +271,13 @@ def _stated(question: str, answer: str) -> str | None:
 
 
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
-    """Read the one sentence of a reply, which must say what a short answer says.
+    """Read the single sentence of a reply; it must say what the short answer says.
 
     The sentence must contain the answer's numbers and at least half of its informative words. A
-    bare yes or no has no such words; the sentence must then contain one of the question's. It must
-    deny something if and only if the answer does. If a model writes the statement that a bare "No."
-    denies, the denial of that statement is returned. Raises ValueError for any other reply.
+    bare yes or no has no such words; the sentence must then contain an informative word of the
+    question. It must deny something if and only if the answer does. If a model writes the statement
+    that a bare "No." denies, the denial of that statement is returned. Raise ValueError for any
+    other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
@@ -298,14 +300,14 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
 
 
 def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
-    """The informative words of an answer, without any yes or no."""
+    """Return the informative words of an answer, without any yes or no."""
     first = words_in(answer)[0]
     terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
     return terms if yes_or_no(first, question) is None else terms - telling_terms(first)
 
 
 def _side_of(word: str, question: str) -> bool | None:
-    """Whether an answer's first word means yes; None if it means neither yes nor no."""
+    """Return whether an answer's first word means yes; None if it means neither yes nor no."""
     side = yes_or_no(word, question)
     if side is None and word in (*_AFFIRMS, *_DENIES):
         return word in _AFFIRMS
@@ -313,7 +315,7 @@ def _side_of(word: str, question: str) -> bool | None:
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
-    """Find each claim's place in the answer, with the help of the first words of its passage."""
+    """Locate each claim in the answer, with the help of the first words of its passage."""
     return [(text, _place(text, opening, answer)) for text, opening in claims]
 
 
@@ -325,7 +327,7 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
 
 
 def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
-    """The claims of a reply; raises ValueError if one of them is copied from the request."""
+    """Return the claims of a reply; raise ValueError if one of them is copied from the request."""
     claims = read_reply(reply, answer)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]
@@ -335,6 +337,6 @@ def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:
-    """Ask the judge; the reply may have more tokens if the text to split is longer."""
+    """Ask the judge; the longer the text to split, the more tokens the reply may have."""
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
     return await judge.ask(prompt, read_reply, room)

@@ -1,9 +1,9 @@
-"""Finds parts of an answer that no claim covers, and claims that go beyond the answer.
+"""Detection of answer text that no claim covers, and of claims that go beyond the answer.
 
 The model that splits an answer is not trusted: each number, name, negation and informative word of
-a passage must occur in a claim about that passage. Headings, quotations, image descriptions,
-comments and prose in code are checked as well. Time is linear in the lengths of the answer and its
-claims.
+a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and
+the comments and prose in code are checked as well. Time is linear in the lengths of the answer and
+its claims.
 """
 
 import re
@@ -42,12 +42,12 @@ from conflictscore.scripts import fold, words_in
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims."""
 _LOOSE_IN_A_ROW = 2
-"""This many missing words in a row are taken to state something.
+"""Number of consecutive missing words that are taken to state something.
 
-A single missing word between claimed words only links them.
+A single missing word only links the claimed words around it.
 """
-_MOST_LOOSE = 1  # maximum informative words of its own that a refusal may have
-_MOST_OF_A_LABEL = 4  # maximum informative words of a heading or a question that need no claim
+_MOST_LOOSE = 1  # maximum informative words that a refusal may add
+_MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _WORDS_OF_A_VALUE = 3
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
@@ -76,11 +76,11 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """Its numbers, names, negations and informative words that no claim about it contains."""
+    """The numbers, names, negations and informative words that no claim about it contains."""
 
 
 class Beyond(NamedTuple):
-    """A claim, by its index, with the numbers, names or negations in it that the answer lacks."""
+    """The index of a claim, and the numbers, names or negations in it that the answer lacks."""
 
     claim: int
     words: tuple[str, ...]
@@ -101,13 +101,14 @@ def gaps_of(
     *,
     parts: Sequence[UnclaimedPart] | None = None,
 ) -> tuple[Gap, ...]:
-    """The parts of an answer that no claim covers, and the claims that go beyond the answer.
+    """Return the parts of an answer that no claim covers, and the claims that go beyond the answer.
 
     Args:
         answer: The answer.
         placed: The claims with their places.
-        question: What was asked.
-        failure: Why the model could not be asked about the rest; it is appended to each note.
+        question: The question that the answer replies to.
+        failure: The reason why the model could not be asked about the rest; it is appended to each
+            note.
         parts: The result of :func:`unclaimed_in` for these claims, if already known.
     """
     if not placed:
@@ -146,12 +147,13 @@ def _listed(words: Sequence[str]) -> str:
 def unclaimed_parts(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
-    """The passages of an answer that no claim covers fully, in order.
+    """Return, in order, the passages of an answer that no claim covers fully.
 
     Args:
         answer: The answer, in Markdown.
         claims: Its claims.
-        spans: For each claim, start and end of the passage that it was read from; None if unknown.
+        spans: For each claim, the start and end of the passage that it was read from; None if
+            unknown.
         question: The question. Its informative words need not occur in a claim; numbers and
             negations must.
     """
@@ -176,7 +178,7 @@ def unclaimed_parts(
 def claims_beyond(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[Beyond, ...]:
-    """The claims with a number, a name or a negation that the answer lacks."""
+    """Return the claims with a number, a name or a negation that the answer lacks."""
     names = tells_names(answer)
     claims = _without_labels(claims, answer)
     whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
@@ -196,10 +198,10 @@ def claims_beyond(
 
 
 def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """Remove counting labels from claims: the same word in each claim, with a rising number.
+    """Remove counting labels from claims: the same word in each claim, with an increasing number.
 
-    Some models write "Fact F1 …", "Fact F2 …". If the answer itself has the word with a number, as
-    for roads or rooms, the word is not a label.
+    Some models write "Fact F1 …", "Fact F2 …". If the answer itself uses the word with a number, as
+    in the name of a road or room, the word is not a label.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:
@@ -217,10 +219,10 @@ def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
 
 
 def states_nothing(answer: str, question: str) -> bool:
-    """Whether nothing in an answer can be checked: it is a greeting, a refusal or a question.
+    """Return whether an answer is only a greeting, a refusal or a question, with nothing to check.
 
-    Such an answer contains no number and no name that the question lacks. Only its refusals contain
-    negations, and its other words are usual in greetings, refusals and questions.
+    Such an answer contains no number and no name that the question lacks. Its negations occur only
+    in refusals, and its other words are usual in greetings, refusals and questions.
     """
     names = tells_names(answer)
     asked = terms_of(question, names=names)
@@ -242,7 +244,7 @@ def states_nothing(answer: str, question: str) -> bool:
 def _unclaimed(
     answer: str, part: Passage, about: Sequence[Terms], asked: frozenset[str], *, names: bool
 ) -> UnclaimedPart | None:
-    """A passage with the terms that its claims lack; None if they lack none."""
+    """Return a passage with the terms that its claims lack; None if they lack none."""
     text = _text_of(answer, part, asked)
     own = terms_of(text, names=names)
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
@@ -260,7 +262,7 @@ def _unclaimed(
 
 
 def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> frozenset[str]:
-    """The numbers, names and negations of a passage that the claims about it lack."""
+    """Return the numbers, names and negations of a passage that the claims about it lack."""
     numbers = frozenset[str]().union(*(terms.numbers for terms in about))
     missing = (own.numbers - numbers) | (own.names - claimed)
     if own.negations and not any(terms.negations for terms in about):
@@ -271,10 +273,10 @@ def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> fro
 def _says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
-    """Whether the informative words that no claim has are enough to state something."""
+    """Return whether the informative words that are in no claim are enough to state something."""
     if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
         return len(loose) > _MOST_OF_A_LABEL
-    if text.rstrip().endswith(":"):  # introduces the text that follows
+    if text.rstrip().endswith(":"):  # a colon introduces the text that follows
         return len(loose) > 1
     if len(loose) > _LOOSE_SHARE * len(own.words):
         return True
@@ -282,7 +284,7 @@ def _says_something(
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """The length of a text's longest run of words that are in no claim.
+    """Return the length of the longest run of words in a text that are in no claim.
 
     Words that state nothing do not interrupt the run.
     """
@@ -297,7 +299,7 @@ def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
-    """Numbers and stems in the spelling and order of a text; terms that it lacks come last."""
+    """Return terms in the spelling and order of a text; terms that the text lacks come last."""
     left = dict.fromkeys(sorted(terms))
     written = []
     for match in _WORD_OR_NUMBER.finditer(text):
@@ -315,11 +317,11 @@ def _claims_about(
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
 ) -> list[set[int]]:
-    """For each passage, the indices of the claims about it.
+    """Return, for each passage, the indices of the claims about it.
 
-    A claim is about a passage if it was read from it, or if their common words are half of the
-    passage's words or half of the claim's. Words that occur in very many passages are ignored: they
-    identify no passage, and ignoring them keeps the time linear.
+    A claim is about a passage if it was read from the passage, or if their common words make up
+    half of the words of the passage or of the claim. Words that occur in very many passages are
+    ignored: they identify no passage, and ignoring them keeps the time linear.
     """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     telling = _passages_by_word(words)
@@ -338,7 +340,7 @@ def _claims_about(
 
 
 def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
-    """For each word that occurs in few passages, the indices of those passages."""
+    """Return the indices of the passages that contain a word, for each word in few passages."""
     passages_by_word: dict[str, list[int]] = defaultdict(list)
     for number, passage_words in enumerate(words):
         for word in passage_words:
@@ -349,14 +351,14 @@ def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
 
 
 def _is_label(answer: str, part: Passage) -> bool:
-    """Whether a passage is a heading or the header row of a table."""
+    """Return whether a passage is a heading or the header row of a table."""
     if part.kind == "row":
         return bool(_TABLE_RULE.match(answer[part.end : part.end + 200]))
     return bool(_HEADING.search(answer[max(0, part.start - 12) : part.start]))
 
 
 def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
-    """The text of a passage that may state something.
+    """Return the text of a passage that may state something.
 
     In code, only text that reads like prose counts. In JSON, only values of several words count:
     the model was asked about each plain value ("en", true, a score) separately.

@@ -1,4 +1,4 @@
-"""Locates claims in an answer, both before and after some of its passages change."""
+"""Functions that locate claims in an answer, before and after some of its passages change."""
 
 from collections.abc import Sequence
 from math import inf
@@ -7,11 +7,11 @@ from conflictscore.markdown import place_of
 from conflictscore.records import Change, Claim, Gap, GapKind
 
 Placed = tuple[str, tuple[int, int] | None]
-"""A claim with the start and end of the passage that makes it, or None if unknown."""
+"""The text of a claim, and the start and end of the passage that makes it, or None if unknown."""
 
 
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
-    """The claims of an answer that was corrected in place, numbered in order of appearance."""
+    """Return the claims of an answer corrected in place, numbered in order of appearance."""
     other_claims = [claim for claim in claims if not any(change.holds(claim) for change in changes)]
     located_claims: list[Placed] = [
         (claim.text, claim.passage and _moved(claim.passage, changes)) for claim in other_claims
@@ -26,7 +26,7 @@ def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple
 
 
 def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, ...]:
-    """The gaps of an answer that was corrected in place: its parts that no claim covers.
+    """Return the gaps of an answer that was corrected in place: its parts that no claim covers.
 
     Unchanged passages keep their gaps. A changed passage has a gap if its new text was not split
     completely.
@@ -48,7 +48,7 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
 
 
 def place_order(located_claim: Placed) -> tuple[float, float]:
-    """A sort key for claims by their place; claims without a place come last."""
+    """Return a key that sorts claims by place, with claims without a place last."""
     return located_claim[1] or (inf, inf)
 
 
@@ -59,7 +59,7 @@ def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
 
 
 def placed_claims(located_claims: Sequence[Placed]) -> tuple[Claim, ...]:
-    """The claims, numbered from 1 in this order."""
+    """Return the claims, numbered from 1 in this order."""
     return tuple(
         Claim(number=number, text=text, passage=span)
         for number, (text, span) in enumerate(located_claims, start=1)

@@ -1,4 +1,4 @@
-"""Reads the list of claims in a reply, leaving out the headings and remarks that models add."""
+"""Functions that read the claims in a reply, without the headings and remarks that models add."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _OTHER_FORM = re.compile(
     r"^[ \t]{0,20}(?:\|(?=[^\n]*-)[ \t:|-]++$|</?(?:li|claim|item|fact|statement)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A table, or tags around each claim; the reply is refused, since its claims are unclear."""
+"""Matches a table, or tags around claims; such a reply is refused, since its claims are unclear."""
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
@@ -34,21 +34,21 @@ _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.
 
 A line with a share of at least ``_OWN`` is a claim; a line with a share below ``_FOREIGN`` may be a
-remark. In real replies the share is .8 or more for claims, and almost 0 for remarks.
+remark. In real replies, the share is 0.8 or more for claims, and almost 0 for remarks.
 """
 _MIXED = "its first claim had a bullet or a number, but other lines had none"
 _NO_LIST = 'the line "Claims:" was missing'
 
 
 def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
-    """Read the claims of a reply (Table 6), without bullets or repetitions.
+    """Read the claims of a reply (Table 6), without bullets or duplicates.
 
     Claims follow the line "Claims:" or another heading, or form a bulleted, numbered or JSON list.
-    Without a heading or list marks, each line is read as a claim, and at least half of its words
-    must occur in the answer. Headings, parent items of nested lists and remarks to the reader are
-    not claims.
+    If there is neither a heading nor a list mark, each line is read as a claim, and at least half
+    of its words must occur in the answer. Headings, parent items of nested lists and remarks to the
+    reader are not claims.
 
-    Raises ValueError for a reply in another form.
+    Raise ValueError for a reply in another form.
     """
     reply = unwrapped(reply)
     if _OTHER_FORM.search(reply):
@@ -65,9 +65,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: bool) -> list[str]:
-    """The claims among the lines of a reply.
+    """Return the claims among the lines of a reply.
 
-    If the first claim has a list mark, all claims must have one.
+    If the first claim has a list mark, every claim must have one.
     """
     if not has_heading:
         lines = _without_lead(lines, words)
@@ -84,8 +84,8 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
     """Read claims like :func:`read_claims`, each with the first words of its passage.
 
-    In the reply, two bars (``||``) precede these words. They are empty if the model left them out,
-    as small models do.
+    In the reply, two bars (``||``) precede these words. If the model left them out, as small models
+    do, the text for them is empty.
     """
     claims: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
@@ -97,7 +97,7 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The distinct texts; differences in case, spaces and a final full stop are ignored."""
+    """Return the distinct texts; differences in case, spaces and a final full stop are ignored."""
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(folded(text), text)
@@ -105,7 +105,7 @@ def each_once(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def folded(text: str) -> str:
-    """A text in lower case, with single spaces and without a final full stop, for comparison."""
+    """Return a text in lower case, with single spaces and no final full stop, for comparison."""
     return " ".join(text.casefold().split()).rstrip(".")
 
 
@@ -124,11 +124,11 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
-    """The lines of a list, without its introduction.
+    """Return the lines of a list, without its introduction.
 
     If lines have list marks, the list begins at the first marked line. In a list without marks, at
-    least half of the words of each line must occur in the answer. Raises ValueError if the lines
-    are not a list of claims.
+    least half of the words of each line must occur in the answer. Raise ValueError if the lines are
+    not a list of claims.
     """
     has_mark = [line.marked for line in lines]
     if any(has_mark[: _LEAD_LINES + 1]):
@@ -140,7 +140,7 @@ def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[Rep
 
 
 def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
-    """The claims of a list with bullets or numbers, each joined with its continuation lines."""
+    """Return the claims of a marked list, each joined with its continuation lines."""
     last = max(number for number, line in enumerate(lines) if line.marked)
     claims = _joined(lines[: last + 1])
     last_claim, rest = claims[-1], lines[last + 1 :]
@@ -157,7 +157,7 @@ def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
 
 
 def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The marked lines, each joined with its continuation lines; headings are left out."""
+    """Return the marked lines, each joined with its continuation lines; headings are left out."""
     claims: list[ReplyLine] = []
     for line in lines:
         if line.marked:
@@ -170,7 +170,7 @@ def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
 
 
 def _continues(line: ReplyLine, claim: ReplyLine) -> bool:
-    """Whether a line without a mark continues a claim: directly below and indented further."""
+    """Return whether a line without a mark is directly below a claim and indented further."""
     return not line.apart and line.indent > claim.indent
 
 
@@ -179,7 +179,7 @@ def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
 
 
 def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
-    """For each block between blank lines, which lines take most of their words from the answer."""
+    """Return, for each block between blank lines, which lines have most words from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:
@@ -203,8 +203,8 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
             return True
         if words and shares[place] >= _FOREIGN:
             return False
-        # a blank line sets a remark apart only if there is no other; else the whole list is spaced
-        # out
+        # a blank line separates a remark only if it is the only one; otherwise, blank lines
+        # separate all the claims
         stands_apart = lines[place].apart and n_blank[place - 1] == n_blank[0]
         addresses = _ADDRESSES_READER.search(lines[place].text) is not None
         return addresses or (stands_apart and bool(words))
@@ -216,7 +216,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
 
 
 def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
-    """Whether a line shares no word with the answer while all others share most of theirs."""
+    """Return whether a line shares no word with the answer, and all others share most words."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 

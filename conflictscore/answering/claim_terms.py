@@ -1,4 +1,4 @@
-"""The numbers, names, negations and informative words of a text, for comparing texts.
+"""Functions that extract the numbers, names, negations and informative words of a text.
 
 Time is linear in the length of the text.
 """
@@ -26,7 +26,7 @@ SOURCE = re.compile(
     r"(?:(?:, | and |, and )#?\d{1,3}\b){0,20}",
     re.IGNORECASE,
 )
-"""Documents that the answer cites by number; such a number is not one of the answer's facts."""
+"""Matches documents that the answer cites by number; such a number is not a fact of the answer."""
 _LISTED_SOURCES = re.compile(
     r"\b(?:documents?|sources?|passages?|texts?) ?\(#?\d{1,3}"
     r"(?:(?:, ?| and |, and )#?\d{1,3}){0,20}\)",
@@ -37,7 +37,7 @@ _POINTING = re.compile(
     r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time)\b",
     re.IGNORECASE,
 )
-"""Phrases that refer back or join clauses; a number word in them counts nothing."""
+"""Matches phrases that refer back or join clauses; a number word in them is not a number."""
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _NUMBER_WORDS = dict(
@@ -49,7 +49,7 @@ _NUMBER_WORDS = dict(
     )
 ) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
 _MANY_CAPITALS = 0.4
-"""In a text with a larger share of capitalised words, as in German, capitals do not mark names."""
+"""Largest share of capitalised words at which capitals mark names; German texts have more."""
 
 
 _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
@@ -57,7 +57,7 @@ _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
 
 
 class Terms(NamedTuple):
-    """The terms of a text that the claims about it must contain."""
+    """Those terms of a text that the claims about it must contain."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -66,12 +66,12 @@ class Terms(NamedTuple):
 
     @property
     def of_a_place(self) -> frozenset[str]:
-        """Words by which a claim is assigned to a passage."""
+        """Return the words by which a claim is assigned to a passage."""
         return self.words | self.numbers
 
 
 def plain_text(text: str) -> str:
-    """Remove citations, link targets, source numbers and phrases that refer back from a text."""
+    """Remove citations, link targets, source numbers, and phrases that refer back."""
     for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING):
         text = pattern.sub(" ", text)
     return text
@@ -80,9 +80,9 @@ def plain_text(text: str) -> str:
 # the same claims and passages are compared again after the model is asked about the rest
 @lru_cache(maxsize=256)
 def terms_of(text: str, *, names: bool) -> Terms:
-    """The terms of a text.
+    """Return the terms of a text.
 
-    With ``names``, capitalised words within a sentence count as names.
+    If ``names`` is true, capitalised words within a sentence count as names.
     """
     plain = plain_text(text)
     numbers = frozenset(numbers_in(plain))
@@ -92,7 +92,7 @@ def terms_of(text: str, *, names: bool) -> Terms:
 
 
 def telling_words(text: str) -> Iterator[str]:
-    """The stems of the informative words of a text, in order, without negations."""
+    """Yield the stems of the informative words of a text, in order, without negations."""
     for term in terms_in(_NUMBER.sub(" ", text)):
         if len(term) > 1 and term not in FUNCTION_WORDS and term not in NEGATIONS:
             yield stem_of(term)
@@ -100,12 +100,12 @@ def telling_words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def stem_of(word: str) -> str:
-    """The stem of a word in any script; case is ignored."""
+    """Return the stem of a word in any script; case is ignored."""
     return stem(spaced_out(fold(word)).strip("'"))
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """The numbers of a text in one notation: 2,140, 2.140 and 2 140 become 2140, ½ becomes 1/2."""
+    """Yield the numbers of a text in one notation: 2,140 and 2.140 become 2140, ½ becomes 1/2."""
     closed_up = _SPACED_THOUSANDS.sub("", fold(text))
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
@@ -115,13 +115,13 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def small_numbers(text: str) -> frozenset[str]:
-    """The numbers up to twenty that a text writes as words, converted to digits."""
+    """Return the numbers up to twenty that a text writes as words, converted to digits."""
     words = _WORD.findall(fold(text))
     return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
 
 
 def _capitals(text: str) -> Iterator[str]:
-    """The capitalised words that do not begin a sentence."""
+    """Yield the capitalised words that do not begin a sentence."""
     end = 0
     opens = True
     for match in _WORD.finditer(text):
@@ -134,7 +134,7 @@ def _capitals(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def tells_names(text: str) -> bool:
-    """Whether capitals mark names in a text; not in German, where all nouns are capitalised."""
+    """Return whether capitals mark names in a text; in German, they mark all nouns."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8

@@ -1,4 +1,4 @@
-"""Fits a conversation into the context window, and rewrites a question to be clear without it."""
+"""Functions that cut a conversation to fit, and rewrite a question to be clear without it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ question.
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
-_SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
+_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; the documents need the rest
 _FRAME_TOKENS = 4  # tokens that a chat message needs in addition to its text
 
 
@@ -40,20 +40,20 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
-        """The turns as chat messages."""
+        """Return the turns as chat messages."""
         return tuple(MESSAGE_TYPES[turn.role](content=neutral(turn.content)) for turn in self.turns)
 
     @property
     def spoken(self) -> tuple[Turn, ...]:
-        """The turns of the user and the assistant, without system turns."""
+        """Return the turns of the user and the assistant, without system turns."""
         return tuple(turn for turn in self.turns if turn.role != "system")
 
 
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
-    """The conversation so far, cut to at most a quarter of a model's context window.
+    """Return the conversation so far, cut to at most a quarter of a model's context window.
 
-    System turns are always kept. Of the other turns, the oldest are left out first; if any are left
-    out, the first one kept is the user's.
+    System turns are always kept. The oldest of the other turns are left out first. If any are left
+    out, the first one kept is a turn of the user.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
@@ -77,14 +77,14 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
-    """The text of the messages and the prompt that follows them, for counting tokens."""
+    """Return the text of the messages and of the prompt that follows them, for counting tokens."""
     return "\n".join([*(f"{message.type}: {message.text}" for message in messages), prompt])
 
 
 async def stand_alone_question(
     question: str, conversation: Conversation, context: RunContext, meter: UsageMeter
 ) -> str:
-    """The question, rewritten by the model so that it is clear without the conversation."""
+    """Return the question, rewritten by the model so that it is clear without the conversation."""
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
         for turn in conversation.spoken
@@ -101,8 +101,8 @@ async def stand_alone_question(
 def _read_question(question: str, reply: str) -> str:
     """Read a rewritten question.
 
-    If the question ends in a question mark, a statement is rejected: it would suggest an answer to
-    every model that reads it.
+    If the original ends in a question mark, a statement is rejected, since it would suggest an
+    answer to every model that reads it.
     """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)

@@ -1,4 +1,4 @@
-"""Formats both sides of a claim as text, for the paper's prompts, for people and for agents."""
+"""Functions that format the evidence for and against a claim, for prompts, people and agents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _SOURCE_CHARS = 120
 
 
 class Witness(NamedTuple):
-    """A document on one side of a claim, with its evidence and its near-copies on that side."""
+    """A document that supports or contradicts a claim, with its evidence and near-copies."""
 
     document: Document
     verdict: EvidenceLabel
@@ -21,12 +21,12 @@ class Witness(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The judge's reason on one line, cut if it is long; empty if it gave no reason."""
+        """Return the judge's reason on one line, cut if it is long; empty if it gave no reason."""
         return material_line(self.verdict.reasoning or "")[:_REASON_CHARS]
 
     @property
     def source(self) -> str:
-        """The document's title, site and date if known, and the near-copies merged into it."""
+        """Return the document's title, site and date, if known, and its merged near-copies."""
         document, more = self.document, len(self.copies)
         texts = [document.title, document.site, str(document.metadata.get("date") or "")]
         parts = [line[:_SOURCE_CHARS] for text in texts if (line := material_line(text))]
@@ -42,7 +42,7 @@ def witnesses(
     documents: Sequence[Document],
     weights: Mapping[int, float] = {},
 ) -> Iterator[Witness]:
-    """The documents on one side of a claim, with near-copies merged into the first of a group."""
+    """Yield the documents on one side of a claim; near-copies are merged into the first one."""
     documents_by_number = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
     for pair in _on_side(claim, label, weights):
@@ -58,7 +58,7 @@ def witnesses(
 def _on_side(
     claim: ClaimEvidence, label: Label, weights: Mapping[int, float]
 ) -> list[EvidenceLabel]:
-    """The verdicts on one side, sorted by descending document weight, then by document number."""
+    """Return the verdicts on one side, by descending document weight, then document number."""
     pairs = [pair for pair in claim.labels if pair.label is label]
     return sorted(pairs, key=lambda pair: -weights.get(pair.document, 1.0))
 
@@ -69,12 +69,12 @@ def conflict_details(
     prompts: PromptSet,
     weights: Mapping[int, float] = {},
 ) -> str:
-    """The supporting and the contradicting documents of a claim, each with its passage (Table 13).
+    """Return a claim's supporting and contradicting documents with their passages (Table 13).
 
     Every document has a line, including copies. The passage is the judge's quotation if the
     document contains it in one piece, otherwise the passage found by
-    :func:`~conflictscore.labelers.quotes.passage_of`. With weights, the heaviest documents of each
-    side come first.
+    :func:`~conflictscore.labelers.quotes.passage_of`. If weights are given, the documents with the
+    highest weights come first on each side.
     """
     documents_by_number = {document.number: document for document in documents}
 
@@ -97,7 +97,7 @@ def sourced_details(
     prompts: PromptSet,
     weights: Mapping[int, float] = {},
 ) -> str:
-    """Both sides of a claim, with source, date and the judge's reason for each document.
+    """Return both sides of a claim, with the source, date and judge's reason for each document.
 
     Near-copies share a line.
     """

@@ -1,4 +1,4 @@
-"""Turns each value of a JSON answer into a claim, and reports the values that are disputed."""
+"""Functions that turn the values of a JSON answer into claims, and report the disputed values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ class ValueClaims(NamedTuple):
 
     claims: Sequence[tuple[str, tuple[int, int] | None]]
     left_out: tuple[str, ...]
-    """Notes on values without a claim, and on values whose several sentences share one claim."""
+    """Notes on values without a claim, and on values of several sentences with only one claim."""
 
 
 async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
@@ -60,7 +60,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Notes on values beyond the limit, and on values that are texts of several sentences."""
+    """Yield notes on values beyond the limit, and on values that are texts of several sentences."""
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
@@ -68,12 +68,12 @@ def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
 
 
 def is_prose(literal: str) -> bool:
-    """Whether a value is a text of several sentences, which a single statement cannot replace."""
+    """Return whether a value is a text of several sentences, which one statement cannot replace."""
     return literal.startswith('"') and len(passages(said_by(literal))) > 1
 
 
 def disputed_values(attempt: Attempt) -> Iterator[str]:
-    """A note for each value of a JSON answer that the documents dispute."""
+    """Yield a note for each value of a JSON answer that the documents dispute."""
     report, answer_values = attempt.report, json_values(attempt.answer.text)
     if report is None or not answer_values:
         return
@@ -89,7 +89,7 @@ def disputed_values(attempt: Attempt) -> Iterator[str]:
 
 
 def _tells(answer: str, leaf: JsonValue) -> bool:
-    """Whether a value may state something: it has a letter or digit and is not an address."""
+    """Return whether a value has a letter or digit and is no address, so may state something."""
     text = said_by(answer[leaf.start : leaf.end])
     return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
 
@@ -110,7 +110,7 @@ def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
 
 
 def _says(statement: str, text: str) -> bool:
-    """Whether a statement contains a value's numbers and at least half of its words.
+    """Return whether a statement contains a value's numbers and at least half of its words.
 
     The values true and false are not checked.
     """

@@ -1,6 +1,6 @@
-"""Words of each language for denying, for yes and no, and for reporting that sources disagree.
+"""Words of each language that deny, that mean yes or no, or that report a dispute of sources.
 
-A language is recognised by its script or its most frequent words. Text in any other language is
+A language is recognised by its script or its most frequent words. A text in any other language is
 compared by its words alone, and no sentence is added to it.
 """
 
@@ -18,14 +18,15 @@ class Language(NamedTuple):
     Attributes:
         common: Frequent words by which the language is recognised.
         denials: Words that deny.
-        yes: Words of a bare yes, the usual one first.
-        no: Words of a bare no, the usual one first.
-        disagree: Beginning of a sentence that states a dispute; None if we have no wording for it.
-        disagree_on_year: The same, for a dispute about a year.
+        yes: Words that mean yes by themselves, the usual one first.
+        no: Words that mean no by themselves, the usual one first.
+        disagree: Beginning of a sentence that states a dispute; None if the package has no wording
+            for it.
+        disagree_on_year: Beginning of a sentence that states a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things with the same name.
-        another: Beginning of a sentence about another thing with the same name, after a dispute
-            about the first.
-        either: The word between two sides, such as "or".
+        another: Beginning of a sentence about another thing with the same name, if the sentence
+            follows a dispute about the first thing.
+        either: The word between two alternatives, such as "or".
         others_say: Beginning of a sentence that is added to a passage with further claims.
         stop: Full stop.
     """
@@ -44,7 +45,7 @@ class Language(NamedTuple):
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list separated by spaces, as a set."""
+    """Return the words of a space-separated list, as a set."""
     return frozenset(text.split())
 
 
@@ -212,7 +213,7 @@ LANGUAGES: dict[str, Language] = {
         "。",
     ),
 }
-"""The languages by ISO 639-1 code.
+"""The languages, by ISO 639-1 code.
 
 Languages without spaces between words are recognised by their script.
 """
@@ -223,7 +224,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Denials in languages other than English, except words that mean something else in another one."""
+"""Denials in languages other than English, without words that have another meaning elsewhere."""
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
@@ -273,9 +274,9 @@ _REFUSALS = re.compile(
     r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat)",
     re.IGNORECASE,
 )
-"""Matches a speaker who refuses or does not know.
+"""Matches words by which a speaker refuses, or says that they do not know.
 
-The phrases have "I" or the documents as their subject, so claims about other people do not match.
+The subject of each phrase is "I" or the documents, so claims about other people do not match.
 """
 _GREETINGS = re.compile(
     r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome"
@@ -302,7 +303,8 @@ _QUESTION_ENDS = ("?", "\uff1f", "\u061f", "か。")
 def without_agreement(text: str) -> str:
     """Remove an opening that agrees with the user, as in "You're right, it was so".
 
-    After a correction, such an opening would agree with a statement that is no longer there.
+    After a correction, such an opening would agree with a statement that the answer no longer
+    makes.
     """
     match = _AGREEMENT.match(text)
     if match is None:
@@ -313,10 +315,10 @@ def without_agreement(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def language_of(*texts: str) -> str | None:
-    """The code of the language of several texts; None if it is uncertain.
+    """Return the code of the language of several texts; None if it is uncertain.
 
-    A later text is used only if the earlier ones do not decide. For example, the answer "1871."
-    gets the language of its question.
+    A later text is used only if the earlier ones do not decide. For example, the language of the
+    answer "1871." is that of its question.
     """
     for text in texts:
         if (code := _language_of(text[:_LOOKED_AT])) is not None:
@@ -338,7 +340,7 @@ def _language_of(text: str) -> str | None:
 
 
 def denies_in_any(text: str) -> bool:
-    """Whether a text contains a word of denial from a language other than English."""
+    """Return whether a text contains a word of denial from a language other than English."""
     code = _language_of(text)
     if code in _DENIALS_OF_SCRIPT:
         return bool(_DENIALS_OF_SCRIPT[code].search(text))
@@ -349,9 +351,9 @@ def denies_in_any(text: str) -> bool:
 
 
 def asserts_nothing(text: str) -> bool:
-    """Whether a text says nothing about the world: it refuses, does not know, greets or asks.
+    """Return whether a text only refuses, greets, asks, or says that the speaker does not know.
 
-    Covers the languages of :data:`LANGUAGES`, and some phrases of others.
+    This covers the languages of :data:`LANGUAGES`, and some phrases of other languages.
     """
     plain = text[:_LOOKED_AT].strip()
     if not plain or plain.endswith(_QUESTION_ENDS):
@@ -360,9 +362,9 @@ def asserts_nothing(text: str) -> bool:
 
 
 def opposite_word(word: str, hints: Iterable[str]) -> str | None:
-    """The opposite of a bare yes or no, in the same language; None for any other word.
+    """Return the opposite of a bare yes or no, in the same language; None for any other word.
 
-    If the word belongs to several languages, as "ja" does to four, the texts in ``hints`` decide.
+    If the word belongs to several languages (for example, "ja" to four), ``hints`` decide.
     """
     plain, language = word.casefold(), _language_with(word, hints)
     if language is None:
@@ -374,13 +376,13 @@ def opposite_word(word: str, hints: Iterable[str]) -> str | None:
 
 
 def yes_or_no(word: str, *hints: str) -> bool | None:
-    """Whether a word is a yes in its language; None if it is neither a yes nor a no."""
+    """Return whether a word means yes in its language; None if it means neither yes nor no."""
     language = _language_with(word, hints)
     return None if language is None else word.casefold() in language.yes
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """The language of a bare yes or no: that of the hints, or the only language with this word."""
+    """Return the language of a bare yes or no: that of the hints, or the only one it is in."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

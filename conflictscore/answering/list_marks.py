@@ -1,4 +1,4 @@
-"""Reads the lines of a list, with their bullets or numbers, and recognises titles among them."""
+"""Functions that read the bullets and numbers of list lines, and recognise titles among them."""
 
 import re
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
-_BULLETS = 4  # maximum bullets before a text: models combine bullets with numbers
+_BULLETS = 4  # maximum bullets and numbers before a text, since models combine them
 _HEADING_CHARS = 120
 _TITLE_WORDS = 4  # maximum words of a short title
 _DEPTHS = 12  # maximum depth of nested lists
-_ALIGNMENT = 1  # maximum difference in indentation at one depth: " 9." and "10."
+_ALIGNMENT = 1  # maximum difference in indentation at the same depth, as between " 9." and "10."
 
 
 class ReplyLine(NamedTuple):
@@ -33,7 +33,7 @@ class ReplyLine(NamedTuple):
     """The line without its bullet or number."""
     indent: int
     mark: str
-    """The kind of mark: "1", "1.1" or "a" for numbering, "#" for a numbered title, else the bullet.
+    """The kind of mark: "1", "1.1" or "a" for a number, "#" for a numbered title, else the bullet.
 
     Empty if there is no mark.
     """
@@ -42,27 +42,27 @@ class ReplyLine(NamedTuple):
 
     @property
     def marked(self) -> bool:
-        """Whether the line had a bullet or a number."""
+        """Return whether the line had a bullet or a number."""
         return bool(self.mark)
 
     @property
     def is_bold(self) -> bool:
-        """Whether the whole line is bold."""
+        """Return whether the whole line is bold."""
         return _WHOLLY_BOLD.fullmatch(self.text) is not None
 
     @property
     def is_heading(self) -> bool:
-        """Whether the line only introduces what follows, and so states nothing itself."""
+        """Return whether the line only introduces the next lines and states nothing itself."""
         bare = self.text.rstrip("*_ ")
         bold = self.is_bold and not self.marked
         is_title = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
         return bare.endswith((":", "\uff1a")) or (is_title and len(bare) <= _HEADING_CHARS)
 
     def heads(self, after: "ReplyLine") -> bool:
-        """Whether the line is the title of a list that begins with the next line.
+        """Return whether the line is the title of a list that begins with the next line.
 
         That list must be indented further, or have marks of a different kind. A sentence with a
-        full stop is not a title, unless it is short and bold and the next line is not bold.
+        full stop is not a title, unless it is short and bold while the next line is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:
@@ -72,25 +72,25 @@ class ReplyLine(NamedTuple):
             return short or (deeper and not FULL_STOP.search(self.text))
         if FULL_STOP.search(self.text):
             return False
-        # at the same depth the marks may just be out of order, so only a clear title counts
+        # at the same depth, the marks may just be out of sequence, so only a clear title counts
         return deeper or self.mark == "#" or (short and self.mark in ("1", "a"))
 
 
 def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
-    """The marked lines of a list, without the titles of its sections."""
+    """Return the marked lines of a list, without the titles of its sections."""
     titles = {
         number for number, (line, after) in enumerate(pairwise(marked_lines)) if line.heads(after)
     }
     kinds = {(marked_lines[n].mark, marked_lines[n].is_bold) for n in titles}
     last = marked_lines[-1]
-    # a title in the last line is recognised by its style, which is that of the other titles
+    # a title in the last line is recognised because its style is that of the other titles
     if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
         titles.add(len(marked_lines) - 1)
     return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]
 
 
 def lines_of(reply: str) -> list[ReplyLine]:
-    """The lines of a reply that have letters or digits, without enclosing quotation marks."""
+    """Return the lines with letters or digits in a reply, without enclosing quotation marks."""
     raws: list[tuple[int, str, str, bool]] = []
     apart = False
     for raw in reply.splitlines():
@@ -127,10 +127,10 @@ class _Run(NamedTuple):
 
 
 def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str], str]]:
-    """The numbered or lettered lines, by index, each with the pattern and kind of its mark.
+    """Return the numbered or lettered lines, by index, each with the pattern and kind of its mark.
 
     Args:
-        rows: Indentation and text of each line.
+        rows: The indentation and text of each line.
     """
     marks_by_place: dict[int, tuple[re.Pattern[str], str]] = {}
     for kind, pattern in (("1", _NUMBER), ("1.1", _SUBNUMBER), ("a", _LETTER)):
@@ -147,7 +147,7 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
 
 
 def _number(match: re.Match[str] | None) -> int:
-    """The number that a mark stands for, from 1; 0 if there is no mark."""
+    """Return the number that a mark represents, from 1; 0 if there is no mark."""
     if match is None:
         return 0
     groups = match.groupdict()
@@ -158,13 +158,13 @@ def _number(match: re.Match[str] | None) -> int:
 
 
 def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[int]:
-    """The indices of lines whose numbers count 1, 2, 3 … down the list.
+    """Return the indices of the lines whose numbers run 1, 2, 3 … down the list.
 
-    With ``alone``, a 1 counts even if no 2 follows, since a section or the reply may have just one
-    claim.
+    If ``alone`` is true, a 1 counts even if no 2 follows, since a section or a whole reply may have
+    just one claim.
 
-    Any other number is part of the claim itself: "12. Mai 1932", "1. FC Vik". Nested lists count
-    separately, each at its depth.
+    Any other number is part of the claim itself, as in "12. Mai 1932" or "1. FC Vik". A nested list
+    has its own sequence at each depth.
     """
     closed_runs: list[_Run] = []
     open_runs: list[_Run] = []
@@ -193,8 +193,8 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
 
 
 def _goes_on(run: _Run, number: int) -> bool:
-    """Whether a number continues a sequence.
+    """Return whether a number continues a sequence.
 
-    Models lose count, so a sequence that has at least two numbers may skip some.
+    Models lose count, so a sequence of at least two numbers may skip some numbers.
     """
     return number == run.last + 1 or (len(run.places) > 1 and number > run.last)

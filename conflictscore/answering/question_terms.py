@@ -1,7 +1,7 @@
-"""Finds the words for what a question asks about its subject, and compares them with a claim's.
+"""Functions that find the words for what a question asks, and compare them with a claim.
 
-Words are compared by their base forms. Every function takes time in proportion to the length of
-its texts.
+Words are compared by their base forms. The time of every function is linear in the length of its
+texts.
 """
 
 import re
@@ -12,7 +12,7 @@ from conflictscore.answering.languages import language_of, word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.answering.word_lists import STEM
 
-_LEAST_STEM = 3  # stems up to this many letters keep their ending
+_LEAST_STEM = 3  # stems of at most this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read
 _MOST_MATCHED = 80  # maximum words of a statement in a comparison that takes quadratic time
 _WORD = re.compile(r"\w+")
@@ -27,7 +27,7 @@ _KINDS_OF_ANSWER = word_set(
     " much long wann wer was wo wie welche quand qui que cuándo quién qué"
     " tell me please know exactl"
 )
-"""Stems of question words that an answer need not repeat."""
+"""Stems of the words in a question that an answer need not repeat."""
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (
@@ -83,10 +83,10 @@ _IRREGULAR = {
 
 
 def answers_question(claim: str, question: str) -> bool:
-    """Whether a claim contains everything that a question asks about, and so may answer it.
+    """Return whether a claim contains everything that a question asks about, and so may answer it.
 
-    "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
-    answer is wanted, such as "in which year", are ignored.
+    "It was closed in 1931" does not answer when it was opened. Words that specify only the kind of
+    answer, such as "in which year", are ignored.
     """
     if language_of(question) not in (None, "en"):
         return True  # question words are known only for English
@@ -95,15 +95,15 @@ def answers_question(claim: str, question: str) -> bool:
 
 
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Stems of English words without endings: "opened" becomes "open", and "lit" becomes "light".
+    """Return English stems without endings: "opened" becomes "open", "lit" becomes "light".
 
-    Irregular verbs become their infinitive. The results are for comparison, not for display.
+    An irregular verb form becomes the infinitive. The results are for comparison, not for display.
     """
     return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
 
 
 def _without_ending(term: str) -> str:
-    """A stem without a final "s", "ed" or "e", unless fewer than three letters would remain."""
+    """Remove a final "s", "ed" or "e" from a stem, unless fewer than three letters would remain."""
     for ending in ("s", "d", "e"):
         if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
             if ending == "d" and not term.endswith("ed"):
@@ -113,11 +113,11 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Base forms of the words that name what a question asks for, if the claim has them too.
+    """Return base forms of the words for what a question asks, if the claim has them too.
 
     For "When was the Ostrow paper mill opened?" this is only "open". Three kinds of words are left
-    out: names, words that accompany a name in both claim and question, and words that only say what
-    kind of answer is wanted. If no word remains, the words that accompany a name are used.
+    out: names, words that accompany a name in both the claim and the question, and words that
+    specify only the kind of answer. If no word remains, the words that accompany a name are used.
     """
     words, claim_words = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
     is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
@@ -132,7 +132,7 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
 
 
 def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[int, int, int]]:
-    """Runs of words that two statements share: the position in each, and the length."""
+    """Yield the runs of words that two statements share: the position in each, and the length."""
     first_words, second_words = (
         [word.casefold() for word in words[:_MOST_MATCHED]] for words in (first, second)
     )
@@ -140,5 +140,5 @@ def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tup
 
 
 def asks_for_current(question: str) -> bool:
-    """Whether a question asks for the current state, for which newer documents are better."""
+    """Return whether a question asks for the current state, so newer documents are better."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))

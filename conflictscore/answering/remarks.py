@@ -1,7 +1,7 @@
-"""Recognises an answer's remarks on its own sources, which no document can support or deny.
+"""Recognition of an answer's remarks on its own sources, which no document can support or deny.
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
-describe the documents; the labels of the claims do that more reliably. Advice to ask somebody
+describe the documents; the labels of the claims do that more reliably. Advice to ask someone
 ("check with your embassy") states no fact either. A clause with a number or a name is never a
 remark. Time is linear in the length of the text.
 """
@@ -25,9 +25,9 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
 _CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
-"""Maximum words of a clause about what the documents do not say.
+"""Maximum words in a clause about what the documents do not say.
 
-A longer clause says more than that.
+A longer clause says something else as well.
 """
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
@@ -48,7 +48,7 @@ _ADVICE = re.compile(
 
 @lru_cache(maxsize=64)  # the same passage is read more than once
 def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> str:
-    """The text with spaces in place of remarks on its sources.
+    """Return the text with spaces in place of remarks on its sources.
 
     Args:
         text: A passage of an answer.
@@ -60,7 +60,7 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 def _bared(sentence: str, question_stems: frozenset[str]) -> str:
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    if any(remarks):  # next to such a clause, one about agreement need not name the sources
+    if any(remarks):  # next to such a clause, a clause about agreement need not name the sources
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
             for is_remark, clause in zip(remarks, clauses, strict=True)
@@ -70,9 +70,9 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
 
 
 def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = False) -> bool:
-    """Whether a clause is a remark.
+    """Return whether a clause is a remark.
 
-    ``beside`` means that the same sentence contains another remark.
+    If ``beside`` is true, the same sentence contains another remark.
     """
     words = _WORD.findall(clause)
     if not _is_plain(words):
@@ -88,7 +88,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
 
 
 def _is_plain(words: list[str]) -> bool:
-    """Whether a clause has neither a number nor a name."""
+    """Return whether a clause has neither a number nor a name."""
     return not _has_name(words) and not any(map(str.isdigit, "".join(words)))
 
 
@@ -98,7 +98,7 @@ def _is_advice(clause: str) -> bool:
 
 
 def _is_owned_up(clause: str) -> bool:
-    """Whether a clause only says that something could not be found out."""
+    """Return whether a clause only says that something could not be found out."""
     words = _WORD.findall(clause)
     is_short = len(words) <= _MOST_WORDS
     return is_short and _is_plain(words) and bool(_COULD_NOT_FIND.match(clause))
@@ -110,7 +110,7 @@ def _has_name(words: list[str]) -> bool:
 
 
 def _content_stems(words: list[str]) -> Iterator[str]:
-    """The stems of a clause's informative words, without courtesies."""
+    """Yield the stems of a clause's informative words, without courtesies."""
     for word in words:
         folded = fold(word)
         if folded not in FUNCTION_WORDS and folded not in NEGATIONS:

@@ -1,8 +1,8 @@
-"""Compares the roles of words in short statements, since the order of words can change the meaning.
+"""Comparison of the roles of words in short statements, where word order can change the meaning.
 
-"Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida Reeve is not Ida
-Reeve's sister. Only certain differences count: in doubt, statements are compared by their words
-alone.
+For example, "Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida
+Reeve is not Ida Reeve's sister. Only differences that are certain count. In doubt, statements are
+compared by their words alone.
 """
 
 import re
@@ -43,11 +43,11 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 
 
 def differs_in_order(statement: str, rival: str) -> bool:
-    """Whether two statements mean different things because of the positions of their common words.
+    """Return whether two statements differ in meaning because of the positions of common words.
 
     They do in three cases. First, different words of direction precede the same word. Second, a
-    name is an owner in only one of the statements. Third, two names change places although the
-    voice (active or passive) is the same, or keep their places although the voice differs.
+    name is an owner in only one of the statements. Third, two names change places while the voice
+    (active or passive) stays the same, or the names keep their places while the voice differs.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
@@ -69,11 +69,11 @@ class _Roles(NamedTuple):
     """The roles of names in a statement, and its words of direction.
 
     Attributes:
-        subjects: Names without a preposition, each by its last word, in order; also the agent of a
-            passive.
+        subjects: Names without a preposition, in order, each represented by its last word; the
+            agent of a passive is included.
         names: All words of names.
-        owners: Names that something belongs to: "Reeve's sister", "the sister of Reeve".
-        directions: For each word or number after a word of direction, the direction.
+        owners: Names of owners, such as "Reeve" in "Reeve's sister" and "the sister of Reeve".
+        directions: The direction of each word or number that follows a word of direction.
         is_passive: Whether "by" introduces an agent.
     """
 
@@ -116,6 +116,6 @@ class _Roles(NamedTuple):
 
 
 def _is_preposition(match: re.Match[str]) -> bool:
-    """Whether a word is a preposition; a capitalised word within a statement is part of a name."""
+    """Return whether a word is a preposition; capitalised words within a statement are names."""
     in_lower_case = not match["word"][0].isupper()
     return match["word"].casefold() in _PREPOSITIONS and (in_lower_case or match.start() == 0)

@@ -1,6 +1,6 @@
-"""Compares short statements: whether they say the same, say nothing, or are opposites.
+"""Functions that test whether short statements say the same, say nothing, or are opposites.
 
-Every function takes time in proportion to the length of its texts.
+The time of every function is linear in the length of its texts.
 """
 
 import re
@@ -34,7 +34,7 @@ _FUNCTION_WORDS = word_set(
 )
 """Function words of English only.
 
-In other languages every word counts as informative, so fewer answers count as the same.
+In other languages, every word counts as informative, so fewer answers count as the same.
 """
 _LEADING = word_set("a an at by for from in on the to with")
 _WITHIN_A_NAME = word_set("and de la of the van von")
@@ -46,7 +46,7 @@ _DENIAL = re.compile(
 _OF_A_QUESTION = re.compile(
     r"^\W{0,4}\w{2,9}n['\u2019]t\b|\btrue or (?:is it )?false\b", re.IGNORECASE
 )
-"""Negative forms of a question, which deny nothing: "Isn't a bat a mammal?" asks whether it is."""
+"""Matches negative questions, which deny nothing: "Isn't a bat a mammal?" asks whether it is."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
@@ -67,7 +67,7 @@ _NOTHING = re.compile(
     r"|\bI (?:cannot|can't|can\u2019t|do not|don't|don\u2019t|am unable|am sorry|apologi[sz]e)\b",
     re.IGNORECASE,
 )
-"""Matches a reply that the document is silent, but no denial such as "it contains no alcohol"."""
+"""Matches a reply that says the document has no answer, but not "it contains no alcohol"."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
 _BARE = re.compile(
@@ -100,13 +100,13 @@ _AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
 def numbers_in(text: str) -> frozenset[str]:
-    """The numbers of a text, without thousands separators: 2,140 becomes 2140."""
+    """Return the numbers of a text, without thousands separators: 2,140 becomes 2140."""
     return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", number) for number in _NUMBER.findall(text))
 
 
 @lru_cache(maxsize=512)
 def telling_terms(text: str) -> frozenset[str]:
-    """The stems and numbers of a text, without its function words."""
+    """Return the stems and numbers of a text, without its function words."""
     plain = without_invisibles(text[:_MOST_COMPARED])
     numbers = numbers_in(plain)
     words = terms_in(_NUMBER.sub(" ", plain))
@@ -119,10 +119,10 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 
 
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
-    """The span of the only name or number with which a statement answers a question.
+    """Return the span of the only name or number with which a statement answers a question.
 
-    None if it gives none, or several as in "by Ida Reeve in 1871". With ``alone``, the statement
-    must consist of nothing else, as in "By Ada Lowe."
+    Return None if it gives no name or number, or several, as in "by Ida Reeve in 1871". If
+    ``alone`` is true, the statement must consist of nothing else, as in "By Ada Lowe."
     """
     question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
@@ -137,16 +137,16 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 
 
 def same_answer(first: str, second: str, question: str) -> bool:
-    """Whether two statements give a question the same answer.
+    """Return whether two statements give the same answer to a question.
 
-    They do if one statement contains all informative words that the other adds to the question, and
-    their values agree. So "in 1874" is the same as "on 14 October 1874", and "1.2 km" the same as
-    "1,200 m".
+    They do if one statement contains all the informative words that the other adds to the question,
+    and the values of the two agree. So "in 1874" is the same as "on 14 October 1874", and "1.2 km"
+    the same as "1,200 m".
 
     They do not if only one of them denies, if two names are swapped, if a word of direction differs
     ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's sister"). If
-    the question offers a choice ("Is it red or green?"), they must not choose different sides. A
-    statement that adds nothing to the question is the same only as another such statement.
+    the question offers a choice ("Is it red or green?"), they must not choose different options. If
+    a statement adds nothing to the question, only another such statement gives the same answer.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
@@ -160,10 +160,10 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
 
 class _Facts(NamedTuple):
-    """The words and values that a statement adds to its question, and all that it contains.
+    """The words and values that a statement adds to its question, and all those that it contains.
 
-    A value that the statement has more often than the question ("The Osk 200 has 200 laps") counts
-    as added.
+    If a value occurs more often in the statement than in the question ("The Osk 200 has 200 laps"),
+    it counts as added.
     """
 
     words: frozenset[str]
@@ -184,16 +184,16 @@ class _Facts(NamedTuple):
         return cls(new_words, new_values, words, values_in(statement), is_bare)
 
     def is_within(self, whole: "_Facts") -> bool:
-        """Whether another statement says everything that this one says."""
+        """Return whether another statement says everything that this one says."""
         whole_values = whole.values or whole.all_values
         agreeing = (any(v.agrees(w) for w in whole_values) for v in self.values)
         return self.words <= whole.all_words and all(agreeing)
 
 
 def _side_of(statement: str, question: str) -> str | None:
-    """The side that a statement takes in a question's choice: "green" in "Is it red or green?".
+    """Return the option that a statement chooses, such as "green" for "Is it red or green?".
 
-    None if the question offers no choice, or the statement names both sides or neither.
+    Return None if the question offers no choice, or if the statement names both options or neither.
     """
     choice = _CHOICE.match(_CHOICE_OF_FORM.sub(" ", question[:_MOST_COMPARED]))
     if choice is None:
@@ -205,7 +205,7 @@ def _side_of(statement: str, question: str) -> str | None:
 
 
 def _repeats(reply: str, question: str) -> bool:
-    """Whether a reply only repeats its question; choosing one of two sides is more than that."""
+    """Return whether a reply only repeats its question; choosing one of two options does more."""
     if _outside(reply, question) or values_beyond(reply, question):
         return False
     return _side_of(reply, question) is None
@@ -213,7 +213,7 @@ def _repeats(reply: str, question: str) -> bool:
 
 @lru_cache(maxsize=512)
 def words_beside_values(statement: str) -> frozenset[str]:
-    """The informative words of a statement without its values and their units."""
+    """Return the informative words of a statement, without its values and their units."""
     plain, end = list[str](), 0
     text = statement[:_MOST_COMPARED]
     for start, value_end in (each.span for each in values_in(text)):
@@ -224,15 +224,15 @@ def words_beside_values(statement: str) -> frozenset[str]:
 
 
 def denies(statement: str) -> bool:
-    """Whether a statement denies something: "not", "never", "isn't", "nicht", "ne … pas"."""
+    """Return whether a statement denies something, as with "not", "isn't" or "ne … pas"."""
     return bool(_DENIAL.search(statement[:_MOST_COMPARED])) or denies_in_any(statement)
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Whether a reply to a yes/no question means yes, judged by its first word or its denials.
+    """Return whether a reply to a yes/no question means yes, by its first word or denials.
 
-    A question with a denial ("Is it true that bats are not blind?") is affirmed by a reply with the
-    same denial.
+    If the question contains a denial ("Is it true that bats are not blind?"), a reply with the same
+    denial affirms it.
     """
     words = reply[:_MOST_COMPARED].casefold().replace(",", " ").split()
     first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
@@ -244,15 +244,15 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _denials(text: str) -> list[str]:
-    """The words of denial in a text, including repetitions, since two denials affirm."""
+    """Return the words of denial in a text, including repetitions, since two denials affirm."""
     plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
     return sorted(word.casefold() for word in _DENIAL.findall(plain))
 
 
 def answers_nothing(reply: str, question: str) -> str | None:
-    """Why a reply gives no answer; None if it gives one.
+    """Return the reason why a reply gives no answer; None if it gives one.
 
-    It gives none if it says that the document is silent, or only repeats the question.
+    A reply gives no answer if it says that the document says nothing, or only repeats the question.
     """
     if _NOTHING.search(reply[:_MOST_COMPARED]):
         return "the document says nothing about it"
@@ -262,10 +262,10 @@ def answers_nothing(reply: str, question: str) -> str | None:
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """The numbers of a statement that no source contains.
+    """Return the numbers of a statement that no source contains.
 
-    Small numbers are ignored, since a source may write them as words. A number that a source gives
-    in another country's notation or in another unit is not invented.
+    Small numbers are ignored, since a source may write them as words. A number is not invented if a
+    source states it in another country's notation or in another unit.
     """
     texts = tuple(source)
     source_numbers = frozenset[str]().union(*map(numbers_in, texts))
@@ -284,16 +284,16 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
 
 
 def is_about(claim: str, question: str) -> bool:
-    """Whether a claim is about a question: it has most of the question's informative words."""
+    """Return whether a claim has most of a question's informative words."""
     terms = telling_terms(question)
     return not terms or 2 * len(terms & telling_terms(claim)) > len(terms)
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Whether a claim gives the same answer as a statement, and is not just a remark about it.
+    """Return whether a claim gives the same answer as a statement, and does not just mention it.
 
-    It must answer the question in the same way, and contain most of the question's informative
-    words.
+    The claim must answer the question in the same way, and contain most of the question's
+    informative words.
     """
     return claim == statement or (
         same_answer(claim, statement, question) and is_about(claim, question)
@@ -301,14 +301,14 @@ def restates(claim: str, statement: str, question: str) -> bool:
 
 
 def opposite(answer: str, question: str = "") -> str | None:
-    """The opposite of a yes-or-no or true-or-false answer, in the answer's form.
+    """Return the opposite of a yes-or-no or true-or-false answer, in the form of the answer.
 
     If the rest of the answer only repeats the question ("Yes, the lamp burns.", "The statement that
     the lamp burns is true."), the opposite is a single word. A bare yes or no in another language
     becomes the opposite word of that language. If the word belongs to several languages, the
     question decides.
 
-    Returns None for any other answer, such as "Yes, since 1871."
+    Return None for any other answer, such as "Yes, since 1871."
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
@@ -326,12 +326,12 @@ def opposite(answer: str, question: str = "") -> str | None:
 
 
 def _is_foreign(question: str) -> bool:
-    """Whether a question is certainly in a language other than English."""
+    """Return whether a question is certainly in a language other than English."""
     return language_of(question) not in (None, "en")
 
 
 def _opposite_of_led(answer: str, question: str) -> str | None:
-    """The opposite of an answer that only repeats the question after or before its yes or no."""
+    """Return the opposite of an answer that consists of a yes or no and the question's words."""
     frame = _FRAMED.fullmatch(answer)
     led = frame or _LED.match(answer)
     if led is None:
@@ -344,7 +344,7 @@ def _opposite_of_led(answer: str, question: str) -> str | None:
 
 
 def _turned(word: str) -> str:
-    """The opposite of an English yes or no, capitalised in the same way."""
+    """Return the opposite of an English yes or no, capitalised in the same way."""
     plain = _OPPOSITES[word.casefold()]
     if word.isupper():
         return plain.upper()

@@ -1,8 +1,8 @@
-"""Reads the values in a statement: numbers with sign, magnitude, unit and currency, and dates.
+"""Functions that read the values in a statement: dates, and numbers with their sign and unit.
 
 "1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
-countries read differently ("12.400") has both readings. Two numbers differ only if none of their
-readings agree, so in doubt two statements say the same.
+is read differently in different countries ("12.400") has both readings. Two numbers differ only if
+none of their readings agree, so in doubt, two statements say the same.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9
 _ROUNDED = 0.02
-"""Relative difference allowed between values in different units, as in "31 m" and "102 feet"."""
+"""Relative difference allowed between values in different units, such as "31 m" and "102 feet"."""
 
 _MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
@@ -165,11 +165,12 @@ class StatedValue(NamedTuple):
     """A number, amount or date in a statement, and its position.
 
     Attributes:
-        span: Start and end offset, including sign, magnitude and unit.
+        span: The start and end offsets, including sign, magnitude and unit.
         readings: The possible numbers, in the base unit of the dimension; empty for a date.
-        dimension: The dimension of its unit, or its currency; None if it has no known unit.
+        dimension: The dimension of its unit, or its currency; None if it has no known unit or
+            currency.
         unit: The unit as written; empty if it has no known unit.
-        bare: The readings without the unit, for a table that names its unit elsewhere.
+        bare: The readings without the unit, for a table that states its unit elsewhere.
         date: Year, month and day, each None if not stated; None for a number.
     """
 
@@ -182,14 +183,14 @@ class StatedValue(NamedTuple):
 
     @property
     def is_year(self) -> bool:
-        """Whether the value is a year, or a plain number that can be a year."""
+        """Return whether the value is a year, or a plain number that can be a year."""
         if self.date is not None:
             return self.date[1:] == (None, None)
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def is_said_by(self, another: "StatedValue") -> bool:
-        """Whether another value already states this value: "1871" does not state "3 May 1871"."""
+        """Return whether another value includes this one: "1871" does not include "3 May 1871"."""
         if self.date is None or another.date is None:
             # a plain year is only one part of a date
             has_more_parts = self.date is not None and self.date[1:] != (None, None)
@@ -198,7 +199,7 @@ class StatedValue(NamedTuple):
         return self.agrees(another) and all(a is None or b is not None for a, b in parts)
 
     def agrees(self, another: "StatedValue") -> bool:
-        """Whether two values may be the same, allowing for units, rounding and incomplete dates."""
+        """Return whether two values may agree, allowing for units, rounding and partial dates."""
         if self.date is not None or another.date is not None:
             return _dates_agree(self, another)
         if self.dimension and another.dimension and self.dimension != another.dimension:
@@ -214,7 +215,7 @@ def _close(readings: frozenset[float], others: frozenset[float], within: float) 
 
 
 def _dates_agree(first: StatedValue, second: StatedValue) -> bool:
-    """Whether two dates agree in all the parts that both have."""
+    """Return whether two dates agree in all the parts that both have."""
     first_date, second_date = (each.date or _as_year(each) for each in (first, second))
     if first_date is None or second_date is None:
         return False
@@ -229,15 +230,15 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
 
 @lru_cache(maxsize=512)
 def values_in(text: str) -> tuple[StatedValue, ...]:
-    """The values of a statement, in order; a statement that is too long is cut."""
+    """Return the values of a statement, in order; a statement that is too long is cut."""
     return all_values_in(text[:_MOST_COMPARED])
 
 
 def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
-    """The values of a statement that its question does not state.
+    """Return the values of a statement that its question does not state.
 
-    A date is new even if the question states its year. So is a number that the statement has more
-    often than the question: "The Osk 200 race has 200 laps".
+    A date is included even if the question states its year. A number is included if it occurs more
+    often in the statement than in the question, as in "The Osk 200 race has 200 laps".
     """
     of_question, new = [*values_in(question)], list[StatedValue]()
     for each in values_in(text):
@@ -250,7 +251,7 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
 
 
 def all_values_in(text: str) -> tuple[StatedValue, ...]:
-    """The values of a text of any length, in order."""
+    """Return the values of a text of any length, in order."""
     dates = [*_dates(text)]
     numbers = [*_numbers(text), *_worded(text)]
     stated_values, end = list[StatedValue](), 0
@@ -271,7 +272,7 @@ def _dates(text: str) -> Iterator[StatedValue]:
 
 
 class _Amount(NamedTuple):
-    """Magnitude and unit after a number's digits, and the offset of their end."""
+    """The magnitude and unit after the digits of a number, and the offset where they end."""
 
     end: int
     magnitude: float = 1.0
@@ -281,7 +282,7 @@ class _Amount(NamedTuple):
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    """The numbers written in digits, with sign, currency, magnitude and unit.
+    """Yield the numbers written in digits, with sign, currency, magnitude and unit.
 
     Temperatures are converted to degrees Celsius.
     """
@@ -303,7 +304,7 @@ def _numbers(text: str) -> Iterator[StatedValue]:
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:
-    """Magnitude and unit of a number; the word after it may be either, or neither."""
+    """Return the magnitude and unit of a number; the word after it may be either, or neither."""
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
     magnitude, end, unit_group = 1.0, match.end("digits"), "unit"
@@ -326,7 +327,7 @@ def _worded(text: str) -> Iterator[StatedValue]:
 
 
 def _readings(digits: str) -> frozenset[float]:
-    """The readings of a number's digits; a single separator before three digits allows two."""
+    """Return the readings of digits; there are two if the only separator precedes three digits."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:
@@ -336,7 +337,7 @@ def _readings(digits: str) -> frozenset[float]:
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
     without_marks = float(re.sub("[.,]", "", plain))
-    if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or a section: "2.1.3"
+    if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or section number: "2.1.3"
         parts = re.split("[.,]", plain)
         return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
     if len(marks) > 1:

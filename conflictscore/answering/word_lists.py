@@ -8,7 +8,7 @@ from conflictscore.scripts import fold
 
 STEM = 6
 """Words that agree in this many letters, such as "opened" and "opening", count as the same."""
-_LEAST_STEM = 3  # minimum letters that remain of a word when its ending is removed
+_LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
@@ -30,9 +30,9 @@ _UNSPACED = re.compile(
 
 
 def stem(word: str) -> str:
-    """The letters of a folded word that its forms share: "opens" and "opening" become "open".
+    """Return the letters that a folded word's forms share: "opens", "opening" become "open".
 
-    English inflections and everything after the first six letters are removed. In other languages
+    English inflections and everything after the first six letters are removed. In other languages,
     this also removes letters that are not an ending, but in the same way in every text.
     """
     bare = _ENDING.sub("", word)
@@ -57,7 +57,7 @@ REFUSALS = _stems("refusals")
 SOURCE_NOUNS = _stems("source_nouns")
 """Stems of words with which an answer refers to its documents."""
 CONFLICT_WORDS = _stems("conflict_words")
-"""Stems of words that say that documents do not agree."""
+"""Stems of words that say that documents disagree."""
 REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 """Stems of words used in remarks on how far the documents agree."""
 
@@ -67,7 +67,7 @@ NEGATIONS = _NEGATIONS
 
 
 def negations_in(text: str) -> frozenset[str]:
-    """The words of a text that deny something; empty if it denies nothing."""
+    """Return the words of a text that deny something; empty if it denies nothing."""
     folded = fold(text)
     words = _NEGATIONS.intersection(_WORD.findall(folded))
     unspaced = () if text.isascii() else _UNSPACED.findall(text)

@@ -1,1 +1,1 @@
-"""Corrects a disputed passage: asks the documents, lets them vote, and rewrites the passage."""
+"""Correction of a disputed passage: a query to each document, a vote, and a rewritten passage."""

@@ -1,4 +1,4 @@
-"""Asks for a whole new answer, as the paper does, with one disputed claim and its evidence."""
+"""Requests for a whole new answer, as in the paper, with one disputed claim and its evidence."""
 
 import re
 
@@ -24,8 +24,8 @@ async def write_anew(
 ) -> Written:
     """Show the answerer one disputed claim with its evidence, and ask for a new answer.
 
-    The paper asks about "the main claim that had conflicts" and does not say which claim that is.
-    The run's context says how to choose it.
+    The paper asks about "the main claim that had conflicts" but does not say which claim that is.
+    The run's context specifies how to choose it.
     """
     report = last.report
     if report is None or report.reconsider is None:
@@ -52,9 +52,9 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """The claim to reconsider, for each way of choosing it without asking a model.
+    """Return the claim to reconsider, for each way of choosing it without asking a model.
 
-    Raises ValueError if no claim is disputed.
+    Raise ValueError if no claim is disputed.
     """
     if report.reconsider is None:
         raise ValueError("no claim is disputed")
@@ -68,7 +68,7 @@ def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
 async def _chosen(
     report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> tuple[int, tuple[str, ...]]:
-    """Choose the claim to reconsider; returns its number and notes.
+    """Choose the claim to reconsider, and return its number, with any notes.
 
     If the model names no claim, the most contradicted claim is chosen.
     """

@@ -1,4 +1,4 @@
-"""Refuses changes that their evidence does not support."""
+"""Refusal of changes to an answer that the evidence does not support."""
 
 import re
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     """Return the change with the guard's verdict: whether it is accepted and, if not, the reason.
 
     A second look is a new examination of one disputed claim (``look.py``). If second looks proposed
-    the change, it must state what they decided. A whole new answer is accepted only if its evidence
-    is better than the previous answer's. A change with a note, or without scores for the new
-    answer, is refused; the note or the scoring error is the reason.
+    the change, the change must state what they decided. A whole new answer is accepted only if its
+    evidence is better than that of the previous answer. A change is refused if it has a note, or if
+    the new answer has no scores; the note or the scoring error is then the reason.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
     case = _Case(
@@ -60,12 +60,12 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
 def refusal(
     change: Change, old: Sequence[ClaimEvidence], new: Sequence[ClaimEvidence], now: ConflictReport
 ) -> str | None:
-    """Why a change proposed by second looks is refused; None if it is accepted.
+    """Return why a change proposed by second looks is refused; None if it is accepted.
 
-    An accepted change meets three conditions. A second look decided it. It states the winner and no
-    longer the loser; a hedge states both sides instead, each supported by a document. Each further
-    claim that it adds is supported by more than the winner's own documents, and has no more
-    documents against it than for it.
+    An accepted change meets three conditions. First, a second look decided it. Second, it states
+    the winner and no longer states the loser; a hedge instead states both sides, each supported by
+    a document. Third, each further claim that it adds is supported by at least one document that is
+    not behind the winner, and is not contradicted by more documents than support it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -80,31 +80,31 @@ class _Case:
     report: ConflictReport
 
     def balance(self, claim: ClaimEvidence) -> float:
-        """The :func:`balance` of a claim, with the run's rules for copies and weights."""
+        """Return the :func:`balance` of a claim, under the run's rules for copies and weights."""
         copies = {} if self.report.duplicates_vote else self.report.duplicates
         return balance(claim, copies, self.report.weights)
 
     def balances(self, claims: Sequence[ClaimEvidence]) -> tuple[float, ...]:
-        """The balances of several claims, worst first."""
+        """Return the balances of several claims, the worst first."""
         return tuple(sorted(map(self.balance, claims)))
 
     @property
     def trusted(self) -> list[ClaimEvidence]:
-        """The new claims, without labels from documents of weight 0."""
+        """The new claims, without the labels of documents whose weight is 0."""
         return [claim.excluding_zero_weight(self.report.weights) for claim in self.new]
 
     @property
     def loses_coverage(self) -> bool:
-        """Whether a smaller share of the passage's pairs has a label than before."""
+        """Return whether the share of the passage's pairs with a label is smaller than before."""
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
-        """Whether the change adds this claim, which the old passage did not make."""
+        """Return whether the change adds this claim, which the old passage did not make."""
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
 def _refusal_of_whole(case: _Case) -> str | None:
-    """Why a whole new answer, which no second look proposed, is refused; None if it is accepted."""
+    """Return why a whole new answer, with no second look, is refused; None if it is accepted."""
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
@@ -129,7 +129,7 @@ def _shown(balances: Sequence[float]) -> str:
 
 
 def _refusal_of_looks(case: _Case) -> str | None:
-    """Why a change proposed by second looks is refused; see :func:`refusal`."""
+    """Return why a change proposed by second looks is refused; see :func:`refusal`."""
     change = case.change
     if kind := added_active_content(change.before, change.after):
         return f"it adds {kind} that the passage did not have"
@@ -153,7 +153,7 @@ def _refusal_of_looks(case: _Case) -> str | None:
 def _refusal_of_rider(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> str | None:
-    """Why a further claim of a change is refused; None if it is accepted."""
+    """Return why a further claim of a change is refused; None if it is accepted."""
     text = claim.claim.text
     if not case.is_added(claim) or any(_is_stated_by(text, look) for look in deciding_looks):
         return None
@@ -170,9 +170,9 @@ def _refusal_of_rider(
 def _is_backed_by_its_source(
     claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether a claim says more than the winner and only the winner's own documents support it.
+    """Return whether a claim says more than the winner, and only the winner's documents support it.
 
-    A document's answer may contain an additional statement that nobody asked for.
+    The answer of a document may contain an additional statement that was not asked for.
     """
     look_texts = [side.claim.text for look in deciding_looks for side in look.sides]
     old_texts = [each.claim.text for each in case.old]
@@ -184,7 +184,7 @@ def _is_backed_by_its_source(
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
-    """Why a passage may not be removed; None if the rest of the answer states the winner."""
+    """Return why a passage must not be removed; None if the rest of the answer has the winner."""
     winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
     return None if any(c.supports for c in says) else f"nothing else in the answer says “{winner}”"
@@ -193,7 +193,7 @@ def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
 def _misstated(
     look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
 ) -> str | None:
-    """Why a passage does not state what a second look decided; None if it does."""
+    """Return why a passage does not state what a second look decided; None if it does."""
     if look.tells_several:
         return _untold_side(look, before, after)
     own, rival = look.candidates[0], look.counterpart
@@ -214,10 +214,10 @@ def _misstated(
 def _says_in_another_language(
     after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
 ) -> bool:
-    """Whether a passage states in its own language what a document states in another language.
+    """Return whether a passage states in its language what a document states in another.
 
-    The passage must contain the names and numbers that only the rival has, not the claim. A
-    document that votes for the rival must also support one of the passage's claims.
+    The passage must contain the names and numbers that are in the rival but not in the claim. A
+    document that votes for the rival must also support one of the claims of the passage.
     """
     if language_of(after) == language_of(rival.statement):
         return False
@@ -228,8 +228,8 @@ def _says_in_another_language(
 
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
-    """Why a passage does not name both sides, each supported by a document; None if it does."""
-    other_word = opposite(before, look.question)  # for "Yes." the other side is "No."
+    """Return why a passage does not give both sides, supported by documents; None if it does."""
+    other_word = opposite(before, look.question)  # "No." if this is "Yes."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
@@ -243,7 +243,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 
 
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
-    """Whether a passage contains, in any notation, every value by which a side differs."""
+    """Return whether a passage has every value, in any notation, by which a side differs."""
     own = look.sides[0].claim.text
     side_values = values_in(statement)
     stated_values = values_in(after)
@@ -254,14 +254,14 @@ def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:
-    """Whether a claim states what a look decided, or reports the dispute that a look left open."""
+    """Return whether a claim states a look's decision, or reports the dispute it left open."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
     return restates(text, look.counterpart.statement, look.question)
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
-    """Whether a claim states part of the winner, and one of the winner's voters supports it."""
+    """Return whether a claim states part of the winner, and a voter for the winner supports it."""
     winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

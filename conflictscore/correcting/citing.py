@@ -1,8 +1,8 @@
-"""Finds the citations in a passage, and replaces them when the statement they support changes.
+"""Detection of citations in a passage, and their replacement if the cited statement changes.
 
-A citation has one of three forms: a document's number ("[3]"), a word with such numbers ("(Doc 3)",
-"(Docs 1, 2)") or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop never
-writes other forms, so they are not changed.
+A citation has one of three forms: the number of a document ("[3]"), a word with such numbers ("(Doc
+3)", "(Docs 1, 2)"), or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop
+never writes citations in other forms, and does not change them.
 """
 
 import re
@@ -24,7 +24,7 @@ _SINGULARS = {plural: word for word, plural in _PLURALS.items()}
 
 
 class _Citation(NamedTuple):
-    """A citation in a passage: its span, its form and the documents of the run that it names."""
+    """A citation in a passage: its span, its form, and the documents of the run that it names."""
 
     start: int
     end: int
@@ -34,19 +34,19 @@ class _Citation(NamedTuple):
 
 
 def cites(passage: str, documents: Sequence[Document]) -> bool:
-    """Whether a passage cites documents of the run."""
+    """Return whether a passage cites documents of the run."""
     return any(each.documents for each in _citations(passage, documents))
 
 
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
-    """Whether a passage cites documents by "[number]", and all of them support a statement."""
+    """Return whether a passage cites documents by "[number]", and all support a statement."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
     cited_numbers = {number for each in numbers for number in each.documents}
     return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}
 
 
 def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
-    """Remove the group of citations at the end of a passage, but keep the full stop."""
+    """Remove the group of citations at the end of a passage, but not the full stop."""
     runs = _runs(passage, documents)
     if not runs or passage[runs[-1][-1].end :].strip(" ).!?\u3002"):
         return passage
@@ -58,10 +58,10 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
 def cited_anew(
     passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
 ) -> str:
-    """The passage with its one group of citations replaced by the rival's, in the same form.
+    """Replace the only group of citations in a passage with those of the rival, in the same form.
 
-    A link becomes links to the rival's documents, or is removed if they have no address. The
-    passage is not changed if it has several groups of citations, or if a document that it cites
+    A link is replaced by links to the rival's documents, or removed if they have no address. The
+    passage is not changed if it has several groups of citations, or if it cites a document that
     does not support the claim.
     """
     runs = _runs(passage, documents)
@@ -79,7 +79,7 @@ def cited_anew(
 
 
 def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Document]) -> str:
-    """A new citation of these documents, in the form of an existing citation."""
+    """Return a new citation of these documents, in the form of an existing citation."""
     if form.form == "number":
         return "".join(f"[{number}]" for number in numbers)
     if form.form == "word":
@@ -94,7 +94,7 @@ def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Docume
 
 
 def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
-    """The span of a group of citations, including parentheses around it."""
+    """Return the span of a group of citations, including parentheses around it."""
     start, end = run[0].start, run[-1].end
     if passage[start - 1 : start] == "(" and passage[end : end + 1] == ")":
         return start - 1, end + 1
@@ -102,7 +102,7 @@ def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
 
 
 def _runs(passage: str, documents: Sequence[Document]) -> list[list[_Citation]]:
-    """The citations of a passage, in groups of adjacent citations."""
+    """Return the citations of a passage, in groups of adjacent citations."""
     runs = list[list[_Citation]]()
     for each in _citations(passage, documents):
         if runs and _BETWEEN.fullmatch(passage, runs[-1][-1].end, each.start):

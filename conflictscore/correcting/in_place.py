@@ -1,4 +1,4 @@
-"""Edits an answer in place: takes a second look at disputed passages, and keeps everything else."""
+"""Correction in place: disputed passages get a second look, and everything else is kept."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -33,21 +33,21 @@ from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
-"""Maximum number of passages in an answer whose only claim is assumed to answer the question.
+"""Maximum number of passages of an answer whose only claim is assumed to answer the question.
 
-Two passages allow for the claim and a sentence that introduces it. In a longer answer the model
-must have overlooked other claims, so the one it found may be about anything.
+Two passages allow for the claim and a sentence that introduces it. In a longer answer, the model
+must have overlooked other claims, so the only claim it listed may be about anything.
 """
 _AROUND_CHARS = 1500
-"""Characters of the preceding text that the model sees when it rewrites a passage."""
+"""Number of characters of the preceding text that the model sees when it rewrites a passage."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
-"""Minimum and maximum reply tokens for a rewritten passage, which may be a sentence longer."""
+"""Limits for the reply tokens of a rewritten passage, which may be one sentence longer."""
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 
 
 class _Dispute(NamedTuple):
-    """A passage with its disputed claims, the most important first, and its other claims."""
+    """A passage, its disputed claims (the most important first), and its other claims."""
 
     passage: Passage
     claims: tuple[ClaimEvidence, ...]
@@ -60,8 +60,8 @@ async def write_in_place(
     """Take a second look at each disputed passage, and replace the passage with the outcome.
 
     A second look is a new examination of one disputed claim (``look.py``). Passages are examined
-    concurrently, the one with the most important claim first. If a look fails or the new text does
-    not fit, the passage is kept, with a note.
+    concurrently, starting with the one that has the most important claim. If a look fails or the
+    new text does not fit, the passage is kept and a note is added.
     """
     disputes = _disputes_in(last)
     changes_by_stake = await at_once(
@@ -78,7 +78,8 @@ async def write_in_place(
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        # each change fits by itself, but together they do not, and it is unclear which to drop
+        # each change fits by itself, but together they do not fit, and it is unclear which one to
+        # drop
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
@@ -88,7 +89,7 @@ async def write_in_place(
 
 
 def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Document]) -> Answer:
-    """The answer, with the reasons for its changes as its justification."""
+    """Return the answer, with the reasons for its changes as its justification."""
     reasons = dict.fromkeys(change.reason for change in changes if change.applied and change.reason)
     if not reasons:
         return answer
@@ -98,16 +99,17 @@ def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Doc
 
 
 def excerpt(passage: str) -> str:
-    """The beginning of a passage, on one line."""
+    """Return the beginning of a passage, on one line."""
     line = " ".join(passage.split())
     return line if len(line) <= _EXCERPT_CHARS else f"{line[:_EXCERPT_CHARS]}…"
 
 
 def _disputes_in(last: Attempt) -> list[_Dispute]:
-    """The passages with disputed claims, the one with the most important claim first.
+    """Return the passages with disputed claims; the most important claim's passage is first.
 
     If no disputed claim could be located in the answer, the whole answer counts as one passage.
-    Documents with a weight of 0 are left out, since they may neither dispute nor replace a claim.
+    Documents with a weight of 0 are left out, since such a document can neither dispute nor replace
+    a claim.
     """
     if last.report is None or not last.report.disputed:
         raise ValueError("an answer is edited only if a claim is disputed")
@@ -123,12 +125,12 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
     if not disputes:
         whole = Passage(0, len(answer), "whole", (0, len(answer)))
         return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
-    # claims are in the order of report.disputed, which puts the most important first
+    # claims are in the order of report.disputed, in which the most important claim comes first
     return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
 
 
 def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
-    """Whether a claim belongs to a passage; it does if the claim's span begins in the passage."""
+    """Return whether a claim belongs to a passage: its span begins in the passage."""
     span = evidence.claim.passage
     return span is not None and passage.start <= span[0] < passage.end
 
@@ -136,10 +138,10 @@ def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
 async def _look(
     dispute: _Dispute, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Change:
-    """Take a second look at a disputed passage; a failed look changes nothing.
+    """Take a second look at a disputed passage; if the look fails, nothing changes.
 
-    A value of a JSON answer is compared as plain words. It cannot state both sides of a dispute, so
-    it stays unchanged if the dispute is not settled.
+    A value of a JSON answer is compared as plain words. A value cannot state both sides of a
+    dispute, so it is not changed if the dispute is not settled.
     """
     answer, passage = last.answer.text, dispute.passage
     before = answer[passage.start : passage.end]
@@ -147,7 +149,7 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # a document answers with one statement, which cannot replace true, false or several
+        # a document gives one statement as its answer, which cannot replace true, false or several
         # sentences
         if before in _TRUTH_VALUES or is_prose(before):
             why = "True, false and texts of several sentences are not replaced."
@@ -172,15 +174,16 @@ def _put_in(
     answer: str,
     context: RunContext,
 ) -> Change:
-    """Put the proposed text into a change, if it fits in place of the passage.
+    """Put the proposed text into a change, if the text fits in place of the passage.
 
     Args:
-        change: A change with its looks, which does not alter anything yet.
+        change: A change that has its looks, but does not alter anything yet.
         dispute: The passage and its claims.
-        shown_text: The passage in the form that the looks examined; for a JSON value, its words.
+        shown_text: The passage in the form that the looks examined; if the passage is a JSON value,
+            the words of the value.
         proposal: The proposed text.
         answer: The whole answer.
-        context: The run's context, which says what form the answer must have.
+        context: The run's context, which specifies the form that the answer must have.
     """
     passage, is_value = dispute.passage, dispute.passage.kind == "value"
     text = proposal.text.rstrip()
@@ -207,7 +210,7 @@ def _put_in(
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:
-    """The kind of change that the decisions of looks make to a passage."""
+    """Return the kind of change to a passage that the decisions of the looks lead to."""
     decisions = {look.decision for look in looks}
     if "hedge" in decisions:
         return RevisionAction.HEDGE
@@ -215,7 +218,7 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """Why a new value is refused, if it has a word that no candidate has; else None.
+    """Return why a new value is refused if it has a word that no candidate has; else None.
 
     The value may come from a model that wrote more than it was asked for.
     """
@@ -228,16 +231,16 @@ def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
 def _in_wrong_form(
     answer: str, changes: Sequence[tuple[int, int, str]], context: RunContext
 ) -> str | None:
-    """Why the changed answer breaks the caller's JSON schema; None if it is valid."""
+    """Return why the changed answer violates the caller's JSON schema; None if it is valid."""
     return context.answer_check and context.answer_check(spliced(answer, changes))
 
 
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Whether a passage can be removed: it makes no other claim, and another passage says the same.
+    """Return whether a passage makes no other claim and another passage says the same.
 
-    A passage that describes a dispute is never removed.
+    If so, the passage can be removed. A passage that describes a dispute is never removed.
     """
     if dispute.others or any(look.decision != "replace" for look in looks):
         return False
@@ -279,12 +282,12 @@ async def _written(
     """Ask the answerer to put corrections into a passage.
 
     The prompt contains the end of the preceding text. ``text`` is the passage after the corrections
-    that needed no model. A reply that copies the request, talks about the passage or does not fit
-    in its place counts as unreadable, and is requested once more.
+    that needed no model. A reply counts as unreadable, and is requested once more, if it copies the
+    request, is about the passage itself, or does not fit in place of the passage.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
-    ours = render("put_in", **dict.fromkeys(fields, ""))  # the prompt without its fields
+    ours = render("put_in", **dict.fromkeys(fields, ""))  # the prompt with empty fields
     before = material(answer[: passage.start][-_AROUND_CHARS:])
     pairs = [(material(each.wrong), material(each.right)) for each in corrections]
     prompt = render(
@@ -299,8 +302,8 @@ async def _written(
     shown_texts = (before, *(each for pair in pairs for each in pair))
 
     def read(reply: str) -> str:
-        # a caller's own answerer that can only return JSON returns the whole answer, with the new
-        # value
+        # if the caller's own answerer can only return JSON, it returns the whole answer, with the
+        # new value
         new = unframed(value_in(reply.strip(), answer, passage.start), text, shown_texts)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")

@@ -1,7 +1,8 @@
-"""The second look: a new examination of one disputed claim, which ends in a decision.
+"""The second look: a new examination of one disputed claim that leads to a decision.
 
-First the rivals of the claim are found. A rival is a different answer to the claim's own question.
-Then the documents vote between the claim and its rivals, and a tie is weighed.
+First, the look finds the rivals of the claim: different answers to the question that the claim
+answers. Then the documents vote for the claim or one of its rivals. If there is a tie, the evidence
+is weighed.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -37,10 +38,10 @@ from conflictscore.threads import at_once
 
 
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
-    """Take a second look: find the rivals of a disputed claim, let documents vote, and weigh ties.
+    """Take a second look at a disputed claim: find its rivals, let documents vote, and weigh ties.
 
-    A claim that asserts nothing about the world is skipped. Raises ProviderError if no document
-    could be asked, a relation could not be determined, or no rival could be labelled.
+    A claim that asserts nothing about the world is skipped. Raise ProviderError if no document
+    could be queried, if a relation could not be determined, or if no rival could be labelled.
     """
     if asserts_nothing(claim.claim.text):
         return SecondLook(
@@ -49,8 +50,8 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             outcome=LookOutcome.ASSERTS_NOTHING,
             why="It states nothing about the world, so there is nothing to correct.",
         )
-    # one model must label all candidates: the probabilities of a cascade's two models are not
-    # comparable
+    # one model must label all candidates, since probabilities of the two models of a cascade are
+    # not comparable
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
@@ -90,11 +91,11 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _weighing_of(
     vote: VoteOutcome, question: str, candidates: Sequence[Candidate], looking: Looking
 ) -> Weighing | None:
-    """Weigh two sides if counting votes leaves the dispute open; None if counting decides.
+    """Weigh two sides if the votes leave the dispute open; return None if the votes decide it.
 
-    Embedded models cannot weigh. With them, the look searches for a document that says that its
-    statement replaces the other side's. It does so even if the vote was clear, since such a
-    document may be on the losing side.
+    Embedded models cannot weigh evidence. If they are used, the look instead searches for a
+    document that says that its statement replaces the statement of the other side. It does so even
+    after a clear vote, since such a document may be on the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -117,7 +118,7 @@ async def _weighing_of(
 def _decided(
     look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
-    """The look with its decision, and with the reason in one sentence."""
+    """Return the look with its decision, and with the reason in one sentence."""
     if vote.rival is None:
         return _without_rival(look)
     claim, rival = look.candidates[0], look.candidates[vote.rival]
@@ -131,8 +132,8 @@ def _decided(
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
     elif claim.witnesses > 1 and rival.witnesses < 2:
-        # this was weighed only because the rival's document seemed to know better, which was not
-        # confirmed
+        # the sides were weighed only because the rival's document seemed better informed, and the
+        # weighing did not confirm that
         why = f"A single dissenter changes nothing: {sides}."
         update = {"outcome": LookOutcome.DISSENTER, "why": why}
     elif looking.unsettled == "hedge" and claim.evidence.supports:
@@ -146,7 +147,7 @@ def _decided(
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
-    """The changes to a look's fields if a weighing decided it."""
+    """Return the changes to the fields of a look that was decided by weighing."""
     is_rival = weighing.chosen == rival
     how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
@@ -160,9 +161,9 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 
 
 def _without_rival(look: SecondLook) -> SecondLook:
-    """Complete a look that found no rival, with the reason.
+    """Complete a look that found no rival, and give the reason.
 
-    If documents are about another thing with the same name, the look decides to explain this.
+    If documents are about another thing with the same name, the decision is to explain this.
     """
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
@@ -188,9 +189,9 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """The changes to a look's fields if it decides to explain several things with the same name.
+    """Return changes to the fields of a look, if it is to explain several things of the same name.
 
-    Empty if no document supports an answer about another thing.
+    There are none if no document supports an answer about another thing.
     """
     things = _backed_things(look)
     if not things or not look.candidates[0].evidence.supports:
@@ -205,14 +206,14 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """The changes to a look's fields that add other things with the same name to a hedge."""
+    """Return changes to the fields of a look that add other things of the same name to a hedge."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}
 
 
 def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
-    """The answers about other things with the same name that a document supports."""
+    """Return the answers about other things with the same name that a document supports."""
     return [
         answer
         for answer in look.related
@@ -221,7 +222,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """A look's related answers, without the labelled ones that are not in ``things``."""
+    """Return a look's related answers, without the labelled ones that are not in ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 
@@ -230,13 +231,13 @@ def _names_of(things: Sequence[RelatedAnswer]) -> str:
 
 
 def _told(candidate: Candidate) -> str:
-    """A candidate's statement with the documents that vote for it, such as "(Docs 1, 2)"."""
+    """Return a candidate's statement with the documents that vote for it, as in "(Docs 1, 2)"."""
     numbers = ", ".join(map(str, candidate.votes))
     behind = f"Doc{'s' if len(candidate.votes) > 1 else ''} {numbers}" if numbers else "no document"
     return f"“{candidate.statement.rstrip('.')}” ({behind})"
 
 
-_MOST_CLAIMS = 4  # disputed claims of a passage that get a second look
+_MOST_CLAIMS = 4  # maximum disputed claims of a passage that get a second look
 
 
 class Correction(NamedTuple):
@@ -247,10 +248,10 @@ class Correction(NamedTuple):
 
 
 class NewPassage(NamedTuple):
-    """A passage's new text, and the looks that led to it.
+    """The new text of a passage, and the looks that led to it.
 
     Attributes:
-        text: The text; the old text if nothing changes.
+        text: The new text, or the old text if nothing changes.
         looks: The second look at each claim.
     """
 
@@ -274,10 +275,10 @@ async def propose(
 ) -> NewPassage:
     """Take a second look at each disputed claim of a passage, and write the outcomes into it.
 
-    The looks run concurrently. First, winners are put into the passage: by changing the span that
-    differs, by replacing the sentence, or, if neither works, by asking a model to rewrite the
-    passage. Then only one unsettled dispute, or one set of things with the same name, is explained,
-    since two explanations would overwrite each other.
+    The looks run concurrently. First, winners are put into the passage. This is done by changing
+    the span that differs or by replacing the sentence; if neither works, a model is asked to
+    rewrite the passage. Then an explanation is added for only one unsettled dispute or one set of
+    things with the same name, since two explanations would overwrite each other.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -301,7 +302,7 @@ def _with_winners(
     *,
     alone: bool,
 ) -> tuple[str, list[Correction]]:
-    """Put in the winners that need no model; returns the text and the corrections that need one."""
+    """Put in the winners that need no model; return the text, and corrections that need a model."""
     text, pending = passage, list[Correction]()
     for look in looks:
         if look.decision != "replace" or look.rival is None:
@@ -323,8 +324,8 @@ def _with_dispute_told(
 ) -> NewPassage:
     """Explain the first unsettled dispute or set of things with the same name in a passage.
 
-    If other looks also found several answers, their claims are kept, and their outcomes record
-    this.
+    If other looks also found several answers, the claims of those looks are kept, and their
+    outcomes record this.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:
@@ -351,13 +352,13 @@ def _passage_told_anew(
     looking: Looking,
     language: Language | None,
 ) -> str | None:
-    """The passage reworded to report a look's dispute; None if its language is not supported."""
+    """Reword a passage to report a look's dispute; return None if its language is unsupported."""
     if look.decision == "explain":
         return explained_things(passage, look, others, language)
     return hedged(passage, look, looking.documents, others, language)
 
 
 def _untold(look: SecondLook) -> SecondLook:
-    """The same look, changed to keep the claim because the passage does not explain the dispute."""
+    """Change a look to keep the claim, because the passage does not explain the dispute."""
     outcomes = {"hedge": LookOutcome.UNSETTLED, "explain": LookOutcome.ANOTHER_THING}
     return look.model_copy(update={"decision": "keep", "outcome": outcomes[look.decision]})

@@ -16,18 +16,18 @@ class Looking:
     Attributes:
         question: The user's question, rewritten to stand alone.
         documents: All documents of the run.
-        duplicates: Maps each near-copy to the first document of its group. If each domain counts
-            only once, pages of one domain form a group too.
-        weights: Weights by document; empty if all documents count the same.
+        duplicates: The first document of the group of each near-copy. If each domain counts only
+            once, the pages of one domain form a group too.
+        weights: Weight of each document; empty if all documents have the same weight.
         unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
-        reader: Reads documents.
-        judge: Compares statements and weighs sides.
-        labeler: Labels statements against documents.
-        cache: Store of verdicts.
-        seconds: Maximum time for labelling rivals; None for no limit.
+        reader: The model that reads documents.
+        judge: The model that compares statements and weighs sides.
+        labeler: The labeler of statements against documents.
+        cache: The store of verdicts.
+        seconds: Maximum time to label rivals, in seconds; None if there is no limit.
         only_claim: Whether the answer's only claim is assumed to answer the user's question.
         answer: The whole answer, as context for a claim.
-        is_question_clear: Whether documents can be asked the question: the user asked one, and it
+        is_question_clear: Whether the question can be put to documents: the user asked one, and it
             does not depend on a conversation.
     """
 
@@ -52,5 +52,5 @@ class Looking:
 
     @property
     def documents_by_number(self) -> dict[int, Document]:
-        """The documents by their numbers."""
+        """The documents, by number."""
         return {document.number: document for document in self.documents}

@@ -1,10 +1,11 @@
-"""Checks by comparing words whether an embedded reader's answer is about the same fact as a claim.
+"""A comparison of words that tests if an embedded reader's answer is about the fact of a claim.
 
-The reader is the model that answers a question from a document. A small one answers every question,
-whatever the document says. If it is asked when a mine was closed, it turns "opened in 1887" into
-"closed in 1887". A small labeler does not catch this. We made 84 statements in which the value of
-one fact is attributed to another fact. The bundled encoder labels 51 of them as supported, and the
-mean of both encoders labels 41. So the document must contain the words of the claim's question.
+The reader is the model that answers a question from a document. A small reader answers every
+question, whatever the document says. If it is asked when a mine was closed, it turns "opened in
+1887" into "closed in 1887". A small labeler does not notice such an error. In 84 test statements,
+the value of one fact is attributed to another fact. The bundled encoder labels 51 of these
+statements as supported, and the mean of both encoders labels 41 as supported. So the document must
+contain the words of the claim's question.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,10 +23,10 @@ _LOOKED_AT = 2000  # characters of a document that are searched
 
 
 def question_for_value(claim: str, question: str) -> str | None:
-    """Turn a claim into a question for the one value in it that the user's question does not have.
+    """Turn a claim into a question for the only value in it that the user's question does not have.
 
-    "The bridge has 9 arches" becomes "The bridge has how many arches?". None if the claim has no
-    such value or several, or if it is not in English.
+    "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
+    has no such value, or several, or if it is not in English.
     """
     if language_of(claim, question) not in (None, "en"):
         return None
@@ -43,9 +44,9 @@ def question_for_value(claim: str, question: str) -> str | None:
 
 
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
-    """Whether another part of the answer already contains the value that a rival gives.
+    """Return whether another part of the answer already contains the value of a rival.
 
-    If so, the reader gave the value of a different fact, and the answer already states that fact.
+    If so, the rival's value belongs to a different fact, which the answer already states.
     """
     new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
     if new_values:
@@ -58,17 +59,18 @@ def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> 
 def tells_own_fact(
     document: Document, claim_question: str, question: str, claim: str, behind: Sequence[Document]
 ) -> bool:
-    """Whether a document contains the words of the fact that a claim's question asks for.
+    """Return whether a document contains the words for the fact that a claim's question asks for.
 
     Args:
-        document: A document that gave a different answer.
-        claim_question: The question that the document was asked.
-        question: The user's question. If it differs from ``claim_question``, the words that only
-            ``claim_question`` has distinguish the two facts, and the document must contain half of
-            them.
+        document: A document whose answer differs from the claim.
+        claim_question: The question that was put to the document.
+        question: The user's question. If it differs from ``claim_question``, the words that are
+            only in ``claim_question`` distinguish the two facts, and the document must contain half
+            of these words.
         claim: The claim, which answers ``claim_question``.
         behind: Documents that support the claim. If there are any, the document must contain one of
-            their words for the fact; otherwise one of the question's words for it.
+            their words for the fact. Otherwise, it must contain one of the question's words for the
+            fact.
     """
     terms = _terms_of(document)
     if claim_question != question:

@@ -1,9 +1,8 @@
-"""Asks each document separately for its answer, so that each side of a dispute speaks for itself.
+"""Separate queries to each document for its answer, so that no side of a dispute affects another.
 
 A reader is a model that answers a question from one document. It does not see the earlier answer or
-other documents, since a model tends to repeat an answer that it sees. Its prompt does not offer
-"not stated" as a reply either, since models use it too often. Invented answers are rejected
-afterwards.
+other documents, since a model tends to repeat an answer that it sees. Nor does its prompt offer
+"not stated" as a reply, since models use that reply too often. Invented answers are rejected later.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,18 +35,18 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 @dataclass
 class Rival:
-    """An answer, and the documents that give it."""
+    """An answer to a question, and the documents that give this answer."""
 
     statement: str
     given_by: list[int] = field(default_factory=list)
 
     def as_claim(self, number: int) -> Claim:
-        """The answer as a claim for a labeler."""
+        """Return the answer as a claim that a labeler can judge."""
         return Claim(number=number, text=self.statement)
 
 
 class Answered(NamedTuple):
-    """The answers of documents that were asked separately."""
+    """The answers of documents that were queried separately."""
 
     rivals: tuple[Rival, ...]
     dropped: tuple[DroppedReply, ...]
@@ -61,13 +60,13 @@ async def ask_documents(
     yes_no: bool = False,
     quotations: Mapping[int, str] = {},
 ) -> Answered:
-    """Ask all documents a question concurrently, one call for each, and merge equal answers.
+    """Put a question to all documents concurrently, in separate calls, and merge equal answers.
 
-    A document that is too long is cut to the parts nearest to the question and to the judge's
-    quotation from it (``quotations``, by document number). A document that could not be asked is
-    dropped, with the reason.
+    A document that is too long is cut to the parts nearest to the question and to the quotation
+    that the judge took from the document (``quotations``, by document number). If a document could
+    not be queried, it is dropped and the reason is recorded.
 
-    Raises ProviderError if no document could be asked.
+    Raise ProviderError if no document could be queried.
     """
     model, prompts, _ = reader
     render = partial(prompts.render, "ask_document", question=material(question))
@@ -107,7 +106,7 @@ async def ask_documents(
 
 
 def _answer_in(reply: str, question: str) -> str:
-    """The first sentence of a reply, or the second if the first repeats the question."""
+    """Return the first sentence of a reply, or the second if the first repeats the question."""
     first, rest = _first_sentence(reply)
     if first.endswith(_QUESTION_MARKS) and answers_nothing(first, question):
         return _first_sentence(rest)[0] or first
@@ -115,14 +114,14 @@ def _answer_in(reply: str, question: str) -> str:
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
-    """The first sentence (or the first line if that is shorter), and the text after it."""
+    """Return the first sentence (or the first line, if shorter), and the text after it."""
     line, _, rest = text.strip().partition("\n")
     end = next(sentence_ends(line), len(line))
     return line[:end].strip(' *_`"“”'), f"{line[end:]}\n{rest}"
 
 
 def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:
-    """Why a reply does not count as the document's answer; None if it does."""
+    """Return why a reply does not count as the document's answer; None if it does."""
     if len(reply) > _MOST_CHARS:
         return "it is too long for one answer"
     if why := answers_nothing(reply, "" if yes_no else question):
@@ -138,9 +137,9 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
 async def own_question(
     claim: str, question: str, reader: Reader, *, secret: Collection[str]
 ) -> str:
-    """Ask for the question that a claim answers, for use when the user's question is broader.
+    """Ask for the question that a claim answers; it is used if the user's question is broader.
 
-    Returns the user's question if the model writes no question, or a question that contains a word
+    Return the user's question if the model writes no question, or if its question contains a word
     in ``secret``.
     """
 

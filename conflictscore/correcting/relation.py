@@ -1,15 +1,15 @@
-"""Decides how the answers of documents relate to a disputed claim.
+"""Classification of the answers of documents by their relation to a disputed claim.
 
 A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
-version of the subject. So each document is asked separately, and each reply is classified: *the
-same* as the answer's claim, a *rival* (a different answer to the claim's own question), about
-*another thing*, or *nothing*. Only rivals may be voted for or put into the answer.
+version of the subject. So each document is queried separately, and each reply is put into one of
+four classes: *the same* as the claim, a *rival* (a different answer to the claim's own question),
+about *another thing*, or *nothing*. Only rivals can get votes or be put into the answer.
 
-Three methods are tried, cheapest first. The first compares the statements. The second labels the
-reply against the answer, as if the answer were a document; if it supports the reply, the answer
-already states it. The third asks a capable judge that sees the claim, its answer and the documents.
-With embedded models, the words that each document uses for its fact and its subject are compared
-instead. In doubt, a reply does not count as a rival.
+Three methods are tried, the cheapest first. The first compares the statements. The second labels
+the reply against the answer, as if the answer were a document; if the label is SUPPORTS, the answer
+already states the reply. The third asks a capable judge that sees the claim, its answer and the
+documents. If the models are embedded, the third method instead compares the words that each
+document uses for its fact and its subject. In doubt, a reply does not count as a rival.
 """
 
 import re
@@ -29,7 +29,7 @@ from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
 
-_MOST_COMPARED = 6  # statements that a judge compares with a claim in one call
+_MOST_COMPARED = 6  # maximum statements that a judge compares with a claim in one call
 _TOKENS, _TOKENS_A_STATEMENT = 32, 48
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"
@@ -40,17 +40,17 @@ _MOST_THING_CHARS = 120
 
 
 class Related(NamedTuple):
-    """An answer given by documents, and how it relates to the claim.
+    """An answer given by documents, and its relation to the claim.
 
     Attributes:
         statement: The text of the answer.
-        given_by: The documents that gave the answer when they were asked separately.
+        given_by: The documents that gave the answer when they were queried separately.
         relation: How the answer relates to the claim.
-        knows_better: The side whose document, according to the judge, seems to know better than the
-            other's. None if neither does. Weighing decides whether it really knows better.
-        thing: The document's name for another thing that also fits the question.
-        own_thing: The name of the thing that the claim is about, in the words of the answer or its
-            documents.
+        knows_better: The side whose document seems to the judge to be better informed than that of
+            the other side. None if neither seems so. Weighing then decides whether this is true.
+        thing: The name that the document uses for another thing that also fits the question.
+        own_thing: The name that the answer or its documents use for the thing that the claim is
+            about.
     """
 
     statement: str
@@ -64,10 +64,10 @@ class Related(NamedTuple):
 async def related_answers(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> tuple[Related, ...]:
-    """Classify each answer by its relation to the claim, keeping the order.
+    """Classify each answer by its relation to the claim, in the same order.
 
-    A capable judge needs one call for all answers. It sees at most six; the rest, which the fewest
-    documents gave, count as NOTHING.
+    A capable judge needs one call for all answers. It sees at most six; the others, which were
+    given by the fewest documents, count as NOTHING.
 
     Raises:
         ProviderError: The judge failed, or its reply could not be read.
@@ -88,7 +88,7 @@ async def related_answers(
 async def _places_of_same(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> set[int]:
-    """The indices of replies that repeat the claim or another part of the answer."""
+    """Return the indices of replies that repeat the claim or another part of the answer."""
     own = claim.claim.text
     same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
     pending = [place for place in range(len(answers)) if place not in same]
@@ -101,11 +101,11 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """The indices of replies that the answer supports when it is labelled like a document.
+    """Return the indices of replies that the answer, labelled like a document, supports.
 
     This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
     answer must also contain every value of the reply, since the label of a small encoder is not
-    reliable enough.
+    reliable enough by itself.
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []
@@ -130,9 +130,9 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
 
 
 def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
-    """Classify a reply as a rival unless the words of its documents show another fact or thing.
+    """Classify a reply as a rival, unless the words of its documents show another fact or thing.
 
-    A reply whose value already appears in the answer outside the claim is not a rival either.
+    Nor is a reply a rival if its value already appears in the answer outside the claim.
     """
     documents, text = looking.documents_by_number, claim.claim.text
     if is_told_beside(answer.statement, text, question, looking.answer):
@@ -158,7 +158,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
 async def _judged(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> list[Related]:
-    """Ask a capable judge for the relations, and for the names that distinguish other things."""
+    """Ask a capable judge for the relations, and for names that distinguish other things."""
     documents, judge = looking.documents_by_number, looking.judge
     givers = [documents[min(answer.given_by)] for answer in answers]
     prompt = judge.prompts.render(
@@ -203,9 +203,9 @@ async def _judged(
 
 
 class RelationVerdict(NamedTuple):
-    """The verdict in one line of a judge's reply.
+    """The verdict that one line of a judge's reply states.
 
-    The names in it are untrusted, and are used only if they appear in a document.
+    The names in it are untrusted, so a name is used only if it appears in a document.
     """
 
     relation: Relation
@@ -218,7 +218,7 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
     """Read a judge's reply, one line for each statement: ``1: RIVAL``, ``2: OTHER | name | name``.
 
     Raises:
-        ValueError: A statement has no line, or has two lines with different relations.
+        ValueError: A statement has no line, or has several lines with different relations.
     """
     verdicts = dict[int, RelationVerdict]()
     for match in filter(None, map(_LINE.match, reply.splitlines())):
@@ -232,7 +232,7 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
 
 
 def _verdict(match: re.Match[str]) -> RelationVerdict:
-    """The verdict in one line; if a name in it is too long, both names are dropped."""
+    """Return the verdict in one line; if a name in it is too long, both names are dropped."""
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""

@@ -1,10 +1,10 @@
-"""Removes riders, which are additions to a document's answer that a correction must not repeat.
+"""Removal of riders: additions to a document's answer that a correction must not repeat.
 
-Besides its answer, a document may contain an instruction, an offer or an unrelated statement that
-no other document supports. So a correction uses only those clauses of a rival that answer the
-claim's own question. It uses a source's title only if the title is a name.
+Besides an answer, a document may contain an instruction, an offer or an unrelated statement that no
+other document supports. So a correction uses only those clauses of a rival that answer the claim's
+own question. It uses the title of a source only if the title is just a name.
 
-Every function takes time in proportion to the length of its text.
+The time of every function is linear in the length of its text.
 """
 
 import re
@@ -14,10 +14,10 @@ from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 
-_QUESTION_CHARS = 2000  # characters in which a question says what it asks for
-_ENUMERATED_WORDS = 2  # words of a list item, such as "dark blue" in "red and dark blue"
+_QUESTION_CHARS = 2000  # number of characters of a question that are read
+_ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"
 _ENUMERATED_CHARS = 24
-_UNSPACED_CHARS = 6  # the same limit in characters, in a script without spaces between words
+_UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _TITLE_WORDS = 6
 _PARENTHESIS = re.compile(
@@ -39,7 +39,7 @@ _UNFINISHED = re.compile(
     r"(?:^|\W)(?:is|are|was|were|be|ist|sind|war|waren|est|sont|était|es|son|era|è|sono|é|são)\s{0,4}$",
     re.IGNORECASE,
 )
-"""A verb at the end of a clause, so that the next clause completes it: "the answer is: no"."""
+"""Matches a verb at the end of a clause that the next clause completes: "the answer is: no"."""
 _VERB_CHARS = 12
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -85,7 +85,7 @@ _AMOUNT = re.compile(
     r"(?<!\w)\d[\d.,]{0,20}\s?(?:%|[a-z€$£])|[€$£]\s?\d|(?<!\w)(?!(?:1\d|20)\d\d\b)\d[\d.,]{3,20}"
     r"|\d\s\d"
 )
-"""A number with a unit, or a number that is not a year."""
+"""Matches a number with a unit, or a number that is not a year."""
 
 
 class _Clause(NamedTuple):
@@ -96,14 +96,14 @@ class _Clause(NamedTuple):
 
 
 def without_riders(statement: str, claim: str, question: str) -> str | None:
-    """Keep the clauses of a rival that answer a claim's question, as one sentence.
+    """Return the clauses of a rival that answer a claim's question, as one sentence.
 
-    Clauses are removed if they say something new in ordinary words, or if they give an order.
-    Names, numbers and short list items are kept. From answers to "why" and "how", only orders are
-    removed.
+    A clause is removed if it says something new in ordinary words, or if it tells the reader to do
+    something. Names, numbers and short list items are kept. In an answer to "why" or "how", only
+    instructions are removed.
 
-    Returns None if the only clause that answers the question is an order that the claim does not
-    mention.
+    Return None if the only clause that answers the question is an instruction that the claim does
+    not mention.
     """
     known_terms = telling_terms(claim) | telling_terms(question)
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
@@ -129,7 +129,8 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
         return statement
     text = _joined(clauses, kept)
     if not telling_terms(text) - known_terms:
-        # the answer is in a clause that looks like an addition, so keep everything but orders
+        # the answer is in a clause that looks like an addition, so keep everything except
+        # instructions
         kept = [not _is_ordered(clause.text, known_terms) for clause in clauses]
         text = _joined(clauses, kept)
     text = text.strip(" ,;:–—-")
@@ -137,10 +138,10 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 
 
 def is_name(title: str) -> bool:
-    """Whether a title only names a source: it is short, without a statement, an order or an amount.
+    """Return whether a title is a short name, without a statement, an instruction or an amount.
 
-    A name may contain years. Only a few verbs of other languages than English are listed, so in
-    these languages the length and the numbers mostly decide.
+    A name can contain years. For languages other than English, only a few verbs are listed, so the
+    length and the numbers mostly decide.
     """
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
@@ -155,9 +156,10 @@ def _words(text: str) -> list[str]:
 
 
 def _begins_with_order(text: str) -> bool:
-    """Whether a text, or a part of it after punctuation, begins with a verb that gives an order.
+    """Return whether a text, or a part after punctuation, begins with a verb in the imperative.
 
-    A single word is not an order. Neither is a noun followed by "of", as in "Report of the board".
+    A single word is not an imperative. Neither is a noun followed by "of", as in "Report of the
+    board".
     """
     parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
     phrases = [words for words in map(_words, parts) if len(words) > 1]
@@ -165,7 +167,7 @@ def _begins_with_order(text: str) -> bool:
 
 
 def _without_parentheses(text: str, known_terms: frozenset[str]) -> str:
-    """The statement without parentheses that add something new."""
+    """Return the statement without the parenthetical remarks that add something new."""
     return _PARENTHESIS.sub(
         lambda match: "" if _is_further(match[1], known_terms) else match[0], text
     )
@@ -187,10 +189,10 @@ def _clauses_of(text: str) -> list[_Clause]:
 
 
 def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
-    """The index of the clause that shares the most words with the claim and the question.
+    """Return the index of the clause that shares most words with the claim and the question.
 
-    None if there are no clauses. Ties go to the first clause. A clause that gives an order is
-    chosen only if all others do too.
+    Return None if there are no clauses. If there is a tie, the first clause is chosen. A clause
+    that is an instruction is chosen only if all the others are too.
     """
 
     def worth(place: int) -> tuple[bool, int, int]:
@@ -202,7 +204,7 @@ def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | Non
 
 
 def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause gives an order that says something new."""
+    """Return whether a clause is an instruction that says something new."""
     words = _words(text)
     if not words or not telling_terms(text) - known_terms:
         return False
@@ -210,7 +212,7 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause is nothing but an order.
+    """Return whether a clause is nothing but an instruction.
 
     This is so if it contains a word of duty such as "must", or if it shares no word with the claim
     and the question. "Open since 1874" begins with the verb "open" but is not an order.
@@ -221,7 +223,7 @@ def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_further(text: str, known_terms: frozenset[str]) -> bool:
-    """Whether a clause says something new that is not just a name, a number or a list item."""
+    """Return whether a clause says something new other than a name, a number or a list item."""
     if not telling_terms(text) - known_terms:
         return False
     if _is_ordered(text, known_terms):
@@ -240,7 +242,7 @@ def _is_further(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _joined(clauses: list[_Clause], kept: list[bool]) -> str:
-    """Join the kept clauses by their punctuation, without the comma after a removed clause."""
+    """Join the kept clauses with their punctuation, without the comma after a removed clause."""
     text = ""
     for place, (clause, is_kept) in enumerate(zip(clauses, kept, strict=True)):
         if is_kept:

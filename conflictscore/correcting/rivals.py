@@ -1,6 +1,6 @@
-"""Finds the rivals of a disputed claim, which are different answers to the claim's own question.
+"""The search for rivals of a disputed claim: different answers to the claim's own question.
 
-Documents are asked this question separately. Their answers are compared with the claim, and those
+The question is put to each document separately. The answers are compared with the claim, and those
 that are rivals are labelled against all documents.
 """
 
@@ -37,32 +37,33 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # maximum rivals of a claim; the ones that most documents gave are kept
-_MOST_THINGS = 3  # maximum other things with the claim's name that are explained
-# A document with at least this P(IRRELEVANT) is not asked. With the bundled NLI model on one half
-# of RAMDocs, this skips 2 of 365 documents that give an answer and 94 of 137 that give none.
+_MOST_RIVALS = 4  # maximum rivals of a claim; those that the most documents gave are kept
+_MOST_THINGS = 3  # maximum number of other things with the same name that are explained
+# A document with at least this P(IRRELEVANT) is not queried. With the bundled NLI model on one half
+# of RAMDocs, this skips 2 of the 365 documents that give an answer, and 94 of the 137 documents
+# that give none.
 _SURELY_SILENT = 0.6
-_MOST_ASKED = 12  # documents that are asked about a claim
+_MOST_ASKED = 12  # maximum documents that are queried about a claim
 
 
 class Rivals(NamedTuple):
-    """A claim and its rivals, with the answers of documents that are not rivals.
+    """A claim and its rivals, and those answers of documents that are not rivals.
 
     Attributes:
-        question: The question that the documents were asked.
-        evidence: Labels of the claim, then of its rivals.
-        given_by: For each statement, the documents that gave it when they were asked separately.
+        question: The question that was put to the documents.
+        evidence: The labels of the claim, followed by those of its rivals.
+        given_by: The documents that gave each statement when they were queried separately.
         dropped: Replies that are not answers.
-        related: Answers that are not rivals. Answers about other things with the same name have
+        related: Answers that are not rivals. Those about other things with the same name have
             labels.
         thing: The name of the thing that the claim is about; empty if no other thing has the same
             name.
-        corrects: Indices of rivals whose document seems to know better than the others, according
-            to the judge.
-        contested: Whether a document that supports the claim seems to know better, according to the
-            judge.
-        is_asked: Whether documents were asked; false if the claim's own question could not be
-            found.
+        corrects: Indices of rivals for which a document seems to the judge to be better informed
+            than the others.
+        contested: Whether a document that supports the claim seems to the judge to be better
+            informed.
+        is_asked: Whether documents were queried; false if the question that the claim answers could
+            not be determined.
     """
 
     question: str
@@ -77,28 +78,28 @@ class Rivals(NamedTuple):
 
 
 class _Rival(NamedTuple):
-    """A rival of a claim, and the answers that become it when they are worded like the claim."""
+    """A rival of a claim, and the answers that are identical to it once worded like the claim."""
 
     statement: str
     answers: tuple[Related, ...]
 
     @property
     def given_by(self) -> tuple[int, ...]:
-        """The documents that gave one of its answers, ascending."""
+        """The documents that gave one of its answers, in ascending order."""
         return _givers_of(self.answers)
 
     def is_marked(self, side: Literal["rival", "claim"]) -> bool:
-        """Whether, for one of the answers, a judge found that this side's document knows better."""
+        """Return whether a judge marked this side's document as better informed for any answer."""
         return any(answer.knows_better == side for answer in self.answers)
 
 
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Ask the documents on the other side of a claim, and classify their answers.
+    """Query the documents on the other side of a claim, and classify their answers.
 
     The only rival of a bare yes or no is its opposite.
 
     Raises:
-        ProviderError: No document could be asked, a relation could not be read, or no rival could
+        ProviderError: No document could be queried, a relation could not be read, or no rival could
             be labelled.
     """
     if opposite(passage, looking.question) is not None:
@@ -128,9 +129,9 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
 
 
 def _answering(replies: Answered, claim: str, question: str) -> Answered:
-    """Reduce replies to the clauses that answer a claim's question.
+    """Reduce each reply to the clauses that answer a claim's question.
 
-    A reply that only gives an order is dropped.
+    A reply that is only an instruction is dropped.
     """
     rivals, orders = list[Rival](), list[DroppedReply]()
     for reply in replies.rivals:
@@ -147,7 +148,7 @@ def _answering(replies: Answered, claim: str, question: str) -> Answered:
 
 
 def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:
-    """The first few rivals among related answers; rivals with the same final wording are merged."""
+    """Return the first few rivals among answers; rivals with the same final wording are merged."""
     answers_by_statement = dict[str, list[Related]]()
     for answer in answers:
         if answer.relation is Relation.RIVAL:
@@ -160,7 +161,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """The answers that are not rivals; answers about things to be explained have labels."""
+    """Return the answers that are not rivals; those about things to be explained have labels."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -175,12 +176,12 @@ def _no_rivals(
 
 
 def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
-    """The documents that gave one of these answers, ascending."""
+    """Return the documents that gave one of these answers, in ascending order."""
     return tuple(sorted({number for answer in answers for number in answer.given_by}))
 
 
 async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Label statements against all documents; raises ProviderError if no pair gets a label."""
+    """Label statements against all documents; raise ProviderError if no pair gets a label."""
     if not claims:
         return ()
     evidence = await label_table(
@@ -199,14 +200,14 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
 
 
 async def _question_of(claim: str, looking: Looking) -> str | None:
-    """The question to ask: the user's question if the claim answers it, else the claim's own.
+    """Return the question to ask: the user's question if the claim answers it, else another.
 
-    In an answer with several claims, a claim answers the user's question if it has all its
-    informative words: "was closed in 1931" does not answer when the mine was opened. Without a
-    clear question by the user, every claim needs its own.
+    In an answer with several claims, a claim answers the user's question if it has all the
+    informative words of the question: "was closed in 1931" does not answer when the mine was
+    opened. If the user asked no clear question, every claim needs a question of its own.
 
-    Returns None if no question that the claim answers is found. An embedded reader then repeats the
-    user's question, and answers to that question are not rivals of the claim.
+    Return None if there is no question that the claim answers. An embedded reader in that case only
+    repeats the user's question, and answers to that question are not rivals of the claim.
     """
     question = looking.question
     is_about_question = is_about(claim, question) and answers_question(claim, question)
@@ -228,11 +229,11 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
 def _namesakes(
     answers: Sequence[Related], claim: str, claim_question: str, looking: Looking
 ) -> list[Related]:
-    """The answers about other things with the same name that the new answer should explain.
+    """Return the answers about other things of the same name that the new answer should explain.
 
-    Empty if the question, the answer or the claim already says which thing is meant. The value that
-    the question asks for does not identify the thing: "Ada Lowe drew the map" does not say that Ada
-    Lowe's map is meant.
+    There are none if the question, the answer or the claim already says which thing is meant. The
+    value that the question asks for does not identify the thing. For example, "Ada Lowe drew the
+    map" does not say that the thing meant is Ada Lowe's map.
     """
     stated_terms = telling_terms(looking.answer) | telling_terms(claim)
     if span := answer_span(claim, claim_question):
@@ -249,16 +250,16 @@ def _namesakes(
 
 
 def _has_words_of_thing(terms: frozenset[str], answer: Related) -> bool:
-    """Whether these terms include the words that distinguish the claim's thing from another one."""
+    """Return whether these terms distinguish the thing that the claim is about from another one."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
     return bool(telling) and telling <= terms
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:
-    """Reword a rival like the claim, if they differ in one value or the rival is not a sentence.
+    """Reword a rival like the claim, if only one value differs or the rival is not a sentence.
 
-    The labeler then has to compare only the value, and the reader's bad grammar stays out of the
-    answer.
+    The labeler then has to compare only the value, and the answer is free of the reader's bad
+    grammar.
     """
     if is_about(rival, question):
         return with_other_number(claim, rival, question) or rival
@@ -276,11 +277,12 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Make the opposite of a yes-or-no claim its rival, and find the documents that give it.
+    """Make the opposite of a yes-or-no claim its rival, and find the documents behind it.
 
-    These are the documents that contradict the claim. But an embedded labeler often labels any
-    document on the topic as support, and hardly notices negations. With such a labeler, a document
-    counts for the opposite only if it gives the opposite answer when it is asked separately.
+    These are the documents that contradict the claim. But an embedded labeler often gives the label
+    SUPPORTS to any document on the topic, and hardly notices negations. If such a labeler is used,
+    a document counts for the opposite only if it gives the opposite answer when it is queried
+    separately.
     """
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:
@@ -295,7 +297,7 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
 
 
 def is_led_to_yes(passage: str, looking: Looking) -> bool:
-    """Whether the rival is a yes that rests only on embedded models.
+    """Return whether the rival is a yes that depends only on embedded models.
 
     The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
     no into a yes were wrong as often as right.
@@ -310,7 +312,7 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
 
 
 def _denial(claim: ClaimEvidence) -> ClaimEvidence:
-    """The opposite of a yes-or-no claim, with SUPPORTS and CONTRADICTS swapped in its labels."""
+    """Return the opposite of a yes-or-no claim; its labels swap SUPPORTS and CONTRADICTS."""
     swaps = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
     def turned(pair: EvidenceLabel) -> EvidenceLabel:
@@ -329,11 +331,11 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """The documents to ask: those that contradict the claim, without copies of the same label.
+    """Return the documents to query: those that contradict the claim, without agreeing copies.
 
-    An embedded labeler misses some of these. With such a labeler, every document that shares a word
-    with the question or the claim is asked. Documents that the labeler surely finds irrelevant are
-    not asked, since a small reader would invent an answer.
+    An embedded labeler misses some of these. If such a labeler is used, every document that shares
+    a word with the question or the claim is queried, unless the labeler is sure that the document
+    is irrelevant: a small reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:
@@ -355,14 +357,14 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
-    """For each document, the share of the question's and the claim's words that it contains."""
+    """Return the share of the question's and the claim's words that each document contains."""
     words = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
     [shares] = overlap_scores([words], looking.documents)
     return dict(zip((d.number for d in looking.documents), shares, strict=True))
 
 
 def _surely_silent(claim: ClaimEvidence, shares: dict[int, float]) -> set[int]:
-    """Documents with a share of 0, or with a P(IRRELEVANT) of at least ``_SURELY_SILENT``."""
+    """Return documents whose share is 0 or whose P(IRRELEVANT) is at least ``_SURELY_SILENT``."""
     likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
     sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
     return sure | {number for number, share in shares.items() if not share}

@@ -1,4 +1,4 @@
-"""Formats the documents that support a statement, for prompts that compare statements."""
+"""Functions that format the documents behind a statement, for prompts that compare statements."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +14,9 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # documents shown for a side; more might persuade by mere number
+_MOST_DOCUMENTS = 4  # maximum documents shown for a side; more might persuade by number alone
 _SHOWN_CHARS = 900
-"""Characters shown of a document; enough to explain an error and to correct it."""
+"""Number of characters of a document to show: enough to explain an error and to correct it."""
 
 
 def evidence_behind(
@@ -25,7 +25,7 @@ def evidence_behind(
     prompts: PromptSet,
     weights: Mapping[int, float],
 ) -> str:
-    """The documents that vote for a candidate, or all that support it if it has no votes."""
+    """Return the documents that vote for a candidate, or, if none does, all that support it."""
     behind = candidate.votes or candidate.evidence.supports
     labels = tuple(
         pair.model_copy(update={"label": Label.SUPPORTS, "error": None})
@@ -47,14 +47,14 @@ def evidence_behind(
 
 
 def passage_near(statement: str, document: Document) -> str:
-    """The part of a document around the sentences that share the most words with a statement."""
+    """Return the part of a document around the sentences that share most words with a statement."""
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))
 
 
 def shown_text(document: Document, passage: str) -> str:
-    """The text to show of a document: all of it if it is short, else the part around a passage."""
+    """Return the text of a document to show: all if it is short, else the part near a passage."""
     text = material_line(document.text)
     if len(text) <= _SHOWN_CHARS:
         return text

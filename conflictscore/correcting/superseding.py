@@ -1,11 +1,11 @@
-"""Finds documents that claim to correct or replace another statement, using words and labels.
+"""The search, by words and labels, for documents that claim to replace another statement.
 
 Embedded models are too small to weigh two sides. But a document that corrects or replaces another
-statement says so in a few words near its value, and a labeler can judge whether it supports "A was
-replaced by B". If only one side has such a document, that settles a dispute that the vote left
-open. It also protects a claim from being outvoted by the statement that it replaced. A rival with
-such a document still needs as much support as the claim, since anybody can write "correction" at
-the top of a page.
+statement says so in a few words near its value, and a labeler can judge whether the document
+supports "A was replaced by B". If only one side has such a document, that settles a dispute that
+the vote left open. It also prevents a claim from being outvoted by a statement that the claim
+replaced. A rival with such a document still needs as much support as the claim, since anyone can
+write "correction" at the top of a page.
 """
 
 import re
@@ -26,8 +26,8 @@ from conflictscore.records import (
     Weighing,
 )
 
-_AROUND = 240  # characters searched on either side of the passage with the value
-_COMPARED = 60  # characters used to find that passage in the document
+_AROUND = 240  # characters that are searched before and after the passage with the value
+_COMPARED = 60  # characters by which that passage is located in the document
 _MOST_STATED = 300  # maximum characters of a statement in the claim to label
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -53,10 +53,11 @@ _SAYS_SO = re.compile(
 
 
 def says_it_replaces(document: Document, statement: str) -> bool:
-    """Whether a document contains words of a correction near the sentence that makes a statement.
+    """Return whether a document has words of correction near the sentence that makes a statement.
 
     Examples of such words are "restated", "supersedes", "no longer", "instead of" and "from 1
-    June". A long document is searched only around the sentence nearest to the statement.
+    June". In a long document, only the text around the sentence nearest to the statement is
+    searched.
     """
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = material_line(passage_of(Claim(number=1, text=statement), document, label) or "")
@@ -69,9 +70,9 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """The side whose document says that it replaced the other; None unless exactly one side does.
+    """Return the only side with a document that says it replaced the other; None if there is none.
 
-    Raises ProviderError if no such statement could be labelled.
+    Raise ProviderError if no such statement could be labelled.
     """
     sides = (0, rival)
     behind = [_saying(candidates[place], looking) for place in sides]
@@ -100,7 +101,7 @@ async def replaced_by_document(
 
 
 def _saying(candidate: Candidate, looking: Looking) -> list[Document]:
-    """The documents of a candidate that claim to correct or replace another statement."""
+    """Return the documents of a candidate that claim to correct or replace another statement."""
     numbers: Iterable[int] = candidate.votes or candidate.evidence.supports
     documents = looking.documents_by_number
     behind = [documents[number] for number in numbers if number in documents]
@@ -112,9 +113,9 @@ def _replacement(loser: Candidate, winner: Candidate) -> str:
 
 
 def _is_likelier(forward: EvidenceLabel, backward: EvidenceLabel) -> bool:
-    """Whether a document supports "A was replaced by B" more than "B was replaced by A".
+    """Return whether a document supports "A was replaced by B" more than "B was replaced by A".
 
-    The two claims are so long that only this comparison is meaningful, not P(SUPPORTS) itself.
+    The two claims are so long that P(SUPPORTS) itself is not meaningful; only the comparison is.
     """
     if forward.p_supports is None or backward.p_supports is None:
         return forward.label is Label.SUPPORTS and backward.label is not Label.SUPPORTS

@@ -1,7 +1,7 @@
-"""Rewrites a passage to report an unsettled dispute, or several things with the same name.
+"""Rewording of a passage to report an unsettled dispute, or several things of the same name.
 
 The new text is one sentence in the answer's language, in which each value is followed by its
-sources. If ``LANGUAGES`` has no words for the language, the passage is kept.
+sources. If ``LANGUAGES`` has no wording for the language, the passage is kept.
 """
 
 import re
@@ -29,7 +29,7 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
-_SHORT_TAIL = 2  # up to this many words after a value are repeated with it
+_SHORT_TAIL = 2  # maximum words after a value that are repeated with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )
@@ -37,10 +37,10 @@ _NAME_AFTER = re.compile(r"(?:\s[A-Z][\w'-]{0,30}){1,4}")
 
 
 def language_to_tell_in(passage: str, *more: str) -> Language | None:
-    """The language of a passage, or of further texts if the passage does not reveal it.
+    """Return the language of a passage, or of further texts if the passage does not reveal it.
 
-    If the language is still unknown, it is English if all characters are ASCII. None if
-    ``LANGUAGES`` has no words for the language.
+    If the language is still unknown and all characters are ASCII, English is assumed. Return None
+    if ``LANGUAGES`` has no wording for the language.
     """
     code = language_of(passage, *more)
     if code is None:
@@ -55,14 +55,15 @@ def hedged(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """Reword a passage to state both sides with their documents, the side with more weight first.
+    """Reword a passage to state both sides with their documents, the weightier side first.
 
-    If the sides differ in one value or name, both values or names are put in its place. A passage
-    with further claims is kept, and a sentence about the other side is added. If answers about
-    other things with the same name are supported, another sentence states them.
+    If the sides differ in one value or name, both values or names are put in its place. If the
+    passage makes further claims, it is kept, and a sentence about the other side is added. If
+    documents support answers about other things with the same name, another sentence states these
+    answers.
 
-    None if ``LANGUAGES`` has no words for this in the passage's language, or if the rival is in a
-    different language.
+    Return None if ``LANGUAGES`` has no wording for this in the passage's language, or if the rival
+    is in a different language.
     """
     if language is None or language.disagree is None:
         return None
@@ -91,11 +92,11 @@ def _told_dispute(
     )
     if others:
         return _with_other_side(passage, rival.statement, by_rival, language)
-    # the new text names the documents, so the passage's own citations are removed
+    # the new text names the documents, so the existing citations of the passage are removed
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
 
     def both_sides(own_side: str, rival_side: str, between: str) -> str:
-        """Both sides, the one with more weight first."""
+        """Return both sides, starting with the one with more weight."""
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 
@@ -121,7 +122,7 @@ def _told_dispute(
 def _with_other_side(passage: str, rival: str, sources: str, language: Language) -> str | None:
     """Add a sentence about the other side to a passage.
 
-    None if the rival is in a different language.
+    Return None if the rival is in a different language.
     """
     if not _is_in(language, rival):
         return None
@@ -131,13 +132,13 @@ def _with_other_side(passage: str, rival: str, sources: str, language: Language)
 
 
 def _are_years(*sides: str) -> bool:
-    """Whether the sides have values, and all of them are years."""
+    """Return whether the sides have values, and all these values are years."""
     years = [each.is_year for side in sides for each in values_in(side)]
     return bool(years) and all(years)
 
 
 def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """Extend a span to the whole name or phrase: "Paul" to "Paul Seadlund", "73" to "73 years"."""
+    """Extend a span to a whole name or phrase: "Paul" to "Paul Seadlund", "73" to "73 years"."""
     start, end = span
     if match := _NAME_BEFORE.search(text[:start]):
         start = match.start("name")
@@ -157,8 +158,8 @@ def explained_things(
     """Reword a passage to make a statement about each of several things that share a name.
 
     The new text does not say that sources disagree, since each statement is right about its own
-    subject. None if the passage makes further claims, or if ``LANGUAGES`` has no words for this in
-    the passage's language.
+    subject. Return None if the passage makes further claims, or if ``LANGUAGES`` has no wording for
+    this in the passage's language.
     """
     things = [answer for answer in look.related if answer.evidence is not None]
     if others or language is None or language.depends is None:
@@ -170,7 +171,7 @@ def explained_things(
 
 
 def tellable(look: SecondLook, language: Language | None) -> SecondLook:
-    """The look without answers about other things that are not in the passage's language."""
+    """Remove from a look the answers about other things that are in a different language."""
     related = tuple(
         answer
         if answer.evidence is None or (language and _is_in(language, answer.statement))
@@ -190,12 +191,12 @@ def _is_in(language: Language, statement: str) -> bool:
 
 
 def _plain(words: str) -> str:
-    """Remove characters that could become markup in an answer from a document's words."""
+    """Remove from a document's words any characters that could act as markup in an answer."""
     return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
 
 
 def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
-    """The documents of a candidate, listed by title or cited by number.
+    """Return the documents of a candidate, listed by title or cited by number.
 
     Of each group of near-copies, only the first is listed.
     """
@@ -217,10 +218,10 @@ def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = F
 
 
 def _name(document: Document) -> str:
-    """A document's title or file name in quotation marks if it is only a name, else its number.
+    """Return a document's title or file name, quoted, if it is only a name; else its number.
 
-    A hostile document can put a message into its title. So a title that states or orders something,
-    or contains markup, is never put into an answer.
+    A hostile document can put a message into its title. So a title is never put into an answer if
+    it makes a statement, gives an instruction or contains markup.
     """
     file_name = "" if ":" in document.url else PurePosixPath(document.url).stem
     for name in (material_line(document.title).strip(" \"'“”"), material_line(file_name)):
@@ -230,7 +231,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """The statement of a passage that reports several sides, as one claim with labels.
+    """Return the statement of a passage that reports several sides, as one claim with labels.
 
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.
@@ -250,10 +251,11 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 
 
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
-    """Combine a document's labels for two sides into its label for the statement of both.
+    """Combine a document's labels for two sides into a label for the statement of both sides.
 
-    If one label is SUPPORTS, so is the combined one. Otherwise, if one label is IRRELEVANT, so is
-    the combined one, since a document contradicts the statement only if it contradicts all sides.
+    If either label is SUPPORTS, so is the combined label. Otherwise, if either label is IRRELEVANT,
+    so is the combined label, since a document contradicts the statement only if it contradicts all
+    sides.
     """
     pairs = (first, second)
     for pair in pairs:

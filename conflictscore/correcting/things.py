@@ -1,10 +1,10 @@
-"""Finds the words by which documents distinguish things that share a name.
+"""Detection of the words by which documents distinguish things that share a name.
 
 "Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two different
-things, and so are "the 1951 novel" and "a 1977 album". A document describes its thing by words next
-to the name: in parentheses, after a comma, after "is a", or as a place after "in". Two documents
-are about different things only if both describe their thing and the two descriptions have no word
-in common.
+things, and so are "the 1951 novel" and "a 1977 album". A document describes its subject by words
+next to the name: in parentheses, after a comma, after "is a", or as a place after "in". Two
+documents are about different things only if both describe their subjects and the two descriptions
+have no word in common.
 """
 
 import re
@@ -16,7 +16,7 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.records import Document
 
-_LOOKED_AT = 6000  # characters of a document that are searched for a description
+_LOOKED_AT = 6000  # number of characters of a document that are searched for a description
 _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
@@ -41,7 +41,7 @@ class Thing(NamedTuple):
     """A thing, as a document describes it.
 
     Attributes:
-        words: The document's description, at most eight words.
+        words: The description in the document, of at most eight words.
         terms: The informative words of the description, without the name itself.
     """
 
@@ -52,9 +52,9 @@ class Thing(NamedTuple):
 def told_apart(
     own: Sequence[Document], others: Sequence[Document], names: str
 ) -> tuple[Thing, Thing] | None:
-    """The things of two groups of documents, if the groups describe them without a common word.
+    """Return the things that two groups of documents describe, if these have no word in common.
 
-    Otherwise None.
+    Otherwise return None.
 
     Args:
         own: Documents that support a claim.
@@ -77,7 +77,7 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
 
 @lru_cache(maxsize=256)
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
-    """The descriptions in a text of things that have one of the names."""
+    """Return the descriptions that a text gives of things with one of the names."""
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):
@@ -87,13 +87,13 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
                 terms = telling_terms(words) - name_terms - _GENERAL
                 if terms:
                     things.append(Thing(words, frozenset(terms)))
-                    break  # the first match of a form is where the text introduces the thing
+                    break  # the text introduces the thing at the first match of a form
     return tuple(things)
 
 
 @lru_cache(maxsize=64)
 def names_in(text: str) -> tuple[str, ...]:
-    """The capitalised names of at least four letters in a text, the longest first."""
+    """Return the capitalised names of at least four letters in a text, the longest first."""
     names = {match[0].strip(" .'’") for match in _NAME.finditer(text)}
     # shorter names are initials and codes, which many things share
     several = [name for name in names if len(name) > 3]

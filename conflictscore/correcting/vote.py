@@ -1,8 +1,8 @@
-"""Lets the documents vote between an answer's claim and its rivals.
+"""The vote of the documents between the claim of an answer and its rivals.
 
 A rival is a different answer to the claim's question. A document votes for a statement if it
-supports this statement more than all others. The thresholds and the rule were chosen on one half of
-RAMDocs and evaluated on the other (docs/findings).
+supports this statement more than any other. The thresholds and the rule were chosen on one half of
+RAMDocs and evaluated on the other half (docs/findings).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,17 +11,17 @@ from typing import Literal, NamedTuple
 from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-_LEAST_SUPPORT = 0.4  # minimum P(SUPPORTS) for a document to vote for a statement
-_LEAST_LEAD = 0.1  # minimum lead of this P(SUPPORTS) over that of every other statement
+_LEAST_SUPPORT = 0.4  # minimum P(SUPPORTS) at which a document votes for a statement
+_LEAST_LEAD = 0.1  # minimum lead over the P(SUPPORTS) of every other statement
 _WITNESSES = 2
-"""Independent documents needed for a change; one alone is too often mislabelled or forged."""
+"""Number of independent documents that a change needs; one alone is too often wrong or forged."""
 
 
 class VoteOutcome(NamedTuple):
-    """The outcome for the passage, and the strongest rival; None if no rival counts.
+    """The outcome for the passage, and the strongest rival, which is None if no rival counts.
 
-    ``replace``: the rival wins. ``open``: the votes do not settle the dispute. ``keep``: no rival
-    counts, or only a single document dissents.
+    ``replace`` means that the rival wins. ``open`` means that the votes do not settle the dispute.
+    ``keep`` means that no rival counts, or that only a single document dissents.
     """
 
     kind: Literal["replace", "open", "keep"]
@@ -31,12 +31,12 @@ class VoteOutcome(NamedTuple):
 def votes_of(
     statements: Sequence[ClaimEvidence], given_by: Sequence[Collection[int]]
 ) -> list[tuple[int, ...]]:
-    """For each statement, the numbers of the documents that vote for it, ascending.
+    """Return the numbers of the documents that vote for each statement, in ascending order.
 
     If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement whose
-    P(SUPPORTS) is at least .4 and exceeds every other by at least .1. Otherwise it votes for the
+    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Otherwise, it votes for the
     only statement with the label SUPPORTS. If several statements qualify, the document votes for
-    the one that it gave when it was asked separately.
+    the one that it gave when it was queried separately.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -51,11 +51,11 @@ def votes_of(
 
 
 def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | None:
-    """The index of the statement that a document votes for; None if it does not vote.
+    """Return the index of the statement that a document votes for; None if it does not vote.
 
     Args:
-        pairs: The document's label for each statement; None if it has no label.
-        gave: For each statement, whether the document gave it when it was asked separately.
+        pairs: The document's label for each statement; None for a statement without a label.
+        gave: Whether the document gave each statement when it was queried separately.
     """
     places = _places_supported(pairs)
     if len(places) > 1:
@@ -64,10 +64,10 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
-    """The indices of the statements that a document may vote for; several if none clearly leads."""
+    """Return the indices of statements that may get a document's vote; several if none leads."""
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]
-    if len(probabilities) < len(pairs):  # a lead means nothing unless all are known
+    if len(probabilities) < len(pairs):  # a lead is meaningful only if all probabilities are known
         return [place for place, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
     most = max(probabilities) - _LEAST_LEAD
     return [n for n, p in enumerate(probabilities) if p > most and p >= _LEAST_SUPPORT]
@@ -81,13 +81,13 @@ def tallied(
     *,
     yes_no: bool = False,
 ) -> tuple[Candidate, ...]:
-    """The statements with their votes."""
+    """Return the statements with their votes."""
     candidates = list[Candidate]()
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
-        # The labels of a yes-or-no claim's opposite are just the claim's labels, swapped. So a
-        # document must also have given this answer.
+        # The labels of the opposite of a yes-or-no claim are just the labels of the claim, swapped.
+        # So a document must also have given this answer.
         unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
@@ -107,16 +107,16 @@ def tallied(
 def outcome(
     candidates: Sequence[Candidate], corrects: Collection[int] = (), *, is_contested: bool = False
 ) -> VoteOutcome:
-    """Decide by the vote alone whether a rival replaces the answer's own claim.
+    """Decide by the vote alone whether a rival replaces the claim of the answer.
 
-    A witness is an independent document, without its near-copies, that votes for a statement. A
-    rival wins if it has at least two witnesses, if its votes have more weight than the claim's, and
-    if the documents against it do not have more weight than those for it. If the claim also has two
-    witnesses, the dispute stays open: errors are copied from source to source, and the few
-    documents that know better are outvoted. A rival counts only if a document that gave it also
+    An independent document that votes for a statement is a witness; near-copies count only once. A
+    rival wins if it has at least two witnesses, if its votes have more weight than those for the
+    claim, and if the documents against it do not have more weight than those for it. If the claim
+    also has two witnesses, the dispute stays open: errors are copied from source to source, so the
+    few well-informed documents may be outvoted. A rival counts only if a document that gave it also
     votes for it; otherwise it was misread or invented.
 
-    The dispute also stays open if a document seems to know better than the others, whether it
+    The dispute also stays open if a document seems better informed than the others, whether it
     supports a rival (``corrects``) or the claim (``is_contested``).
     """
     claim, by_strength = candidates[0], _sound_rivals(candidates)
@@ -135,7 +135,7 @@ def outcome(
 
 
 def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
-    """The indices of rivals that a document both gave and votes for, the strongest first."""
+    """Return the indices of rivals that a document both gave and votes for, the strongest first."""
     sound = [
         place
         for place, rival in enumerate(candidates[1:], start=1)
@@ -145,6 +145,6 @@ def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
 
 
 def _outvotes(rival: Candidate, claim: Candidate) -> bool:
-    """Whether a rival has enough witnesses for a change, and more weight than the claim."""
+    """Return whether a rival has enough witnesses for a change, and more weight than the claim."""
     is_backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
     return is_backed and rival.worth > claim.worth

@@ -1,7 +1,7 @@
-"""Weighs two sides by the quality of their evidence, if counting votes leaves the dispute open.
+"""The weighing of two sides by the quality of their evidence, if votes leave the dispute open.
 
-A side wins only on a ground: its source was in a position to know, or a document says that it
-corrects or replaces the other statement. The number of documents is not a ground.
+A side wins only if there is a ground: its source was in a position to know, or a document says that
+it corrects or replaces the other statement. The number of documents is not a ground.
 """
 
 import re
@@ -26,7 +26,7 @@ _DATE = re.compile(
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].{0,24})?)?)?",
     re.IGNORECASE,
 )
-"""An ISO 8601 date; day and month may be missing, and a time may follow."""
+"""Matches an ISO 8601 date. The day and month may be missing, and a time may follow."""
 _DATE_IN_WORDS = re.compile(
     r"(?:[a-z]{3,9}\.?,? )?(?:(?P<day>\d{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]{3})[a-z]{0,6}\.?"
     r"|(?P<month_first>[a-z]{3})[a-z]{0,6}\.? (?P<second_day>\d{1,2})(?:st|nd|rd|th)?),?"
@@ -34,13 +34,13 @@ _DATE_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_TOMORROW = timedelta(days=1)  # in some time zones it is already tomorrow
+_TOMORROW = timedelta(days=1)  # in some time zones, it is already tomorrow
 
 
 class _Verdict(NamedTuple):
-    """A judge's reply: the winning side (0 for the first, 1 for the second), its ground and reason.
+    """A judge's reply: the winning side (0 for the first, 1 for the second), a ground and a reason.
 
-    A missing part is None. If the reply is NEITHER, the side is None.
+    A part that the reply lacks is None. If the reply is NEITHER, the side is None.
     """
 
     side: int | None
@@ -58,11 +58,11 @@ async def weigh(
 ) -> Weighing:
     """Compare the evidence of two candidates; only a stable verdict with a ground decides.
 
-    If the question asks for the current state, dates alone can decide: all documents of one side
-    must be newer than all of the other side's, and must not have less weight. Otherwise the judge
-    compares the two sides in both orders, without knowing which one the answer stated. A verdict is
-    stable if both rulings agree. If a call fails, its ruling contains the error and nothing is
-    decided. The embedded model is too small for this, so it is not asked.
+    If the question asks for the current state, dates alone can decide: all documents on one side
+    must be newer than all those on the other side, and must not have less weight. Otherwise, the
+    judge compares the two sides in both orders, without knowing which side the answer stated. A
+    verdict is stable if both rulings agree. If a call fails, its ruling contains the error, and
+    nothing is decided. An embedded model is too small for this task, so it is not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)
@@ -120,7 +120,7 @@ def _newer(
     sides: tuple[int, int],
     documents_by_number: Mapping[int, Document],
 ) -> int | None:
-    """The newer candidate, if its votes have at least as much weight as the older one's."""
+    """Return the newer candidate, if its votes have no less weight than those of the older."""
     newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
     if newer is None:
         return None
@@ -131,7 +131,7 @@ def _newer(
 def newer_side(
     sides: Sequence[Sequence[int]], documents_by_number: Mapping[int, Document]
 ) -> int | None:
-    """The side whose documents are all newer than the other's; None if a date is missing."""
+    """Return the side whose documents are all newer than the others; None if a date is missing."""
     dates = [[date_of(documents_by_number[number]) for number in side] for side in sides]
     if not all(dates) or any(day is None for side in dates for day in side):
         return None
@@ -142,10 +142,10 @@ def newer_side(
 
 
 def date_of(document: Document) -> date | None:
-    """The date of a document's publication, according to the search or the fetch.
+    """Return the publication date of a document, according to the search or the download.
 
-    None if the metadata contain more than a date ("room 1871"), a date in the future, or a date
-    from the page itself (``date_from``).
+    Return None if the metadata contain more than a date ("room 1871"), a date in the future, or a
+    date that comes from the page itself (``date_from``).
     """
     if document.metadata.get("date_from") == "page":
         return None

@@ -1,4 +1,4 @@
-"""Puts the winner of a second look into a passage, without a model if possible."""
+"""Functions that put the winner of a second look into a passage, without a model if possible."""
 
 import re
 from collections.abc import Sequence
@@ -21,14 +21,15 @@ _MOST_TOKENS = 80  # maximum tokens of a statement in a comparison that takes qu
 _MOST_CHARS = 400
 """Maximum characters of a span to search for.
 
-Comparing the span at each position of a text may take time in proportion to the span's length.
+The time of a comparison of the span at each position of a text may be linear in the length of the
+span.
 """
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum informative words of a change that its claims may omit; they may omit no number."""
+"""Maximum informative words of a change that its claims may omit; they must not omit a number."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
-_POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
+_POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400 for 12,400
 
 
 def spliced_span(
@@ -36,8 +37,9 @@ def spliced_span(
 ) -> str | None:
     """Replace the only span of a passage in which its claim differs from the rival.
 
-    The span may be a value with its unit. None if they differ in several spans, if the span does
-    not appear exactly once in the passage, or if another claim of the passage contains it.
+    The span may be a value with its unit. Return None if the claim and the rival differ in several
+    spans, if the span does not appear exactly once in the passage, or if another claim of the
+    passage contains it.
     """
     if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
         return None
@@ -48,7 +50,7 @@ def spliced_span(
 def spliced_spans(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> tuple[tuple[int, int], str] | None:
-    """The position and the replacement of the span that :func:`spliced_span` replaces."""
+    """Return the position and the replacement of the span that :func:`spliced_span` replaces."""
     differing_values = _differing_values(claim, rival, question)
     if differing_values is not None:
         own, new = differing_values
@@ -69,8 +71,8 @@ def spliced_spans(
 def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     """Replace the value in a claim with the rival's value, including unit and magnitude.
 
-    None unless claim and rival differ in exactly one value and otherwise agree: a rival with a
-    different verb or unit is not about the claim's number.
+    Return None unless the claim and the rival differ in exactly one value and otherwise agree: a
+    rival with a different verb or unit is not about the number in the claim.
     """
     differing_values = _differing_values(claim, rival, question)
     if differing_values is None:
@@ -81,11 +83,11 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """Replace the answer in a claim with another one, if that is only a name or number; else None.
+    """Replace the answer in a claim with another one, if it is only a name or number; else None.
 
-    With the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
-    drawn by Ada Lowe". A labeler judges this full sentence more accurately, and a report of both
-    sides needs it.
+    For the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
+    drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides
+    requires full sentences.
     """
     place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
     if place is None or span is None or not is_about(claim, question):
@@ -96,7 +98,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 def _differing_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
-    """The claim's and the rival's value, if they differ in just one value and otherwise agree."""
+    """Return the values of claim and rival, if just one value differs and they otherwise agree."""
     claim_values, rival_values = values_in(claim), values_in(rival)
     only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
     only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
@@ -114,9 +116,9 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
 
 
 def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
-    """Whether one value can replace another: both are dates, or both have the same dimension.
+    """Return whether one value can replace another: both are dates or have the same dimension.
 
-    A year may be read as a date in one sentence and as a plain number in another.
+    The same year may be read as a date in one sentence and as a plain number in another.
     """
     both_years = own.is_year and new.is_year
     both_dates_or_neither = (own.date is None) == (new.date is None)
@@ -124,7 +126,7 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None) -> str:
-    """Give a number the thousands separator of the number that it replaces, or of the language."""
+    """Give a number the thousands separator of the number it replaces, or else of the language."""
     match, old_match = _GROUPED.search(number), _GROUPED.search(old)
     if match is None or match[1] not in ".,":
         return number
@@ -137,7 +139,7 @@ def _in_style(number: str, old: str, language: str | None) -> str:
 
 
 def _only_place(old: str, text: str) -> tuple[int, int] | None:
-    """The position of a span in a text; None unless it appears exactly once."""
+    """Return the position of a span in a text; None unless it appears exactly once."""
     if len(old) > _MOST_CHARS:
         return None
     places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text)]
@@ -145,7 +147,7 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """The claim's and the rival's words, if they differ in just one span of words; else None."""
+    """Return the differing words of claim and rival, if they are one span in each; else None."""
     texts = claim.strip(ENDS), rival.strip(ENDS)
     claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
     if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):
@@ -172,12 +174,12 @@ def replaced(
     documents: Sequence[Document] = (),
     alone: bool = False,
 ) -> str | None:
-    """Change a passage to state what the rival says; None if only a model can do that.
+    """Change a passage to state what the rival says; return None if only a model can do that.
 
-    A bare yes or no becomes its opposite. If claim and rival differ in a single span, the span is
-    replaced. A sentence that states only the claim is replaced by the rival's sentence, and so is
-    an answer that consists of one such passage. A model is needed for table cells, headings and
-    lines of code, and for sentences that have their own style or another language.
+    A bare yes or no becomes its opposite. If the claim and the rival differ in a single span, the
+    span is replaced. A sentence that states only the claim is replaced by the rival's sentence, and
+    so is an answer that consists of one such passage. A model is needed for table cells, headings
+    and lines of code, and for sentences in a distinct style or in another language.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:
@@ -194,11 +196,11 @@ def replaced(
 
 
 def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
-    """Whether a passage only states its claim, and the rival's sentence can replace it.
+    """Return whether a passage only states its claim, so that the rival's sentence can replace it.
 
-    The passage may contain one informative word that claim, question and rival lack. The rival must
-    be in the passage's language or, if either language is unknown, share at least half of its words
-    with the claim and the question.
+    The passage may contain one informative word that the claim, question and rival lack. The rival
+    must be in the same language as the passage. If either language is unknown, the rival must
+    instead share at least half of its words with the claim and the question.
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
     own = telling_terms(passage) - claim_terms - telling_terms(rival)
@@ -212,16 +214,16 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
 
 
 def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
-    """The claim and the rival of a look; raises ValueError if the look has no rival."""
+    """Return the claim and the rival of a look; raise ValueError if the look has no rival."""
     if look.rival is None:
         raise ValueError("a look without a rival changes nothing")
     return look.candidates[0], look.candidates[look.rival]
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """The new words in a change that its claims leave out.
+    """Return the new words in a change that its claims leave out.
 
-    None if there are at most two such words and none of them is a number.
+    Return None if there are at most two such words, and none of these words is a number.
     """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))
