@@ -95,7 +95,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             note in ``conflict`` and a warning in the log. ``raise`` raises the error, and also
             sets ``require="partly"``.
         on_event: A function that is called with each event of a run, such as
-            ``{"event": "label", …}``, in a separate thread. The agent's ``stream_mode="custom"`` yields the same events.
+            ``{"event": "label", …}``, in a separate thread. The agent's
+            ``stream_mode="custom"`` yields the same events.
         **settings: See below. The judge defaults to the agent's own model; ``base_url`` applies
             only to the judge.
 
