@@ -1,7 +1,7 @@
 """Run a benchmark, read a finished run, or add your own questions and methods.
 
-``run_benchmark`` runs a built-in benchmark (see ``BENCHMARKS``) or your own ``Benchmark``, with any
-of its methods.
+``run_benchmark`` runs either a built-in benchmark (see ``BENCHMARKS``) or your own ``Benchmark``.
+You choose which of the benchmark's methods to run.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""The registry entry of a benchmark: everything that the command line and other tools need.
+"""Defines a benchmark's registry entry, which the command line and other tools read.
 
-The command line builds its commands and help from these entries. Entries refer to code as
-``folder.module:name``, so no heavy module is imported before a benchmark is opened.
+The command line builds its commands and their help texts from these entries. Entries refer to code
+as ``folder.module:name``, so no heavy module is imported before a benchmark is opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,54 +18,64 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A benchmark that can be run."""
+    """The registry entry of one benchmark."""
 
     name: str
     summary: str
     """The benchmark's one-line help text."""
     data: str
-    """The data file that the benchmark needs (the first word is its name), and where to get it."""
+    """The name of the data file that the benchmark needs, and where to get the file.
+
+    The first word of this text is the file name.
+    """
     forms: "tuple[Form, ...]"
-    """The forms of the benchmark's questions, default first."""
+    """The forms in which the benchmark can ask its questions; the first one is the default."""
     searches: bool
-    """Whether documents must be searched for; otherwise the questions come with documents."""
+    """Whether a search must find the documents; otherwise the questions come with documents."""
     open: "Callable[..., Benchmark]"
-    """A function that opens the benchmark, given its data file, form and seed, and ``flags`` as
-    keyword arguments."""
+    """A function that opens the benchmark.
+
+    Its arguments are the data file, the form and the seed. The ``flags`` follow as keyword
+    arguments.
+    """
     judged_by: str = ""
-    """The first measure that a model judges in free form; empty if no measure needs a model."""
+    """The first free-form measure that a model judges; empty if no measure needs a model."""
     methods: tuple[str, ...] = COMMON_METHODS
-    """The same methods as ``Benchmark.offered``, for the help text."""
+    """The names of the methods for the help text; they equal ``Benchmark.offered``."""
     several: bool = False
     """Whether the data may come from several sources.
 
-    The benchmark is then opened with a list of texts, each of which may name a format before the
-    file.
+    If so, the benchmark is opened with a list of strings. Each string is a file path, which may
+    have a format name in front of it.
     """
     flags: Mapping[str, str] = {}
-    """The benchmark's own options and their help texts, by name; each is false by default."""
+    """The help text of each option that only this benchmark has, by the name of the option.
+
+    All options are false by default.
+    """
     docs: str = "docs/guide/benchmarks.md"
     """The page that describes the benchmark in more detail."""
     examples: tuple[str, ...] = ()
     """Example commands for the end of the help text, without the program's name.
 
-    By default, an example is generated.
+    If this is empty, an example is generated.
     """
     write_topics: "Callable[..., None] | None" = None
-    """A function that has a model name the topic of each question, and writes a new data file."""
+    """A function that asks a model for each question's topic and writes a new data file."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
-    """A function that makes the benchmark's own tables from a run's figures.
+    """A function that makes the benchmark's own tables from the figures of a run.
 
-    It returns no tables for a run of another benchmark.
+    It returns no tables if the run belongs to another benchmark.
     """
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
-    """A function that makes further tables from the results of each question."""
+    """A function that makes additional tables from the results of the individual questions."""
 
 
 def lazily(name: str) -> Callable[..., Any]:
-    """Return a function that, when called, imports and calls ``folder.module:name``.
+    """Return a function that imports ``folder.module:name`` only when it is called.
 
-    The name is relative to this package.
+    The function passes its arguments on to the imported object. The name is relative to this
+    package.
     """
 
     def called(*args: Any, **settings: Any) -> Any:

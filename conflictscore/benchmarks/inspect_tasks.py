@@ -1,4 +1,4 @@
-"""Offers the loop as a solver for Inspect, and its scores as a scorer, for your own tasks.
+"""Provides an Inspect solver that runs the loop, and an Inspect scorer that reports its scores.
 
 ```python
 Task(dataset, solver=self_correcting_rag(retriever, model="openai:gpt-4.1-mini"), scorer=scores())
@@ -24,7 +24,7 @@ except ModuleNotFoundError:
     ) from None
 
 RUN = "conflictscore"
-"""The key of the run in a sample's store."""
+"""The key under which the run is saved in a sample's store."""
 _KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
 
 
@@ -32,12 +32,12 @@ _KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "n
 def self_correcting_rag(
     retriever: BaseRetriever | None = None, model: Model | None = None, **settings: Any
 ) -> Solver:
-    """Answer with the loop, and store both answers and the evidence in the sample's store.
+    """Answer with the loop, and save both answers and the evidence in the sample's store.
 
-    In multiple choice, the sample's ``choices`` are the options. ``documents`` in the sample's
-    metadata replace the documents of the retriever. The model is called by conflictscore, not by
-    Inspect, so its calls do not appear in Inspect's log. The other arguments are those of
-    :func:`~conflictscore.create_self_correcting_rag`.
+    If the sample has ``choices``, they are the options of a multiple-choice question. If the
+    sample's metadata contain ``documents``, these replace the documents from the retriever.
+    conflictscore calls the model directly, so the calls do not appear in Inspect's log. All other
+    arguments are passed to :func:`~conflictscore.create_self_correcting_rag`.
     """
     graph = create_self_correcting_rag(model, retriever, **settings)
 
@@ -58,7 +58,10 @@ def self_correcting_rag(
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def scores() -> Scorer:
-    """Score the first answer by CS-C and CS-R, in [0, 1], and add 1 if the answer was changed."""
+    """Report CS-C and CS-R of the first answer, in [0, 1], and whether the answer was flipped.
+
+    The score ``flipped`` is 1 if the answer was flipped, otherwise 0.
+    """
 
     async def score(state: TaskState, target: Target) -> Score:
         run = state.store.get(RUN) or {"report": None, "notes": ["a limit ended the sample"]}

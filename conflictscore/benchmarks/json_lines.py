@@ -23,13 +23,13 @@ def _filled(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_filled)]
-"""A cleaned text that is not empty."""
+"""A text that has been cleaned and must not be empty."""
 Cleaned = Annotated[str, AfterValidator(clean_text)]
-"""A cleaned text that may be empty."""
+"""A text that has been cleaned and may be empty."""
 
 
 class PublishedRow(BaseModel):
-    """A row of a published file; fields that the class does not declare are ignored."""
+    """A row of a published file. Fields that the class does not declare are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ _K = TypeVar("_K", bound=PublishedRow)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the value of each line, with its file and row for error messages.
+    """Yield the location of each line, for use in error messages, and its parsed JSON value.
 
     Raises:
         InputError: The file cannot be read, or a line is not JSON.
@@ -52,7 +52,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Named(Protocol):
-    """An object whose ``id`` identifies repetitions."""
+    """An object with an ``id``, by which duplicates are recognised."""
 
     @property
     def id(self) -> str: ...
@@ -66,7 +66,7 @@ class Items(NamedTuple, Generic[_I]):
 
     items: tuple[_I, ...]
     left_out: Mapping[str, int]
-    """The number of rows without an item, by reason."""
+    """The number of rows that gave no item, by reason."""
 
 
 def read_items(
@@ -79,10 +79,11 @@ def read_items(
 ) -> Items[_I]:
     """Make an item from each row of a file, in order.
 
-    ``make`` takes a row and its place, and returns either an item, or the reason why the row is
-    left out. Every id may appear only once in a file; error messages name its field, ``id_field``.
-    ``rows`` are pairs of a place (for error messages) and a row; by default, they are read from the
-    file as JSON lines.
+    ``make`` takes a row and its location, and returns an item. If the row has to be left out,
+    ``make`` returns the reason instead. Every id must be unique within the file. ``id_field`` is
+    the field name that error messages give for a repeated id. Each element of ``rows`` is a pair: a
+    location for error messages, and a row. By default, the rows are read from the file as JSON
+    lines.
 
     Raises:
         InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.
@@ -106,7 +107,7 @@ def read_items(
 
 
 def row_of(kind: type[_K], record: Any, where: str) -> _K:
-    """Convert a record into a row of this kind; raise InputError if it does not fit."""
+    """Convert a record into a row of type ``kind``; raise InputError if it does not fit."""
     try:
         return kind.model_validate(record)
     except ValidationError as error:
@@ -115,7 +116,7 @@ def row_of(kind: type[_K], record: Any, where: str) -> _K:
 
 
 def read_json(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the items of a JSON list in a file, each with its place for error messages.
+    """Yield each element of a file's JSON list, together with its location for error messages.
 
     Raises:
         InputError: The file cannot be read, or does not contain a JSON list.
@@ -132,7 +133,7 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
 def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    # these errors include numbers that are too long and nesting that is too deep
+    # overlong numbers raise ValueError, and nesting that is too deep raises RecursionError
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON ({error})") from error
 
@@ -141,7 +142,10 @@ _R = TypeVar("_R", bound=Record)
 
 
 def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
-    """Decode a record from a JSON line; errors name the place ``where`` and add the advice."""
+    """Decode a record from a JSON line.
+
+    If this fails, the error message names the location ``where`` and ends with ``advice``.
+    """
     try:
         return kind.model_validate(json.loads(line))
     except ValidationError as error:
@@ -151,6 +155,6 @@ def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
 
 
 def fault_in_words(error: ValidationError) -> str:
-    """Describe the first fault and its dotted field, without the values that were read."""
+    """Return the dotted path of the first invalid field and its fault, but not the value read."""
     field, why = first_fault(error)
     return f"{field and f'field {field}: '}{why}"

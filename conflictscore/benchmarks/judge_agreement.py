@@ -1,7 +1,7 @@
 """Compares a benchmark's judge with annotators who rated the same answers.
 
-Answers to the same question are dependent, so intervals resample questions. Answers that the judge
-could not rate are counted, but are not part of any other figure.
+Answers to the same question are not independent, so intervals are computed by resampling questions.
+If the judge could not rate an answer, the answer counts as unrated and enters no other figure.
 """
 
 from collections import Counter
@@ -24,52 +24,55 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class RatedAnswer(NamedTuple):
-    """An answer to a question, and the annotators' rating of it."""
+    """An answer to a question, and the rating that annotators gave the answer."""
 
     question: Question
     answer: str
     rating: str
     method: str = ""
-    """The origin of the answer, such as a prompt template; empty if the file does not say."""
+    """The source of the answer, such as a prompt template; empty if the file does not name it."""
 
 
 class JudgeRating(NamedTuple):
-    """A judge's rating of an answer, or None and an error if the judge failed."""
+    """A judge's rating of an answer; if the judge failed, there is an error instead."""
 
     rating: str | None
     error: str | None = None
 
 
 class RatedSet(NamedTuple):
-    """Answers that annotators rated, and the judge that is compared with them."""
+    """Answers that annotators rated, and the function with which a judge rates them."""
 
     name: str
     scale: tuple[str, ...]
-    """The possible ratings, worst first.
+    """The possible ratings, from worst to best.
 
-    For shares of right answers, only the best rating counts as right.
+    In shares of right answers, only the best rating counts as right.
     """
     answers: tuple[RatedAnswer, ...]
     rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
     left_out: Mapping[str, int] = {}
-    """The number of rows of the file that were left out, by reason."""
+    """The number of rows that were left out, by reason."""
 
 
 class RatingBias(Record):
-    """How often annotators and the judge give one particular rating."""
+    """How often annotators gave a particular rating, and how often the judge gave it."""
 
     rating: str
     people: Proportion
     judge: Proportion
     difference: Interval
-    """The judge's share of this rating minus the annotators' share, in [-1, 1]."""
+    """How often the judge gave this rating minus how often annotators did, in [-1, 1]."""
     recall: Proportion
-    """Among the answers to which annotators gave this rating, the share to which the judge gave it
-    too."""
+    """The judge's recall: the share of the answers with this rating by annotators to which the
+    judge gave the same rating."""
 
 
 class MethodDifference(Record):
-    """The difference between two methods' shares of right answers, on their common questions."""
+    """The difference in the share of right answers between two methods.
+
+    Only questions that both methods answered are compared.
+    """
 
     method: str
     against: str
@@ -80,7 +83,7 @@ class MethodDifference(Record):
 
 
 class RatingAgreement(Record):
-    """A judge compared with annotators, on one set of answers."""
+    """The comparison of a judge with annotators on one set of answers."""
 
     name: str
     answers: _Count
@@ -90,30 +93,33 @@ class RatingAgreement(Record):
     agreement: Proportion
     """The share of answers to which the judge and the annotators gave the same rating.
 
-    Its Wilson interval treats answers as independent.
+    The Wilson interval of this share assumes that answers are independent.
     """
     agreement_by_question: Interval
-    """The same share, with an interval that resamples questions."""
+    """The same share, with an interval computed by resampling questions."""
     commonest: Proportion
     """The agreement of a judge that always gives the annotators' most frequent rating."""
     kappa: float | None
     """Cohen's kappa, in [-1, 1]; None if undefined."""
     kappa_linear: float | None
-    """Cohen's kappa with linear weights, by which close ratings agree partly; None with two
-    ratings."""
+    """Cohen's kappa with linear weights, which count neighbouring ratings as partial agreement.
+
+    None if undefined, or if the scale has only two ratings.
+    """
     confusion: dict[str, dict[str, int]]
     """The number of answers, by the annotators' rating and then by the judge's rating."""
     bias: tuple[RatingBias, ...]
     retained_difference: Interval
     """The share of a true difference between two methods that remains in the judge's ratings.
 
-    This is the judge's true positive rate minus its false positive rate. If the share is d, a study
-    needs 1 / d² times as many questions. If d is 0, the judge sees no difference.
+    It equals the judge's true positive rate minus its false positive rate. If the share is d, a
+    study with this judge needs 1 / d² times as many questions as a study with annotators. If d is
+    0, the judge's ratings show no difference.
     """
     differences: tuple[MethodDifference, ...]
-    """The differences for every pair of methods in the file."""
+    """The difference between the methods of each pair in the file."""
     failures: dict[str, int]
-    """How many answers were not rated, by the reason."""
+    """The number of answers that were not rated, by reason."""
 
 
 async def rated_by_judge(
@@ -121,7 +127,7 @@ async def rated_by_judge(
 ) -> list[JudgeRating]:
     """Have the judge rate each answer.
 
-    ``on_answer`` is called for each answer with the error, if any, and the question's id.
+    After each answer, ``on_answer`` is called with the error, or None, and the question's id.
     """
 
     async def rate(row: RatedAnswer) -> JudgeRating:
@@ -133,7 +139,7 @@ async def rated_by_judge(
 
 
 def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
-    """Compute all figures, given the judge's ratings, one per answer in the same order."""
+    """Compute all figures; ``ratings`` contains the judge's rating of each answer, in order."""
     pairs = [
         _RatedPair(row, rating.rating)
         for row, rating in zip(rated_set.answers, ratings, strict=True)
@@ -175,7 +181,7 @@ def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> Rat
 
 
 class _RatedPair(NamedTuple):
-    """An answer that annotators rated, with the judge's rating of it on the same scale."""
+    """An answer with two ratings on the same scale: the annotators' and the judge's."""
 
     row: RatedAnswer
     judge: str
@@ -184,7 +190,7 @@ class _RatedPair(NamedTuple):
 def _by_question(
     pairs: Sequence[_RatedPair], cells_of: Callable[[_RatedPair], tuple[int, ...]]
 ) -> list[list[int]]:
-    """Add up the cells of the answers to each question."""
+    """For each question, add up the cells of its answers."""
     sums: dict[str, list[int]] = {}
     for pair in pairs:
         cells = cells_of(pair)
@@ -216,7 +222,11 @@ def _bias(pairs: Sequence[_RatedPair], rating: str) -> RatingBias:
 
 
 def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
-    """Return the cells: right by both, by annotators, only by the judge; wrong by annotators."""
+    """Return four cells, each 1 or 0, about whether annotators and the judge call an answer right.
+
+    The cells are: right according to both, right according to annotators, right according to the
+    judge alone, and wrong according to annotators.
+    """
     right, judged_right = pair.row.rating == best, pair.judge == best
     return (
         int(right and judged_right),
@@ -232,7 +242,7 @@ def _youden(cells: Numbers) -> Numbers:
 
 
 def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
-    """Compare every two methods, by the mean of each question's answers."""
+    """Compare each pair of methods, by each question's mean over its answers."""
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:
@@ -264,7 +274,7 @@ def cohen_kappa(
     scale: Sequence[str],
     weights: str | None = None,
 ) -> float | None:
-    """Compute Cohen's kappa with statsmodels; None without ratings, or if all are equal."""
+    """Compute Cohen's kappa; return None if there are no ratings or all ratings are equal."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     if not people or len({*people, *judge}) < 2:

@@ -1,4 +1,4 @@
-"""Shows how a judge compares with people, as tables for a terminal."""
+"""Shows the comparison of a judge with annotators as tables for a terminal."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
-    """Yield tables of agreement, of both raters' ratings, and of differences between methods."""
+    """Yield a table of agreement, two tables of ratings, and tables of method differences."""
     left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
     yield card_of(
         f"Judge of {figures.name} compared with people: {one_line(judge)}",
@@ -66,10 +66,10 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
 
 
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
-    """Yield the share of a true difference that the judge shows, and each pair of methods.
+    """Yield a note on how well the judge shows differences, and a table of method pairs.
 
-    If the judge shows the share d of a difference, a study needs about 1 / d² times as many
-    questions.
+    If the judge shows the share d of a true difference, a study needs about 1 / d² times as many
+    questions as with annotators.
     """
     retained_share = figures.retained_difference
     if retained_share.value is not None:

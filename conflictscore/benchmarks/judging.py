@@ -1,4 +1,4 @@
-"""Tools for the benchmarks' judges: fitting documents, asking a model, and reading its replies."""
+"""Helps the benchmarks' judges to shorten documents, ask a model, and read its replies."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,25 +18,25 @@ _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
 
 MARKUP = r"[ \t*_`#>\-]*"
-"""A pattern for the Markdown that may surround a word in a reply."""
+"""A pattern that matches the Markdown characters around a word in a reply."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges answers, with its prompt templates and the meter of its calls."""
+    """A model that judges answers, its prompt templates, and the meter that counts its calls."""
 
     model: LanguageModel
     prompts: PromptSet
     meter: UsageMeter
 
     async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
-        """Ask the model, and ask once more if the reply cannot be read."""
+        """Ask the model; if its reply cannot be read, ask a second time."""
         return await self.model.ask(
             prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
 
     async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
-        """Ask the model for a verdict on the line ``WORD:``.
+        """Ask the model for a verdict, which its reply gives on the line ``WORD:``.
 
         If the call fails, the verdict has an error instead of a value.
         """
@@ -46,7 +46,7 @@ class Judge:
             return Verdict(value=None, error=str(error))
 
     def fitted(self, documents: Sequence[Document], around: str, reply_tokens: int) -> Fitted:
-        """Cut the documents if necessary to fit the context window together with ``around``."""
+        """Cut the documents if they and the text ``around`` exceed the model's context window."""
         return fit_documents(
             documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
         )
@@ -55,8 +55,7 @@ class Judge:
 def read_verdict(reply: str, word: str) -> Verdict:
     """Read a verdict from a line ``WORD: True`` or ``WORD: False``, and its explanation.
 
-    A reply without an explanation still gives a verdict. Otherwise the rules of :func:`read_choice`
-    apply.
+    The explanation may be missing. The rules are those of :func:`read_choice`.
     """
     choice, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
     return Verdict(value=choice, explanation=explanation or None)
@@ -66,8 +65,9 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
     """Read the choice on the line ``WORD:`` of a reply, and the first note, which may be empty.
 
     Letter case is ignored, and so are punctuation and Markdown around the words. Error messages
-    list the choices in the given order. A note begins with the word ``note``, such as ``COMMENT``,
-    and ends before the line ``WORD:``.
+    list the choices in the order of ``choices``. The argument ``note`` is the word that begins a
+    note, such as ``COMMENT``. A note ends before the line ``WORD:``, before the next note, or at
+    the end of the reply.
     """
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

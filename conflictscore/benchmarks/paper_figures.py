@@ -1,4 +1,4 @@
-"""Papers' figures for comparison with a run, and the tables of single benchmarks."""
+"""Provides published figures for comparison with a run, and each benchmark's own tables."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """The paper's counts of answers with a conflict under ``regenerated-rag`` (section 6.4).
+    """The paper's counts of answers with a conflict, for ``regenerated-rag`` (section 6.4).
 
-    In the paper, every revised answer was a correction or a harm. So the revised answers are all
-    questions on which ``rag`` and ``regenerated-rag`` differ.
+    In the paper, every revised answer was either a correction or a harm. So ``rag`` and
+    ``regenerated-rag`` differ on exactly the questions whose answer was revised.
     """
 
     conflict: int
@@ -30,7 +30,7 @@ class PaperTransitions:
     corrections: int
     harms: int
     p_value: float
-    """The p-value for corrections against harms, by the exact two-sided McNemar test.
+    """The p-value of the exact two-sided McNemar test on corrections and harms.
 
     We computed this p-value; the paper does not report one.
     """
@@ -41,28 +41,28 @@ class PaperFigures:
     """A paper's figures for one form of a benchmark."""
 
     source: str
-    """Where the figures are in the paper, for a caption."""
+    """The location of the figures in the paper, for use in a caption."""
     model: str
     questions: int
-    """The number of questions on which all measures are based."""
+    """The number of questions on which every measure is based."""
     measures: Mapping[str, Mapping[str, float]]
     """The figures, by method and then measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
     """The counts of section 6.4, or None if the paper does not report them."""
     whose: str = "the published"
-    """The words that precede a figure in a sentence."""
+    """The words that come before a figure in a sentence."""
     note: str = ""
-    """A short note on how the paper's figures differ from a run's."""
+    """A short note on how the paper's figures differ from the figures of a run."""
     types: tuple[tuple[str, float], ...] = ()
-    """Models' names, each with the model's accuracy in naming the conflict type, in [0, 1]."""
+    """Pairs of a model's name and its accuracy in naming the conflict type, in [0, 1]."""
     types_source: str = ""
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """The figures for other answering models, by the model's name; see ``measures``."""
+    """The figures for other answering models, by model name, each in the form of ``measures``."""
     tables: tuple[Card, ...] = ()
-    """Tables of the paper's figures that cannot be compared with a run cell by cell."""
+    """Tables of published figures that cannot be compared cell by cell with those of a run."""
 
     def of(self, model: str) -> "PaperFigures":
-        """Return the paper's figures for this model or, if missing, for the paper's first model."""
+        """Return the figures for this model, or for the paper's first model if there are none."""
         names = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self
 
@@ -71,13 +71,16 @@ class PaperFigures:
         return self.measures.get(method, {}).get(measure)
 
     def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
-        """Return the difference, method minus other, in [-1, 1]; None if a figure is missing."""
+        """Return the figure for ``method`` minus the figure for ``against``, in [-1, 1].
+
+        Returns None if a figure is missing.
+        """
         level, baseline = self.value(method, measure), self.value(against, measure)
         return None if level is None or baseline is None else level - baseline
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
-    """Return a paper's figures for a benchmark, or None."""
+    """Return the published figures for a form of a benchmark, or None if there are none."""
     paper = _published().get(benchmark, {}).get(form)
     return paper and paper.of(model)
 
@@ -89,7 +92,7 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 
 def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
-    """Return the tables that benchmarks make from a run."""
+    """Return all additional tables that the benchmarks make from this run."""
     benchmarks = BENCHMARKS.values()
     makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
     of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
@@ -100,7 +103,10 @@ def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()
 
 
 def published_types(paper: PaperFigures | None) -> str:
-    """Describe a paper's accuracies in naming the conflict type; empty if it reports none."""
+    """Describe each model's published accuracy in naming the conflict type.
+
+    The text is empty if the paper reports no such accuracy.
+    """
     if paper is None or not paper.types:
         return ""
     models = ", ".join(f"{model} {percent(accuracy)} %" for model, accuracy in paper.types)

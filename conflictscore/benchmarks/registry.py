@@ -1,4 +1,4 @@
-"""Lists the benchmarks by name; a new benchmark is a folder, and an entry here."""
+"""Lists the benchmarks by name. To add a benchmark, create its folder and list the folder here."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FOLDERS = ("truthfulqa", "ramdocs", "conflicts", "natconfqa", "wikicontradict", "reports")
-"""Folders whose ``ENTRY`` or ``ENTRIES`` can be imported without heavy dependencies."""
+"""The folders of the built-in benchmarks.
+
+Each folder defines ``ENTRY`` or ``ENTRIES``, which can be imported without heavy dependencies.
+"""
 
 
 def _entries(folder: str) -> tuple[Entry, ...]:
@@ -28,13 +31,13 @@ def _entries(folder: str) -> tuple[Entry, ...]:
 def _installed() -> Iterator[Entry]:
     """Yield benchmarks of other packages, from the entry point group ``conflictscore.benchmarks``.
 
-    A benchmark that cannot be imported is skipped with a warning, so that other benchmarks can be
-    run.
+    A benchmark that cannot be imported is skipped with a warning, so that all other benchmarks can
+    still be run.
     """
     for point in entry_points(group="conflictscore.benchmarks"):
         try:
             yield point.load()
-        except Exception as error:  # noqa: BLE001 - a package of somebody else may raise anything
+        except Exception as error:  # noqa: BLE001 - another package may raise any exception
             _log.warning(
                 "the benchmark %s cannot be imported (%s): %s", point.name, point.value, error
             )
@@ -45,7 +48,10 @@ BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed(
 
 
 def usual_methods(method_names: Sequence[str]) -> list[str]:
-    """Return the offered methods that are run by default: the papers' methods and the guard."""
+    """Return those of the given methods that are run by default.
+
+    These are the papers' methods and ``guarded-rag``.
+    """
     return [name for name in USUAL_METHODS if name in method_names]
 
 
@@ -59,9 +65,10 @@ def open_benchmark(
 ) -> "Benchmark":
     """Read a benchmark's questions.
 
-    ``data`` is the benchmark's official file, or several files if its entry allows that. ``form``
-    is one of the benchmark's forms; by default, the first one. ``seed`` determines the order of
-    each question's options. ``flags`` are options that the benchmark's entry declares.
+    ``data`` is the benchmark's official file, or several files if the benchmark's entry allows
+    that. ``form`` is one of the benchmark's forms; by default, it is the first one. ``seed``
+    determines the order of each question's options. ``flags`` sets options that the benchmark's
+    entry declares.
 
     Raises:
         InputError: The benchmark or form does not exist, or the file cannot be used.

@@ -45,12 +45,12 @@ from conflictscore.storage.cache import ContentCache
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits how fast a run goes and when it stops, which does not affect the figures."""
+    """Limits on the speed and the token usage of a run, which do not affect the figures."""
 
     concurrency: int = 4
     """The number of questions that are processed at the same time."""
     max_tokens: int | None = None
-    """The maximum number of input and output tokens, over all sessions of the run."""
+    """The maximum number of tokens, input and output together, over all sessions of the run."""
 
     def __post_init__(self) -> None:
         for name, limit in asdict(self).items():
@@ -75,12 +75,12 @@ async def arun_benchmark(
     study: Sequence[Path] = (),
     transcripts: bool = True,
 ) -> BenchmarkRun:
-    """Run a benchmark, or resume it if its folder already contains a part of the run.
+    """Run a benchmark, or resume it if its folder already contains part of the run.
 
-    Every step is recorded as soon as it ends, and every reply within a step is cached as it
-    arrives. So a run that dies loses at most the calls in flight.
+    Every step is recorded as soon as it is finished, and every reply within a step is cached when
+    it arrives. So if a run is interrupted, only the calls in flight are lost.
     """
-    require_statistics()  # checks this before anything is paid for
+    require_statistics()  # fail here, before any call is paid for
     setup = setup.fitted(benchmark)
     questions, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not questions:
@@ -135,7 +135,7 @@ async def arun_benchmark(
 
 
 def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
-    """Add up the usage of all sessions so far, by model, which counts towards the budget."""
+    """Add up the usage of all earlier sessions, by model; it counts towards the budget."""
     usage_by_model: dict[str, Usage] = {}
     for paid_run in paid_runs:
         for record in paid_run.records():
@@ -145,16 +145,16 @@ def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
 
 
 def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
-    """Return the retriever, if a question needs it."""
+    """Return the retriever if at least one question has no documents, otherwise None."""
     needs_search = any(not question.documents for question in benchmark.questions)
     return setup.context.retriever if needs_search else None
 
 
 def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
-    """Describe for the manifest how documents are found: the caller's entries and the retriever.
+    """Add a description of the retriever to the caller's ``retrieval`` entries in the manifest.
 
-    The retriever is described here, however the run was started, so that no run is resumed with a
-    different retriever.
+    The retriever is described here for every run, however it was started. So no run can be resumed
+    with a different retriever.
     """
     identity = retriever_identity(_searched(benchmark, setup))
     return {**retrieval, **({"retriever": identity} if identity else {})}
@@ -165,7 +165,7 @@ def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
 
 
 def _share_documents(study_run: RunStore, store: RunStore) -> None:
-    """Copy the documents that another run of the study has found and paid for."""
+    """Copy the documents that another run of the study has already retrieved and paid for."""
     question_ids = {question.id for question in store.questions}
     for place, record in study_run.done.items():
         has_documents = record.step == DOCUMENTS and record.error is None
@@ -174,7 +174,7 @@ def _share_documents(study_run: RunStore, store: RunStore) -> None:
 
 
 class BenchmarkOptions(BenchmarkModels, total=False):
-    """The settings of the loop that a benchmark accepts, and options for opening its models."""
+    """The loop settings that a benchmark accepts, and the options for opening its models."""
 
     labeler: Labeler | LabelerFactory | str | None
     prompts: PromptSet | str | Path | None
@@ -205,7 +205,7 @@ def run_benchmark(
     transcripts: bool = True,
     **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
-    """Run a benchmark, or resume the run in the folder; nothing is paid for twice.
+    """Run a benchmark, or resume the run in ``folder``; no call is paid for twice.
 
     ```
     run = run_benchmark("truthfulqa", "runs/mc", data="TruthfulQA.csv", model=chat, retriever=mine)
@@ -214,32 +214,32 @@ def run_benchmark(
 
     Args:
         benchmark: A name in ``BENCHMARKS``, or your own benchmark.
-        folder: The folder of the run; the same call resumes it.
-        data: The benchmark's official file, or several if it accepts them; required if
-            ``benchmark`` is a name.
-        form: The form of the questions; by default the benchmark's first form.
-        model: The answering model: a spec or any LangChain chat model.
-        retriever: Any LangChain retriever; not needed if questions come with documents.
-        methods: Names from ``METHODS`` that the benchmark offers; ``rag`` is always run. By
-            default, the papers' methods and ``guarded-rag``.
-        answer_judge: The model that judges free-form answers; by default ``judge``.
-        sample: The number of questions to draw by seed; all by default.
-        seed: Determines the order of options, and the sample.
+        folder: The folder of the run. To resume the run, repeat the call with the same folder.
+        data: The benchmark's official file, or a list of files if the benchmark accepts several.
+            Required if ``benchmark`` is a name.
+        form: The form of the questions. The default is the benchmark's first form.
+        model: The answering model, as a spec or as any LangChain chat model.
+        retriever: Any LangChain retriever. It is not needed if the questions come with documents.
+        methods: Names from ``METHODS`` that the benchmark offers; ``rag`` is always run. The
+            default is the papers' methods and ``guarded-rag``.
+        answer_judge: The model that judges free-form answers. The default is ``judge``.
+        sample: The number of questions in a random sample. By default, all questions are asked.
+        seed: The seed that determines the sample and the order of options.
         temperature: The temperature of the answers, from 0 to 2. By default, a model object keeps
-            its temperature, and a model named by a spec answers at 0.
+            its own temperature, and a model named by a spec answers at temperature 0.
         concurrency: The number of questions that are processed at the same time.
-        max_tokens: Stop once this many tokens have been used.
-        prices: The prices of calls; by default, the providers' published prices.
-        missing: Whether a question that is missing from a recording ends the run (``fail``) or is
-            left out (``skip``).
+        max_tokens: The number of tokens after which the run stops.
+        prices: The prices of calls. The default is the providers' published prices.
+        missing: What happens if a question is missing from a recording: ``fail`` ends the run, and
+            ``skip`` leaves the question out.
         retry_failed: Whether to repeat steps that failed in an earlier session.
-        transcripts: Whether each call's prompt and reply are written into the folder, compressed.
-        **settings: See below. All other settings are those of the paper's loop
-            (``effort="paper"``). The calls of your own labeler are not counted. By default, the
-            prompt set is the one with which the benchmark's published figures were made.
+        transcripts: Whether to save each call's prompt and reply in the folder, in compressed form.
+        **settings: The keywords listed below. All other settings are those of the paper's loop
+            (``effort="paper"``). Calls that your own labeler makes are not counted. The default
+            prompt set is the one that produced the benchmark's published figures.
 
     Raises:
-        InputError: The data, the folder or a setting cannot be used; the message says why.
+        InputError: The data, the folder or a setting cannot be used. The message says why.
         ConfigurationError: A model, key, extra or prompt folder is missing or wrong.
     """
     if missing not in ("fail", "skip"):

@@ -1,7 +1,8 @@
-"""Conflict detection: whether a claim has evidence on both sides (paper, section 4).
+"""Measures how well a labeler detects claims on which documents conflict (paper, section 4).
 
-Every claim comes with its documents. A labeler judges every pair of claim and document, and a claim
-counts as conflicting if one document supports it and another contradicts it. The verdicts are
-compared with human labels, and with three constant strategies: always answer "conflict", never, and
-only for claims with at least two documents.
+Every claim comes with its documents. The labeler judges each document of a claim. A claim counts as
+conflicting if at least one document supports it and at least one contradicts it. The verdicts are
+compared with human labels. The figures are also compared with those of three constant strategies,
+which ignore what the documents say. They answer "conflict" for every claim, for no claim, or for
+every claim with at least two documents.
 """

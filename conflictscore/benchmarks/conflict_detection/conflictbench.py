@@ -1,26 +1,26 @@
 """Reads ConflictBench's sources in their published formats and rebuilds the benchmark (appendix A).
 
 ConflictBench itself is not published, but the paper describes its construction. Each question
-yields one claim. If the claim is chosen to be a conflict, it is checked against documents that give
-its answer and documents that give another answer. Otherwise the claim is checked against one
-document that gives its answer and two unrelated documents, taken from other questions.
+yields one claim, which states an answer. If a conflict is to be shown, the claim is checked against
+documents that give the same answer and documents that give another answer. Otherwise the claim is
+checked against one document that gives the same answer and two unrelated documents, which are taken
+from other questions.
 
 The paper leaves some points open. We settle them as follows, so our figures can differ from the
 paper's Table 2:
 
-- Which questions become conflicts: decided by a random draw that depends on the seed and the
-  question.
-- How a claim is worded: in the paper GPT-4 writes claims, and ``--write-claims`` does the same
-  here. Otherwise claims follow a fixed pattern. For ConflictingQA, the claim is the affirmative
-  statement that its authors used as a search query.
-- Which passages of MacNoise are shown: the ones marked as perturbable in ``pert_lbls``, alternately
-  in their original and in their perturbed version.
-- Which questions of ContraQA a false paragraph contradicts: the questions whose answer the
-  paragraph no longer contains.
+- A random draw, which depends on the seed and the question, decides whether a conflict is shown.
+- Claims follow a fixed pattern. With ``--write-claims``, a model writes them, as GPT-4 does in the
+  paper. For ConflictingQA, the claim is the affirmative statement that the authors of ConflictingQA
+  used as a search query.
+- For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. They alternate
+  between their original and their perturbed version.
+- For ContraQA, a false paragraph counts as contradicting a question's answer if the paragraph no
+  longer contains this answer.
 
 The formats are those of the repositories AlexWan0/rag-convincingness, lilys012/AmbigDocs,
-wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. We have not seen ContraQA's file of
-queries. We infer from its code and from the size of the file that a query contains SQuAD's
+wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. We have not seen ContraQA's query file.
+From the code of ContraQA and the size of the file, we infer that a query contains SQuAD's
 ``context``.
 """
 
@@ -53,7 +53,7 @@ from conflictscore.records import Label
 
 
 class PublishedSet(NamedTuple):
-    """A row of the paper's Tables 1 and 2 for GPT-4.1; shares in [0, 1]."""
+    """The figures of one row in the paper's Tables 1 and 2, for GPT-4.1; shares are in [0, 1]."""
 
     conflicts: int
     others: int
@@ -72,23 +72,23 @@ PUBLISHED: Mapping[str, PublishedSet] = {
     "conflictingqa": PublishedSet(355, 79, 0.9720, 0.9775, 0.9747, 0.9585, 0.8734),
     "overall": PublishedSet(1280, 1013, 0.9763, 0.9000, 0.9366, 0.932, 0.9724),
 }
-"""The paper's figures for each set; ``overall`` covers the five other sets together."""
+"""The paper's figures for each set. The row ``overall`` covers all five sets together."""
 
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
-"""Maximum number of draws when looking for unrelated documents from other questions.
+"""The maximum number of draws in the search for unrelated documents from other questions.
 
-Many ContraQA questions share a paragraph, so some draws fail.
+Some draws fail, since many ContraQA questions share a paragraph.
 """
 
 
 class _Question(NamedTuple):
-    """A published question, converted to the common form from which groups are made.
+    """A published question in the common form from which groups are made.
 
-    ``supporting`` documents give the answer that the claim will state. ``contradicting`` documents,
-    of which there may be none, give another answer.
+    The ``supporting`` documents give the answer that the claim will state. The ``contradicting``
+    documents give another answer. There may be no contradicting documents.
     """
 
     id: str
@@ -99,7 +99,7 @@ class _Question(NamedTuple):
 
 
 class _AnsweringDocument(PublishedRow):
-    """A document of AmbigDocs, with the answer for the entity that the document describes."""
+    """A document of AmbigDocs, and the right answer for the entity that the document describes."""
 
     title: Text
     text: Text
@@ -120,8 +120,8 @@ class _AmbigDocs(PublishedRow):
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     """Read AmbigDocs, whose questions have one answer for each entity with the ambiguous name.
 
-    The claim gives the answer of the question's first document. A document with a different answer
-    counts as contradicting the claim, although it is about another entity with that name.
+    The claim states the answer that the question's first document gives. A document with a
+    different answer counts as contradicting the claim, although it describes another entity.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:
@@ -141,7 +141,7 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Perturbed(PublishedRow):
-    """A retrieved passage of MacNoise, and a version rewritten to give another answer."""
+    """A retrieved passage of MacNoise, and a version that was rewritten to give another answer."""
 
     text: Text
     text_pert: Cleaned | None = None
@@ -149,7 +149,7 @@ class _Perturbed(PublishedRow):
 
 
 class _MacNoise(PublishedRow):
-    """A row of MacNoise; ``pert_lbls`` has a 1 for each passage that could be rewritten."""
+    """A row of MacNoise. ``pert_lbls`` contains 1 for each passage that could be rewritten."""
 
     id: int | str | None = None
     question: Text
@@ -159,10 +159,10 @@ class _MacNoise(PublishedRow):
 
 
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
-    """Read MacNoise: retrieved passages, and versions rewritten to give another answer.
+    """Read MacNoise, which has retrieved passages and versions rewritten to give another answer.
 
-    The NQ and TQA variants of MacNoise have the same format. ``pert_lbls`` is 1 for each passage
-    that could be rewritten. A question without such a passage is left out.
+    The NQ and TQA variants of MacNoise have the same format. ``pert_lbls`` contains 1 for each
+    passage that could be rewritten. If a question has no such passage, it is left out.
     """
 
     def question(row: _MacNoise, where: str) -> _Question | str:
@@ -189,14 +189,14 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
 
 
 class _Paragraph(PublishedRow):
-    """A paragraph of ContraQA's corpus; an id ending in ``-FAKE`` marks a false version."""
+    """A paragraph of ContraQA's corpus. If its id contains ``-FAKE``, it is a false version."""
 
     id: Text
     contents: Cleaned
 
 
 class _SquadAnswers(PublishedRow):
-    """Answers in SQuAD's format, of which the first is used."""
+    """Answers in SQuAD's format. Only the first one is used."""
 
     text: Annotated[list[Text], Field(min_length=1)]
 
@@ -211,11 +211,12 @@ class _ContraQuery(PublishedRow):
 
 
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
-    """Read ContraQA: Wikipedia paragraphs, and false versions of them.
+    """Read ContraQA, which has Wikipedia paragraphs and false versions of these paragraphs.
 
-    The folder of the "polluted" corpus has two files. ``corpus.json`` contains JSON lines, where an
-    id ending in ``-FAKE`` marks a false version; ``queries.json`` contains a JSON list. A question
-    is left out if every false version still contains its answer.
+    The folder of the "polluted" corpus contains two files. ``corpus.json`` has a paragraph on each
+    line, in JSON. If a paragraph's id contains ``-FAKE``, it is a false version. ``queries.json``
+    contains a JSON list of questions. A question is left out unless its paragraph has a false
+    version that does not contain the answer.
     """
     corpus = [
         row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
@@ -252,10 +253,10 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Page(PublishedRow):
-    """A web page that ConflictingQA retrieved for a question, with the page's stance.
+    """A web page that ConflictingQA retrieved for a question, and the stance of the page.
 
-    If ``search_type`` is ``yes_statement``, ``search_engine_input`` contains the question as a
-    statement. This statement becomes the claim.
+    If ``search_type`` is ``yes_statement``, then ``search_engine_input`` contains the question
+    reworded as a statement. This statement becomes the claim.
     """
 
     search_query: Text
@@ -267,12 +268,13 @@ class _Page(PublishedRow):
 
 
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
-    """Read ConflictingQA: contentious questions, and pages that answer yes or no.
+    """Read ConflictingQA, which has contentious questions and pages that answer yes or no.
 
-    Every question becomes one claim with all its pages. As in the paper, the claim is a conflict if
-    the pages take both stances; nothing is drawn at random. The published table is a pickle, and
-    loading a pickle can run code. Convert the table first, with
-    ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)``.
+    Every question becomes one claim with all its pages. As in the paper, the claim counts as a
+    conflict if at least one page says yes and at least one says no; nothing is drawn at random.
+
+    The published table is a pickle file, which can run arbitrary code when it is loaded. So convert
+    the table first, with ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)``.
     """
     pages: dict[str, list[GroupDocument]] = {}
     claims: dict[str, str] = {}
@@ -301,12 +303,12 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
-    """Construct groups as ConflictBench does: one claim per question, about half in conflict.
+    """Construct groups as ConflictBench does, with one claim per question, about half in conflict.
 
     If a question has contradicting documents, a random draw that depends on ``seed`` decides
-    whether both sides are shown. Every other question shows its first supporting document along
-    with documents from other questions, so that the number of documents does not reveal the
-    conflict.
+    whether they are shown with the supporting ones. All other groups contain the question's first
+    supporting document and documents from other questions, so that the number of documents does not
+    reveal the conflict.
 
     Raises:
         InputError: There are too few documents from other questions.
@@ -342,7 +344,7 @@ def _constructed(
 def _of_others(
     question: _Question, questions: Sequence[_Question], rng: random.Random
 ) -> tuple[GroupDocument, ...]:
-    """Draw documents from other questions, which say nothing about the claim."""
+    """Draw documents that say nothing about the claim, from other questions."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
     documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):
@@ -361,7 +363,7 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _passage(whole: str, label: Label) -> GroupDocument:
-    """Convert a passage, which may have the form ``title: ... context: ...``."""
+    """Convert a passage, whose form may be ``title: ... context: ...``."""
     match = _PASSAGE.fullmatch(whole)
     title, text = (match[1].strip(), match[2].strip()) if match else ("", whole)
     return GroupDocument(text=text, title=title, label=label)

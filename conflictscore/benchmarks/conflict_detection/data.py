@@ -1,4 +1,4 @@
-"""Reads the claims and documents of the sources given by ``--data``."""
+"""Reads claims and documents from the sources named by ``--data``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,11 +23,11 @@ FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "macnoise-nq": partial(read_macnoise, name="macnoise-nq"),
     "macnoise-tqa": partial(read_macnoise, name="macnoise-tqa"),
 }
-"""Readers by format; each reads a file or folder, given its path and a seed."""
+"""The reader for each format. A reader takes a seed and the path of a file or folder."""
 
 
 def named_format(source: str) -> tuple[str, Path]:
-    """Split a source into its format and its path; the format is ``groups`` unless named."""
+    """Split a source into its format and its path; the default format is ``groups``."""
     kind, separator, rest = source.partition(":")
     return (kind, Path(rest)) if separator and kind in FORMATS else ("groups", Path(source))
 
@@ -35,8 +35,8 @@ def named_format(source: str) -> tuple[str, Path]:
 def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     """Read several sets of claims, in the given order.
 
-    A source is either a path to a file of groups (see :func:`.groups.read_groups`), or one of
-    ConflictBench's published sources, given as name and path: ``ambigdocs:test.json``. ``seed``
+    A source is either the path of a file of groups (see :func:`.groups.read_groups`) or the name
+    and path of one of ConflictBench's published sources, such as ``ambigdocs:test.json``. ``seed``
     controls the random choices in ConflictBench's construction.
     """
     groups: dict[str, list[ClaimGroup]] = {}
@@ -55,16 +55,20 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """Draw equal numbers of groups with and without a conflict from every set, as far as possible.
+    """From every set, draw up to ``size // 2`` groups with a conflict, and as many without.
 
-    Conflicts are rare in real evidence: a random sample of 66 Factcheck-GPT claims has one
-    conflict. A larger sample with the same seed contains the smaller one.
+    A random sample would hardly contain conflicts, since they are rare in real evidence. For
+    example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the
+    same seed, the larger one contains the smaller one.
     """
     return _drawn(groups, lambda name, conflict: size // 2, seed)
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """Draw as many groups with and without a conflict as ConflictBench has, or all if fewer."""
+    """From every set, draw as many groups with and without a conflict as ConflictBench has.
+
+    If there are fewer groups of a kind, all of them are returned.
+    """
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
         names = ", ".join(name for name in PUBLISHED if name != "overall")

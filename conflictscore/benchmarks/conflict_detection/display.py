@@ -21,7 +21,7 @@ from conflictscore.reporting.plain_table import Card, print_card
 
 
 def print_detection(figures: DetectionFigures, console: Console) -> None:
-    """Print all figures of a run: conflicts by set, single labels, and cost."""
+    """Print all figures of a run: conflict detection, single labels, reliability and cost."""
     title = f"Conflict detection, {one_line(figures.labeler)}"
     console.print(Text(f"\n{title}", style="bold underline"))
     for card in _cards(figures):
@@ -29,9 +29,9 @@ def print_detection(figures: DetectionFigures, console: Console) -> None:
 
 
 def _cards(figures: DetectionFigures) -> Iterator[Card]:
-    """Build the tables in print order: detection, single labels, reliability, cost.
+    """Build the tables in print order: detection, single labels, reliability and cost.
 
-    If there is just one set, the overall row is omitted.
+    If there is only one set, the row for all sets together is omitted.
     """
     overall = figures.overall
     sets = figures.sets if len(figures.sets) == 1 else (*figures.sets, overall)
@@ -67,11 +67,11 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 
 
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
-    """Build a table with the columns of the paper's Table 2 for each set.
+    """Build a table with the columns of the paper's Table 2, and rows for each set.
 
-    Below a set's own row, faint rows show its intervals, the constant strategies, and the paper's
-    figures. The note names every set on which a constant strategy reaches a higher F1, since a
-    lower F1 shows no skill.
+    Below the main row of a set, faint rows show the intervals, the figures of the constant
+    strategies, and the paper's figures. The note names every set on which a constant strategy has a
+    higher F1 than the labeler. On such a set, the labeler shows no skill.
     """
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
@@ -108,16 +108,16 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
 
 
 def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedSet | None:
-    """Return the paper's figures for a set, or None.
+    """Return the paper's figures for a set, or None if there are none.
 
-    The overall figures are returned only if the run has all sets of ConflictBench.
+    The paper's overall figures are returned only if the run's sets are those of ConflictBench.
     """
     whole = {group_set.name for group_set in figures.sets} | {"overall"} == PUBLISHED.keys()
     return PUBLISHED.get(set_figures.name) if whole or set_figures is not figures.overall else None
 
 
 def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:
-    """Return the columns of the paper's Table 2, in its order."""
+    """Return the figures for the columns of the paper's Table 2, in the same order."""
     return (
         detection.precision,
         detection.recall,

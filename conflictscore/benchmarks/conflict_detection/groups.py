@@ -1,4 +1,4 @@
-"""Claims with their documents: the common form of all sets, and our own file format."""
+"""Defines the common form of claims with their documents, and reads our own file format."""
 
 import re
 from pathlib import Path
@@ -12,20 +12,21 @@ from conflictscore.records import Document, Label, Record
 
 
 class GroupDocument(Record):
-    """A document of a claim, with the label that annotators gave the pair."""
+    """A document for a claim, and the label that annotators gave this pair."""
 
     text: str
     title: str = ""
     label: Label | None = None
-    """The annotators' label, never UNLABELLED; None if they gave none of the three labels."""
+    """The annotators' label: SUPPORTS, CONTRADICTS or IRRELEVANT; None if they gave no such label.
+    """
 
 
 class ClaimGroup(Record):
-    """A claim, the documents it is checked against, and whether the documents conflict on it."""
+    """A claim, the documents against which it is checked, and whether the documents conflict."""
 
     set: str
     id: str
-    """The group's id, unique within its set."""
+    """The group's id, which is unique within the set."""
     claim: str
     question: str = ""
     """The question that the claim answers; empty if the source has only the claim."""
@@ -33,12 +34,14 @@ class ClaimGroup(Record):
     """The answer that the claim gives to the question."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
-    """Whether, according to annotators, one document supports the claim and another contradicts it.
+    """Whether the documents conflict according to annotators.
+
+    They conflict if one document supports the claim and another contradicts it.
     """
 
     @property
     def shown(self) -> list[Document]:
-        """The documents as they are shown to a judge."""
+        """The documents in the form in which a judge sees them, numbered from 1."""
         return [
             Document(number=number, text=document.text, title=document.title)
             for number, document in enumerate(self.documents, start=1)
@@ -51,7 +54,7 @@ class ClaimGroup(Record):
 
 
 class _Labelled(PublishedRow):
-    """A document of a published group with the annotators' label; UNLABELLED means no label."""
+    """A document of a published group, and the annotators' label; UNLABELLED means no label."""
 
     text: Text
     title: Cleaned | None = None
@@ -62,17 +65,17 @@ class _Labelled(PublishedRow):
     def document(self) -> GroupDocument:
         labels_by_word = {
             "SUPPORTS": Label.SUPPORTS,
-            # support for part of a claim counts as support (paper, section 3)
+            # a document that supports part of a claim counts as supporting (paper, section 3)
             "PARTIAL": Label.SUPPORTS,
             "CONTRADICTS": Label.CONTRADICTS,
             "IRRELEVANT": Label.IRRELEVANT,
-        }  # a MIXED document says both, so it counts for neither side
+        }  # a MIXED document supports and contradicts the claim, so it gets no label
         label = labels_by_word.get(self.label or "")
         return GroupDocument(text=self.text, title=self.title or "", label=label)
 
 
 class GroupRow(PublishedRow):
-    """A line in a file of claims with labelled documents."""
+    """A line of a file that contains claims with labelled documents."""
 
     id: Text
     claim: Text
@@ -81,9 +84,9 @@ class GroupRow(PublishedRow):
 
 
 def read_groups(path: str | Path) -> list[ClaimGroup]:
-    """Read claims with their documents, in file order; see :class:`GroupRow`.
+    """Read claims with their documents, in file order; see :class:`GroupRow` for the format.
 
-    The set is named after the file, without the suffix ``_groups``.
+    The name of the set is the file name without its extension and without the suffix ``_groups``.
     """
     name = Path(path).stem.removesuffix("_groups")
 
@@ -117,11 +120,11 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 
 def statement(question: str, answer: str) -> str:
-    """Return the claim that an answer is right, in a fixed wording."""
+    """Return a claim in fixed wording, which states that this is the answer to the question."""
     question_text = question.replace('"', "'")
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 
 
 def folded(text: str) -> str:
-    """Fold a text for comparison: lower case, without punctuation and extra white space."""
+    """Return a text in lower case, without punctuation and extra white space, for comparison."""
     return " ".join(re.findall(r"\w+", text.casefold()))

@@ -1,8 +1,8 @@
 """Checks claims against their documents with any labeler, and computes figures from the verdicts.
 
-Figures depend only on the verdicts, not on their order. A figure that cannot be computed is None,
-never 0. Intervals are computed by resampling groups (claims with their documents), since the pairs
-within a group are not independent.
+Figures depend on the verdicts, but not on the order of the verdicts. If a figure cannot be
+computed, it is None, never 0. A group is a claim with its documents. F1 and label accuracy have
+intervals computed by resampling groups, since the pairs within a group are not independent.
 """
 
 from collections import Counter
@@ -33,49 +33,53 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Detection(Record):
-    """Agreement of the verdicts "conflict" and "no conflict" with annotators (paper, Table 2)."""
+    """How well the verdicts "conflict" and "no conflict" agree with annotators (paper, Table 2)."""
 
     precision: Proportion
     recall: Proportion
-    """The recall equals the accuracy on groups with a conflict, as the paper notes."""
+    """The recall, which equals the accuracy on groups with a conflict, as the paper notes."""
     f1: Interval
-    """F1 = 2 TP / (2 TP + FP + FN)."""
+    """The F1 score, 2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion
     accuracy_no_conflict: Proportion
-    """The accuracy on groups that have no conflict."""
+    """The accuracy on groups without a conflict."""
 
 
 class SetFigures(Record):
-    """All figures of one set, or of all sets together."""
+    """All figures for one set, or for all sets together."""
 
     name: str
     groups: _Count
-    """The number of groups judged."""
+    """The number of groups that the labeler judged."""
     conflicts: _Count
-    """The number of these groups that annotators call a conflict."""
+    """The number of these groups that have a conflict according to annotators."""
     undecidable: _Count
     """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
 
-    These groups are left out of all detection figures. But conflicts found in spite of unlabelled
-    pairs do count, so if there are many such groups, recall is only an upper bound.
+    These groups are left out of all detection figures. However, a group counts if a conflict was
+    detected in spite of unlabelled pairs. So if many groups are undecidable, the recall is only an
+    upper bound.
     """
     detection: Detection
     constants: dict[str, Detection]
-    """The figures of three constant strategies on the same groups.
+    """The figures of three constant strategies on the same groups, by name.
 
-    The strategies answer "conflict" ``always``, for every claim with at least ``two documents``,
-    and ``never``.
+    The strategy ``always`` answers "conflict" for every claim, ``two documents`` for every claim
+    with at least two documents, and ``never`` for no claim.
     """
     pairs: _Count
-    """The number of pairs of a claim and a document."""
+    """The number of pairs, each of a claim and a document."""
     unlabelled: _Count
     """The number of pairs on which the labeler failed."""
     label_accuracy: Interval
-    """The share of pairs with the annotators' label, among pairs labelled by both."""
+    """The share of pairs to which the labeler gave the annotators' label.
+
+    Only pairs that both the annotators and the labeler labelled count.
+    """
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
-        """The constant strategies with a higher F1 than the labeler."""
+        """The names of the constant strategies that have a higher F1 than the labeler."""
         own = self.detection.f1.value or 0.0
         return tuple(
             name for name, detection in self.constants.items() if (detection.f1.value or 0.0) > own
@@ -83,31 +87,31 @@ class SetFigures(Record):
 
 
 class DetectionFigures(Record):
-    """All figures of a run."""
+    """All figures for a run."""
 
     labeler: str
     sets: tuple[SetFigures, ...]
-    """The figures of each set, sorted by name."""
+    """The figures for each set, sorted by the name of the set."""
     overall: SetFigures
-    """The figures of all groups as one set."""
+    """The figures for all sets together."""
     reliability: Reliability | None = None
-    """How reliable the labeler's probabilities are; None if it gives no probabilities."""
+    """The reliability of the labeler's probabilities; None if it gives no probabilities."""
     usage: Usage
-    """The labeler's usage in this run; cached verdicts are counted separately."""
+    """The labeler's usage in this run, in which cached verdicts are counted separately."""
     seconds: float
     """The duration of this run, in seconds."""
 
 
 class Judged(NamedTuple):
-    """A group with the labeler's verdict on each of its documents."""
+    """A group, and the labeler's label for each document of the group."""
 
     group: ClaimGroup
     labels: tuple[EvidenceLabel, ...]
-    """The label for each document, in order; UNLABELLED if the labeler failed."""
+    """The label for each document, in order; it is UNLABELLED if the labeler failed."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
-    """Decide whether the labels amount to a conflict; None if it depends on unlabelled pairs."""
+    """Return whether the labels show a conflict, or None if unlabelled pairs could decide it."""
     counts = Counter(labels)
     missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:
@@ -118,8 +122,8 @@ def verdict_of(labels: Iterable[Label]) -> bool | None:
 def detection_figures(
     labeler: str, judged_groups: Sequence[Judged], usage: Usage, seconds: float
 ) -> DetectionFigures:
-    """Compute all figures of the judged groups; ``labeler`` is the name shown with them."""
-    # fix the order, since sums of floats and bootstrap samples depend on it
+    """Compute all figures for the judged groups; ``labeler`` is the name shown with the figures."""
+    # sort the groups, since sums of floats and bootstrap samples depend on their order
     in_order = sorted(
         judged_groups, key=lambda judged_group: (judged_group.group.set, judged_group.group.id)
     )
@@ -140,10 +144,10 @@ def detection_figures(
 
 
 def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
-    """Compute all figures of one set, or of all sets together.
+    """Compute all figures for one set, or for all sets together.
 
-    Undecidable claims count only in ``undecidable``. The label accuracy covers only documents that
-    both the annotators and the labeler labelled.
+    Undecidable claims enter no detection figure. The label accuracy covers only documents that both
+    the annotators and the labeler labelled.
     """
     answers = [
         (judged_group.group, verdict_of(label.label for label in judged_group.labels))
@@ -172,7 +176,10 @@ def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
 
 
 def _label_accuracy(judged_groups: Sequence[Judged]) -> Interval:
-    """Compute the share of human labels that the labeler also gave, resampling whole claims."""
+    """Compute the share of human labels that the labeler also gave.
+
+    The interval is computed by resampling groups.
+    """
     cells: list[tuple[int, int]] = []
     for judged_group in judged_groups:
         agreements = [
@@ -185,7 +192,7 @@ def _label_accuracy(judged_groups: Sequence[Judged]) -> Interval:
 
 
 def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
-    # true positive, false negative, false positive, true negative
+    # in this order: true positive, false negative, false positive, true negative
     kinds = ((True, True), (True, False), (False, True), (False, False))
     cells = [[pair == kind for kind in kinds] for pair in zip(truth, answers, strict=True)]
     tp, fn, fp, tn = (sum(column) for column in zip(*cells, strict=True)) if cells else (0,) * 4
@@ -204,7 +211,7 @@ def _f1(cells: Numbers) -> Numbers:
 
 
 _CLAIM_TOKENS = 200
-"""Maximum number of tokens in a claim that a model writes."""
+"""The maximum number of tokens in a claim that a model writes."""
 
 
 async def detect(
@@ -216,10 +223,10 @@ async def detect(
     concurrency: int = 1,
     on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
 ) -> list[Judged]:
-    """Label all pairs of claim and document, without splitting or rewording the claims.
+    """Label every pair of a claim and a document; the claims are neither split nor reworded.
 
-    Each verdict is cached as soon as it arrives, so a stopped run loses at most the calls in
-    flight. ``concurrency`` is the number of claims processed at the same time.
+    Each verdict is cached as soon as it arrives, so if a run is stopped, only the calls in flight
+    are lost. ``concurrency`` is the number of claims that are processed at the same time.
     """
     judged_by_id: dict[tuple[str, str], Judged] = {}
 
@@ -237,9 +244,9 @@ async def detect(
 async def written_claims(
     groups: Sequence[ClaimGroup], judge: Judge, on_claim: Callable[[], object]
 ) -> list[ClaimGroup]:
-    """Have a model write claims from questions and answers, as GPT-4 does in the paper.
+    """Have a model write each claim from its question and answer, as GPT-4 does in the paper.
 
-    Groups without a question keep their claims. If the model's replies are cached, a second run
+    If a group has no question, it keeps its claim. If the model's replies are cached, a second run
     costs nothing.
 
     Raises:

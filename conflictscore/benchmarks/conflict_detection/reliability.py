@@ -1,4 +1,4 @@
-"""Compares the probabilities that a labeler gives with how often its labels are right."""
+"""Compares the probabilities of a labeler's labels with the share of right labels."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,30 +29,30 @@ _BINS: Final = 10
 
 
 class ReliabilityBin(Record):
-    """The labels whose probability falls into one of ten equal parts of [0, 1]."""
+    """Figures for the labels whose probability lies in one bin; ten equal bins cover [0, 1]."""
 
     low: float
     high: float
-    """The upper bound of the bin, excluded unless it is 1."""
+    """The upper bound of the bin, which belongs to the bin only if it is 1."""
     probability: float
-    """The mean probability of the labels, in [0, 1]."""
+    """The mean probability of the labels in this bin, in [0, 1]."""
     right: Proportion
-    """The share of these labels that annotators also gave."""
+    """The share of the labels in this bin that annotators also gave."""
 
 
 class Reliability(Record):
-    """How often labels are right, grouped by the labeler's probability."""
+    """How often labels are right, grouped by the probability that the labeler gave."""
 
     bins: tuple[ReliabilityBin, ...]
-    """The bins that contain a label, lowest first."""
+    """The bins that contain at least one label, lowest bin first."""
     calibration_error: Annotated[float, Field(ge=0, le=1)]
     """The expected calibration error (Guo et al., 2017).
 
-    It is the distance between a bin's mean probability and its share of right labels, averaged over
-    bins weighted by their number of labels.
+    For each bin, it takes the distance between the mean probability and the share of right labels.
+    It then averages these distances, and weights each bin by its number of labels.
     """
     without: Annotated[int, Field(ge=0)]
-    """The number of labels without a probability, which are in no bin."""
+    """The number of labels that have no probability, and are therefore in no bin."""
 
 
 def reliability(
@@ -60,8 +60,8 @@ def reliability(
 ) -> Reliability | None:
     """Compute the reliability over all pairs that both the annotators and the labeler labelled.
 
-    ``judged_groups`` contains claims with the labeler's verdicts, one per document. Returns None if
-    the labeler gives no probabilities.
+    ``judged_groups`` contains claims, each with the labeler's verdicts on its documents. Returns
+    None if the labeler gives no probabilities.
     """
     tenths = defaultdict[int, list[tuple[float, bool]]](list)
     without = 0
@@ -88,8 +88,8 @@ def calibration_error(labels: Sequence[tuple[float, bool]]) -> float:
     """Compute the expected calibration error with ten bins, in [0, 1]; lower is better.
 
     Args:
-        labels: The probability of each label, and whether annotators agree with it; at least one
-            label.
+        labels: For each label, its probability and whether annotators gave the same label. There
+            must be at least one label.
     """
     surplus = defaultdict[int, float](float)
     for probability, is_right in labels:
@@ -111,7 +111,7 @@ def _bin(tenth: int, labels: Sequence[tuple[float, bool]]) -> ReliabilityBin:
 
 
 def reliability_card(figures: Reliability) -> Card:
-    """Build a table of the bins."""
+    """Build a table with a row for each bin."""
     without = f"\n{figures.without:,} labels without a probability" if figures.without else ""
     return Card(
         "How often are labels right, by the labeler's probability? (in %)",
@@ -132,7 +132,7 @@ def reliability_card(figures: Reliability) -> Card:
 
 
 def reliability_picture(figures: Reliability, labeler: str) -> Picture:
-    """Plot the share of right labels against their probability, with the diagonal."""
+    """Plot the share of right labels in each bin against the mean probability, with a diagonal."""
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))

@@ -1,10 +1,11 @@
-"""Defines CONFLICTS for the harness, from the official file or this project's shortened one.
+"""Defines CONFLICTS for the harness, from the official file or from a shortened file.
 
-The official file (``conflicts.jsonl``) has one line per question, with ``question``,
-``conflict_type``, ``correct_answer`` and ``search_results``. Each search result has ``title``,
-``url``, ``snippet``, ``date`` and ``short_text``, the part of the page that annotators and models
-were shown. The shortened file has ``query``, ``conflict_type``, ``gold_answer`` and ``docs``, each
-with ``url``, ``text`` and ``date``. Other fields are ignored.
+Both files have one line per question. In the official file (``conflicts.jsonl``), the fields of a
+line are ``question``, ``conflict_type``, ``correct_answer`` and ``search_results``. The fields of a
+search result are ``title``, ``url``, ``snippet``, ``date`` and ``short_text``. The last one
+contains the part of the page that annotators and models saw. In this project's shortened file, the
+fields of a line are ``query``, ``conflict_type``, ``gold_answer`` and ``docs``, and the fields of a
+document are ``url``, ``text`` and ``date``. Other fields are ignored.
 """
 
 from collections import Counter
@@ -44,28 +45,28 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The conflict types for which annotators gave the right answer (section 3).
+"""The conflict types whose questions have a single right answer by annotators (section 3).
 
-Questions of other types sometimes come with an answer too, but it is one of several.
+Questions of other types sometimes come with an answer too, but it is one of several right answers.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 
 
 class Conflicts(NamedTuple):
-    """The questions read from a file."""
+    """The contents of a file of CONFLICTS."""
 
     questions: tuple[Question, ...]
-    """The questions, each with a unique id, which is the same in every file.
+    """The questions, whose ids are unique within a file and the same in every file.
 
-    ``correct`` contains the right answer, but only for conflict types with a single answer. Dates
-    of documents are copied unchanged from the file.
+    If the conflict type has a single right answer, ``correct`` contains this answer. Otherwise
+    ``correct`` is empty. Dates of documents are copied from the file without changes.
     """
     empty_documents: int
-    """The number of search results left out because they have no text."""
+    """The number of search results that were left out because they have no text."""
 
 
 class _Result(PublishedRow):
-    """A search result; the official and the shortened file contain different parts of its text."""
+    """A search result. The official and the shortened file contain different parts of its text."""
 
     title: Cleaned | None = None
     url: Cleaned | None = None
@@ -119,7 +120,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
         times[identity] += 1
         questions.append(
             Question(
-                # a question may occur again on another day, with other search results
+                # a file can repeat a question that was asked on another day, with other results
                 id=identity if times[identity] == 1 else f"{identity}-{times[identity]}",
                 question=row.question,
                 correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),
@@ -139,15 +140,15 @@ _CITED = {
     "free_form_regenerate": "conflicts_regenerate",
     "decompose": "conflicts_decompose",
 }
-"""Prompts that make every method cite documents in its answer, but not in its claims.
+"""Prompts that make every method cite documents in its answers, but not in its claims.
 
-Without citations, grounding could not be compared, and ``rag`` would differ from the paper's
-*vanilla*.
+Without citations, methods could not be compared by grounding, and ``rag`` would differ from the
+paper's method *vanilla*.
 """
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define CONFLICTS in free form, judged by expected behaviour, answer recall and grounding."""
+    """Define CONFLICTS in free form, judged by its three measures."""
     file = read_conflicts(data)
     right = sum(bool(question.correct) for question in file.questions)
     notes = [
@@ -177,7 +178,10 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Tabulate expected behaviour on the merged types, by method; empty if no answer was judged."""
+    """Tabulate each method's expected behaviour on outdated information and misinformation.
+
+    The paper merges these two types. If no answer of these types was judged, there is no table.
+    """
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:
         if question_result.question.conflict_type in _MERGED:

@@ -1,4 +1,4 @@
-"""Judges answers by three measures ("DRAGged into Conflicts", section 4), with our own prompts."""
+"""Judges answers by the measures of "DRAGged into Conflicts" (section 4), with our own prompts."""
 
 import re
 from collections import Counter
@@ -22,9 +22,9 @@ GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
 _NUMBERS = range(1000)
-"""The range of document numbers.
+"""The numbers that a citation can contain.
 
-Other numbers in brackets, such as years, are not citations.
+Larger numbers in brackets, such as years, are not citations.
 """
 
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
@@ -34,20 +34,20 @@ _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 
 class Support(StrEnum):
-    """Whether the cited documents support a sentence."""
+    """The possible relations between a sentence and the documents that it cites."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     NO_CLAIM = "no-claim"
-    """The sentence states nothing that could be right or wrong, and does not count in the share."""
+    """The sentence states nothing that could be right or wrong, so it is not part of the share."""
 
 
 class SentenceVerdict(NamedTuple):
-    """The verdict on one sentence of an answer."""
+    """A judge's verdict on one sentence of an answer."""
 
     support: Support | None
-    """The verdict, or None if the judge failed or its reply was unreadable."""
+    """The verdict itself; None if the judge failed or its reply was unreadable."""
     reason: str
 
 
@@ -56,14 +56,15 @@ async def grounding_verdict(
 ) -> Verdict | None:
     """Compute the share of supported sentences among those that state something, in [0, 1].
 
-    A sentence that cites nothing, or cites a document that does not exist, counts as not supported
-    without a call. All other sentences are judged concurrently, with one call each.
+    If a sentence cites no document, or cites one that does not exist, it counts as not supported,
+    and no call is made for it. All other sentences are judged concurrently, with one call each.
 
     Returns:
-        A verdict with the share, explained by the verdict on each sentence. None if no sentence
-        states anything. The verdict has an error instead of a value if a sentence could not be
-        judged: a call failed, the reply was unreadable twice, or no support was found in documents
-        that had been shortened to fit the judge's context window.
+        A verdict whose value is the share, and whose explanation lists the verdict on each
+        sentence; or None if no sentence states anything. If a sentence could not be judged, the
+        verdict has an error instead of a value. This happens if a call failed, if the reply was
+        unreadable twice, or if no support was found in documents that had been shortened to fit the
+        judge's context window.
     """
     documents_by_number = {document.number: document for document in documents}
     render = partial(
@@ -121,7 +122,7 @@ async def grounding_verdict(
 def read_support(reply: str) -> SentenceVerdict:
     """Read the verdict on the line ``GROUNDING:`` of a reply, and the explanation if there is one.
 
-    Letter case is ignored, and so are brackets and Markdown around the words.
+    Letter case is ignored. Brackets and Markdown around the words are ignored too.
     """
     support, reason = read_choice(reply, "GROUNDING", Support, note="EXPLANATION")
     return SentenceVerdict(support, reason or "no reason given")
@@ -130,9 +131,10 @@ def read_support(reply: str) -> SentenceVerdict:
 def split_sentences(answer: str) -> tuple[str, ...]:
     """Split an answer into sentences, with rules for European, Chinese and Japanese text.
 
-    The end of a line ends a sentence, unless the line ends with a colon. Bullets, list numbers and
-    heading marks are removed. A citation in brackets after a full stop belongs to the preceding
-    sentence. A text without a letter or digit outside brackets is not a sentence.
+    A sentence ends at the end of its line at the latest, unless the line ends with a colon.
+    Bullets, list numbers and heading marks are removed. If a citation in brackets follows a full
+    stop, it belongs to the preceding sentence. Text that has no letter or digit outside brackets is
+    not a sentence.
     """
     sentences: list[str] = []
     lead = ""
@@ -162,11 +164,14 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 BEHAVIOUR = "expected behaviour"
-"""The measure: whether the answer behaves as its conflict type (given by annotators) requires."""
+"""The measure of whether an answer behaves as the question's conflict type requires.
+
+Annotators assigned the conflict type.
+"""
 RECALL = "answer recall"
-"""The measure: whether the answer contains the right answer, for questions that have one."""
+"""The measure of whether an answer contains the right answer, for questions that have one."""
 GROUNDING = "grounding"
-"""The measure: the share of the answer's sentences that the documents they cite support, in [0, 1].
+"""The measure of the share of sentences that are supported by the documents they cite, in [0, 1].
 """
 
 
@@ -182,9 +187,10 @@ async def judge_answer(
 ) -> dict[str, Verdict]:
     """Judge an answer by every applicable measure, concurrently; see ``AnswerJudge``.
 
-    The verdicts are independent: if a call fails, or returns an unreadable reply twice, only that
-    verdict has an error instead of a value. Measures that do not apply are absent: recall if there
-    is no right answer, and grounding if no sentence states anything.
+    The verdicts are independent. If a call fails, or if its reply is unreadable twice, only the
+    verdict of this call has an error instead of a value. Measures that do not apply are absent.
+    Recall does not apply if there is no right answer, and grounding does not apply if no sentence
+    states anything.
     """
     documents = given_documents({"documents": list(question.documents)})
     judge = Judge(model, prompts, meter)
@@ -201,10 +207,10 @@ async def judge_answer(
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
-    """Judge in one call whether the answer behaves as its conflict type requires.
+    """Judge in one call whether the answer behaves as the question's conflict type requires.
 
-    The judge sees all documents. If they had to be shortened to fit its context window, the verdict
-    still counts, and its explanation names the shortened documents.
+    The judge sees all documents. If some of them were shortened to fit the judge's context window,
+    the verdict still counts, and its explanation lists the shortened documents.
 
     Raises:
         ValueError: The question has no conflict type.

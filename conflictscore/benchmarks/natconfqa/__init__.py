@@ -1,4 +1,4 @@
-"""NatConfQA (Nachshoni et al., 2025): does an answer give all answers, and report conflicts?"""
+"""NatConfQA (Nachshoni et al., 2025): a reply must give all answers and report all conflicts."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
@@ -36,6 +36,6 @@ NO_CONFLICT = Entry(
     docs=ENTRY.docs,
     examples=("bench natconfqa-no-conflict --data questions.jsonl --methods rag,control-rag",),
 )
-"""The questions without a conflict, from the same file (appendix F)."""
+"""The benchmark of the questions without a conflict, from the same file (appendix F)."""
 
 ENTRIES = (ENTRY, NO_CONFLICT)

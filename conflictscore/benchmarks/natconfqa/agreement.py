@@ -26,45 +26,52 @@ _PUBLISHED = {
     "conflicts precision": 0.6371,
 }
 _AWARE, _NORMAL = "ContradictAware", "Normal"
-"""The prompts with which the published answers were generated."""
+"""The names of the two prompts with which the published answers were generated."""
 _FEWEST = 4
 """The minimum number of points for a correlation.
 
-With three uncorrelated points, |r| exceeds .9 in 29 % of draws.
+Three points are too few. If they are uncorrelated, |r| still exceeds .9 in 29 % of draws.
 """
 
 _Natural = Annotated[int, Field(ge=0)]
 
 
 class Correlation(Record):
-    """A measure computed twice, from the judge's and from the annotators' decisions on answers."""
+    """The comparison of two values of a measure for each answer.
+
+    One value is computed from the judge's decisions, and the other from the annotators' decisions.
+    """
 
     n: _Natural
-    """The number of answers with a value from both, on which the other figures are based."""
+    """The number of answers that have both values; the other figures are based on these answers."""
     left_out: _Natural
-    """The number of answers for which one value is undefined, or lacks a decision."""
+    """The number of answers for which a value is undefined or a decision is missing."""
     people_mean: float | None
     judge_mean: float | None
     bias: Interval = Interval(value=None)
     """The judge's value minus the annotators' value, averaged over answers."""
     people_difference: Interval = Interval(value=None)
-    """The effect of the prompt, by annotators' values: ``ContradictAware`` minus ``Normal``."""
+    """The annotators' value for ``ContradictAware`` minus their value for ``Normal``, averaged."""
     judge_difference: Interval = Interval(value=None)
-    """The effect of the prompt, by the judge's values: ``ContradictAware`` minus ``Normal``."""
+    """The judge's value for ``ContradictAware`` minus its value for ``Normal``, averaged."""
     pearson: float | None
     """Pearson's correlation r, in [-1, 1].
 
-    None with fewer than 4 answers, or if all values of one side are equal.
+    None if there are fewer than 4 answers, if all annotators' values are equal, or if all values of
+    the judge are equal.
     """
     p_value: float | None
 
 
 class DecisionAgreement(Record):
-    """Single yes-or-no decisions about the same things, by annotators and by the judge."""
+    """The agreement of annotators and the judge on single yes-or-no decisions."""
 
     decisions: _Natural
     undecided: _Natural
-    """The number of decisions that the judge failed to make, which count in no other figure."""
+    """The number of decisions that the judge failed to make.
+
+    These decisions enter no other figure except ``decisions``.
+    """
     agreement: Proportion
     kappa: float | None
     people_yes: Proportion
@@ -76,13 +83,13 @@ class JudgeAgreement(Record):
 
     answers: _Natural
     failures: dict[str, tuple[str, ...]]
-    """The reasons for decisions that the judge failed to make, by answer."""
+    """The reasons why the judge failed to make decisions, by answer."""
     measures: dict[str, Correlation]
     decisions: dict[str, DecisionAgreement]
-    """The decisions whether ``reference answers`` and ``reference conflicts`` are in the answer.
+    """The agreement on whether the answer gives ``reference answers`` and ``reference conflicts``.
 
-    There are no common decisions on precision, since annotators and the judge split an answer in
-    different ways.
+    Only recall is based on these decisions. The decisions behind precision cannot be compared,
+    since annotators and the judge split an answer in different ways.
     """
 
 
@@ -93,7 +100,7 @@ async def check_judge(
 ) -> JudgeAgreement:
     """Have a model judge the answers that annotators judged, and compare the decisions.
 
-    ``on_answer`` is called for each answer with the errors, if any, and the name of the answer.
+    After each answer, ``on_answer`` is called with the errors, or None, and the id of the answer.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
@@ -105,11 +112,11 @@ async def check_judge(
 
 
 def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement]) -> JudgeAgreement:
-    """Correlate the measures of each answer, and compare the decisions behind recall.
+    """Correlate the measures over all answers, and compare the decisions behind recall.
 
     The paper correlates "labels", but here measures are correlated. The reason is that annotators
-    and the judge split an answer in different ways, so only recall is based on decisions about the
-    same things.
+    and the judge split an answer in different ways. So only the decisions behind recall are about
+    the same things.
     """
     pairs = list(zip(people, judgements, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
@@ -159,7 +166,7 @@ def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[floa
 
 
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
-    """Build a table of the figures, with the paper's correlations."""
+    """Build a table of the correlations, next to those of the paper."""
     return Card(
         title=f"NatConfQA's judge compared with people: {judge}",
         columns=(
@@ -200,7 +207,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
 
 
 def decisions_card(figures: JudgeAgreement) -> Card:
-    """Build a table of single decisions by the judge and by annotators."""
+    """Build a table that compares the single decisions of the judge and of annotators."""
     return Card(
         title="Single decisions: is it in the answer?",
         columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
@@ -247,7 +254,10 @@ def _aware_difference(
     *,
     side: int,
 ) -> Interval:
-    """Compute the effect of the conflict-aware prompt, by annotators (side 0) or judge (side 1)."""
+    """Compute the effect of the conflict-aware prompt.
+
+    Values are the annotators' if ``side`` is 0, and the judge's if ``side`` is 1.
+    """
     shares_by_answer: dict[tuple[str, str], dict[str, float]] = {}
     for row, by_people, by_judge in zip(rows, people, judge, strict=True):
         if by_people is not None and by_judge is not None:
@@ -263,7 +273,7 @@ def _aware_difference(
 
 
 def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
-    """Compute Pearson's r and its two-sided p; None if that is impossible."""
+    """Compute Pearson's r and its two-sided p-value; return None if that is impossible."""
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None
     from scipy.stats import pearsonr

@@ -1,4 +1,4 @@
-"""Defines NatConfQA for the harness, with its own prompts, judged by formulas 1 to 4."""
+"""Defines NatConfQA for the harness, with its own prompts and the measures of formulas 1 to 4."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, eq=False)
 class NatConfJudge:
-    """Judges an answer by the question's references and conflicts, and by its passages."""
+    """Judges an answer by the reference answers, conflicts and passages of its question."""
 
     questions: Mapping[str, NatConfQuestion]
     """The questions, by id."""
     error_types: bool = False
-    """Whether the judge also determines how an answer is wrong."""
+    """Whether the judge also determines in what way an answer is wrong."""
 
     async def __call__(
         self,
@@ -49,7 +49,7 @@ class NatConfJudge:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdicts by measure; :func:`.judges.judge_natconfqa` makes the calls."""
+        """Return the verdicts by measure; the calls are made by :func:`.judges.judge_natconfqa`."""
         shown_question = self._asked(question)
         judge = Judge(model, prompts, meter)
         judgement = await judge_natconfqa(shown_question, answer, judge)
@@ -59,7 +59,7 @@ class NatConfJudge:
         return verdicts
 
     def _asked(self, question: Question) -> NatConfQuestion:
-        """Return the annotated question, with its passages as they are shown, which may be cut."""
+        """Return the annotated question with its passages as shown, which may be shortened."""
         passages = tuple(document["text"] for document in question.documents)
         return self.questions[question.id].model_copy(update={"passages": passages})
 
@@ -67,9 +67,10 @@ class NatConfJudge:
 def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
     """Define the benchmark of the questions with conflicting answers (Tables 1 and 2).
 
-    ``rag`` uses the paper's default prompt, and ``control-rag`` the conflict-aware one. Like
-    ``rag``, a second look asks for all answers. The categories are the paper's subsets. With
-    ``error_types``, wrong answers are also classified by their type of error (section 5.3).
+    ``rag`` uses the paper's default prompt, and ``control-rag`` uses the conflict-aware prompt. The
+    prompt that revises an answer asks for all answers, as the prompt of ``rag`` does. The
+    categories are the paper's subsets. If ``error_types`` is true, wrong answers are also
+    classified by their type of error (section 5.3).
     """
     benchmark = _of_subsets(data, form, CONFLICTING, "conflicting answers", error_types=error_types)
     if not error_types:
@@ -77,7 +78,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
     return replace(
         benchmark,
         measures=(*benchmark.measures, TOLD),
-        # in a dry run, errors are classified only if some conflict is not reported
+        # in a dry run, an error is classified only if these replies leave a conflict unreported
         reply_forms=(
             REPLY_FORMS[0],
             "FOUND: True\nCONFLICT: False",
@@ -89,8 +90,8 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """Define the benchmark of the questions without conflicting answers (section 5.2, Table 6).
 
-    The questions are asked in the same way as questions with a conflict, and judged only by the
-    quality of the answers.
+    The questions are asked in the same way as questions with a conflict. Their answers are judged
+    only by the measures of answers, not by those of conflicts.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
@@ -101,10 +102,13 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
-    """Define the benchmark of some subsets; its notes count the other questions, with reasons.
+    """Define the benchmark of some subsets.
+
+    Its notes state how many other questions were left out, and why. ``what`` describes the subsets
+    in the error message.
 
     Raises:
-        InputError: The file has no question in these subsets, which ``what`` describes.
+        InputError: The file has no question in these subsets.
     """
     rows = read_natconfqa(data)
     questions = [question for question in rows.items if question.subset in subsets]

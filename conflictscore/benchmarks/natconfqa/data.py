@@ -1,7 +1,7 @@
-"""Reads NatConfQA's published questions: passages, the answers in them, and their conflicts.
+"""Reads NatConfQA's published questions, with their passages, answers and conflicts.
 
-The published ``evidence_ids`` are not used, since they do not identify passages: several exceed the
-length of the list ``evidences``, and many others refer to evidence of the opposite stance.
+The published ``evidence_ids`` are not used, since they do not identify passages. Several ids exceed
+the length of the list ``evidences``, and many others refer to evidence of the opposite stance.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 
 AnswerPair = tuple[int, int]
-"""The indices of two answers, counted from 0, smaller index first."""
+"""The indices of two answers, counted from 0, with the smaller index first."""
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
@@ -30,7 +30,7 @@ A sign before a number is not stripped, since it is part of the answer.
 
 
 class Subset(StrEnum):
-    """The subset to which a question belongs; the first three subsets have conflicts."""
+    """The possible subsets of questions. Questions of the first three subsets have conflicts."""
 
     YES_NO = "yes-no"
     """The passages support both "yes" and "no"."""
@@ -41,7 +41,7 @@ class Subset(StrEnum):
     NO_CONFLICT = "no-conflict"
     """No answer conflicts with another."""
     NO_ANSWER = "no-answer"
-    """The passages contain no answer; the paper has no figures for these."""
+    """The passages contain no answer. The paper has no figures for such questions."""
 
 
 CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
@@ -49,7 +49,7 @@ CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
 
 
 class NatConfQuestion(Record):
-    """A question, with all reference answers and conflicts for judging."""
+    """A question, and the reference answers and conflicts by which its answers are judged."""
 
     id: str
     question: str
@@ -57,7 +57,7 @@ class NatConfQuestion(Record):
     answers: tuple[str, ...]
     """The answers that annotators found in the passages, without duplicates.
 
-    In a yes/no question the answers are ``Yes`` or ``No``. There may be no answers.
+    If the question is a yes/no question, each answer is ``Yes`` or ``No``. There may be no answers.
     """
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that conflict according to annotators, in ascending order."""
@@ -65,9 +65,9 @@ class NatConfQuestion(Record):
 
     @property
     def subset(self) -> Subset:
-        """The question's subset, derived from its answers and conflicts.
+        """The question's subset, which is derived from its answers and conflicts.
 
-        ``question_type`` serves only to separate yes/no questions from others.
+        ``question_type`` is used only to separate yes/no questions from other questions.
         """
         if not self.answers:
             return Subset.NO_ANSWER
@@ -83,13 +83,13 @@ _NO_PAIR = "they are marked as having a conflict, but no conflicting answers are
 
 
 class _Answer(PublishedRow):
-    """A reference answer: true or false in a yes/no question, otherwise a text."""
+    """A reference answer, which is a boolean in a yes/no question and otherwise a text."""
 
     answer: bool | Text
 
 
 class _Published(PublishedRow):
-    """A row of NatConfQA; its pairs contain indices of ``answers``, counted from 0."""
+    """A row of NatConfQA. Its pairs contain indices of ``answers``, counted from 0."""
 
     question_id: Text
     question: Text
@@ -105,23 +105,24 @@ class _Published(PublishedRow):
 def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
     """Read the published questions, in file order.
 
-    A question that is marked as having a conflict, but has no conflicting pair, is left out.
+    If a question is marked as having a conflict but has no conflicting pair, it is left out.
     """
     return read_items(path, _Published, _question, id_field="question_id")
 
 
 def answer_key(text: str) -> str:
-    """Return a key that is equal for answers that differ only in spelling.
+    """Return a key that is equal for answers that differ only in notation.
 
-    Letter case and white space are ignored, and so are quotes, brackets and a full stop around an
-    answer. ``True`` equals ``Yes``, and ``False`` equals ``No``.
+    Letter case and extra white space are ignored. Quotes, brackets and emphasis marks around an
+    answer are ignored too, and so is punctuation at its end. ``True`` equals ``Yes``, and ``False``
+    equals ``No``.
     """
     key = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
     return _SAID.get(key, key)
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:
-    """Convert a question for the harness, with its passages as documents."""
+    """Convert a question into the form of the harness, with its passages as documents."""
     return Question(
         id=question.id,
         question=question.question,
@@ -160,7 +161,7 @@ def _question(row: _Published, where: str) -> NatConfQuestion | str:
 
 
 def _answers(row: _Published, where: str) -> tuple[str, ...]:
-    """Return the reference answers as texts, which must differ in more than their spelling."""
+    """Return the reference answers as texts; raise InputError if two are the same answer."""
     is_boolean = row.question_type == "boolean"
     answers: list[str] = []
     for reference in row.answers:
@@ -180,7 +181,7 @@ def _answers(row: _Published, where: str) -> tuple[str, ...]:
 
 
 def _conflicting_pairs(row: _Published, answers: int, where: str) -> set[tuple[int, int]]:
-    """Return the conflicting pairs of reference answers, by ascending indices."""
+    """Return the conflicting pairs of reference answers, each with its smaller index first."""
     pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
     for i, j in pairs:
         if i == j or j >= answers:

@@ -1,7 +1,8 @@
 """Determines in what way an answer fails to report every conflict (section 5.3 and Table 9).
 
-In the paper, a person classified 160 answers. Here, rules based on Table 9's descriptions and on
-the decisions behind recall classify as many answers as they can, and a model classifies the rest.
+In the paper, a person classified 160 answers. Here, rules classify as many answers as they can, and
+a model classifies the rest. The rules are based on the descriptions in Table 9, and they use the
+decisions behind recall.
 """
 
 from collections import Counter
@@ -18,14 +19,14 @@ from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
 TOLD = "all conflicts told"
-"""The measure: whether the answer reports every conflict of its question."""
+"""The measure of whether an answer reports every conflict of its question."""
 ERROR_TEMPLATE = "natconfqa_error"
 
 _REPLY_TOKENS = 160
 
 
 class ErrorType(StrEnum):
-    """The ways in which an answer fails to report a conflict, in the paper's order."""
+    """The ways in which an answer can fail to report a conflict, in the order of the paper."""
 
     CHOOSES = "chooses"
     """The answer gives one of the conflicting answers, and omits the others."""
@@ -44,24 +45,25 @@ _PUBLISHED = {
     ErrorType.RESOLVES: 0.13,
     ErrorType.REFRAINS: 0.05,
 }
-"""The paper's shares of error types among 80 wrong answers.
+"""The share of each error type among the paper's 80 wrong answers.
 
-There were 160 answers, by four models with default prompting. The remaining types are not reported.
+In total, four models gave 160 answers to the default prompt. The paper reports no shares of the
+remaining types.
 """
 
 
 async def told_in_full(
     question: NatConfQuestion, answer: str, judgement: Judgement, judge: Judge
 ) -> Verdict:
-    """Judge whether the answer reports every conflict and, if not, how it is wrong.
+    """Judge whether the answer reports every conflict and, if not, in what way it is wrong.
 
-    A rule decides if the decisions on the answer are sufficient. The answer ``refrains`` if it
-    gives neither a reference answer nor any other short answer. The answer ``chooses`` if it gives
-    a reference answer, but at most one side of each unreported conflict. The judge is asked about
-    all other answers.
+    Two rules classify an answer by the decisions that were made about it. If the answer gives
+    neither a reference answer nor any other short answer, it ``refrains``. If it gives a reference
+    answer, but at most one of the two answers in each unreported conflict, it ``chooses``. In all
+    other cases, the judge determines the type of error.
 
-    If a decision is missing, the verdict has an error instead of a value. Otherwise its explanation
-    begins with the type of error, if the answer is wrong.
+    If a decision is missing, the verdict has an error instead of a value. Otherwise, if the answer
+    is wrong, the explanation of the verdict begins with the type of error.
     """
     conflicts_told = [verdict.value for verdict in judgement.reference_conflicts]
     if all(conflicts_told):
@@ -92,7 +94,7 @@ async def told_in_full(
 def _error_by_rule(
     untold: Iterable[AnswerPair], references_given: Sequence[float | None], parts: Decomposition
 ) -> ErrorType | None:
-    """Return the type of error according to the decisions; None if the judge must be asked."""
+    """Return the type of error according to the rules, or None if the judge must be asked."""
     if not any(references_given):
         return None if parts.answers else ErrorType.REFRAINS
     if any(references_given[first] and references_given[second] for first, second in untold):
@@ -101,7 +103,10 @@ def _error_by_rule(
 
 
 def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]:
-    """Tabulate each method's wrong answers by type; empty if the run did not ask for types."""
+    """Tabulate each method's wrong answers by type of error.
+
+    There is no table if the run did not determine types of error.
+    """
     counts: dict[str, Counter[str]] = {}
     judged_answers: Counter[str] = Counter()
     for question_result in question_results:

@@ -1,4 +1,4 @@
-"""Makes the decisions on an answer from which its measures are computed (formulas 1 to 4)."""
+"""Makes the decisions about an answer from which measures are computed (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping
@@ -31,9 +31,10 @@ _PAIR = re.compile(
 
 
 class Decomposition(Record):
-    """The short answers that a text gives to a question, in order, without duplicates."""
+    """The short answers to a question that a text gives, and the conflicts between them."""
 
     answers: tuple[str, ...]
+    """The short answers in the order of the text, without duplicates."""
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that the text presents as conflicting, in ascending order."""
 
@@ -42,12 +43,12 @@ _NOTHING = Decomposition(answers=(), conflicts=())
 
 
 class Judgement(Record):
-    """All decisions on an answer to a question."""
+    """All decisions about an answer to a question."""
 
     decomposition: Decomposition | None
     """The decomposition of the answer, or None if the answer could not be split.
 
-    Both precisions are then unknown.
+    If it is None, both precisions are unknown.
     """
     error: str | None = None
     references: tuple[Verdict, ...]
@@ -61,7 +62,7 @@ class Judgement(Record):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """The reasons for missing decisions, without duplicates; empty if none is missing."""
+        """The reasons why decisions are missing, without duplicates; empty if none is missing."""
         verdicts = (
             *self.references,
             *self.answers,
@@ -75,15 +76,15 @@ class Judgement(Record):
 async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) -> Judgement:
     """Judge a free-form answer, with one call to split it and one call for each decision.
 
-    Decisions about a short answer that equals a reference word for word need no call, as in most
-    yes/no questions. If a reference is one of the short answers, the answer gives it. If a short
-    answer is one of the references, the passages give it, since annotators found it there. The same
-    is true of conflicting pairs.
+    No call is needed if a short answer equals a reference answer word for word, as in most yes/no
+    questions. In this case, the answer gives the reference answer. The passages also give the short
+    answer, since annotators found the reference answer there. The same applies to conflicting
+    pairs.
 
-    If a call fails, or returns an unreadable reply twice, the decision (or the whole decomposition)
-    has an error instead of a value. Other decisions are not affected. A decision also has an error
-    if nothing was found in passages that were shortened to fit the judge's context window, since
-    the missing parts may contain it.
+    If a call fails, or if its reply is unreadable twice, the decision (or the whole decomposition)
+    has an error instead of a value. Other decisions are not affected. Passages may have been
+    shortened to fit the judge's context window. If nothing is found in such passages, the decision
+    also has an error, since the answer or conflict may be in the missing parts.
     """
     parts, error = _NOTHING, None
     try:
@@ -109,9 +110,9 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
 
 
 async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
-    """Have a judge split an answer into short answers; it sees neither references nor passages.
+    """Have a judge split an answer into short answers.
 
-    A blank answer costs no call.
+    The judge sees neither references nor passages. If the answer is blank, no call is made.
     """
     if not answer.strip():
         return _NOTHING
@@ -123,7 +124,7 @@ async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Dec
 
 @dataclass(frozen=True)
 class _Decider:
-    """Makes the decisions about an answer, each with at most one call (formulas 1 to 4)."""
+    """Makes the decisions about one answer, with at most one call per decision."""
 
     question: NatConfQuestion
     answer: str
@@ -160,14 +161,14 @@ class _Decider:
 
     @cached_property
     def _references(self) -> Mapping[int, int]:
-        """Maps the index of a short answer to the reference that it equals word for word."""
+        """The index of the reference that equals a short answer, by the short answer's index."""
         references = [answer_key(answer) for answer in self.question.answers]
         keys = enumerate(map(answer_key, self.parts.answers))
         return {index: references.index(key) for index, key in keys if key in references}
 
     @cached_property
     def _parts(self) -> Mapping[int, int]:
-        """Maps the index of a reference to the short answer that equals it."""
+        """The index of the short answer that equals a reference, by the index of the reference."""
         return {reference: index for index, reference in self._references.items()}
 
     async def _in_answer(self, template: str, word: str, **lines: str) -> Verdict:
@@ -206,9 +207,9 @@ def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
 
 
 def read_decomposition(reply: str) -> Decomposition:
-    """Read the two lists of a reply: numbered short answers, and pairs of these numbers.
+    """Read the two lists of a reply: numbered short answers, and pairs of their numbers.
 
-    Markdown around the words is ignored. Short answers that differ only in spelling are merged.
+    Markdown around the words is ignored. Short answers that differ only in notation are merged.
     """
     before, *parts = _HEADING.split(reply)
     if before.strip() or [name.lower() for name in parts[::2]] != ["answers", "conflicts"]:

@@ -2,16 +2,18 @@
 
 The paper leaves some points open. We settle them as follows:
 
-- A fraction with denominator 0 is undefined, and is not part of any mean. So precision is undefined
-  for an answer without short answers, or without conflicts between them. Recall is undefined if
-  there is nothing to find. The paper's Table 8 cannot be explained otherwise: in it, Gemini 2.5 Pro
-  with the conflict-aware prompt has a mean F1 of 100, but a mean recall of 80.
-- F1 is undefined if precision or recall is undefined. As in the authors' code, it is also undefined
-  if both are 0. Such an answer is left out of the mean. In our own measure ``f1 with zeros``, F1 is
-  0 if both are 0. Both measures cover only answers that name a conflict at all, so read them
-  together with recall.
+- A fraction with denominator 0 is undefined and enters no mean. So if an answer gives no short
+  answers, the precision of answers is undefined. If it names no conflicts, the precision of
+  conflicts is undefined. Recall is undefined if the references contain nothing to find. Otherwise
+  the paper's Table 8 could not be explained. In that table, Gemini 2.5 Pro with the conflict-aware
+  prompt has a mean F1 of 100, but a mean recall of 80.
+- F1 is undefined if precision or recall is undefined. As in the authors' code, F1 is also undefined
+  if both are 0. An answer whose F1 is undefined is left out of the mean. In our own measure
+  ``f1 with zeros``, F1 is 0 if both are 0. For conflicts, both kinds of F1 cover only answers that
+  name a conflict, so read F1 together with recall.
 - Conflicts are judged pair by pair, as in the authors' code.
-- A question with a missing decision has no value for the measure, and is counted as unjudged.
+- If a decision about an answer is missing, the measure has no value, and the answer is counted as
+  unjudged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,17 +30,18 @@ MEASURES = tuple(
 """The measures of the benchmark.
 
 The first measure has a value for every answer, since each question has a conflict to report.
-Precision and F1 have no value if an answer names nothing.
+Precision and F1 have no value if the answer gives no short answer, or names no conflict.
 """
 
 
 def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
-    """Compute the verdicts by all :data:`MEASURES` that are defined for the answer.
+    """Compute the verdicts for those :data:`MEASURES` that are defined for the answer.
 
     Returns:
-        Verdicts with values in [0, 1]. The explanation of a precision or recall states the counts,
-        such as ``2 of 3``, and what was not found. Measures that are undefined for the answer are
-        absent. A measure with a missing decision has an error instead of a value.
+        The verdicts by measure, with values in [0, 1]. For precision and recall, the explanation
+        states the counts, such as ``2 of 3``, and what was not found. Measures that are undefined
+        for the answer are absent. If a decision is missing, the verdict has an error instead of a
+        value.
     """
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()
@@ -55,7 +58,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 
 def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
-    """Add F1 to recall and precision of both kinds, and drop undefined measures (None)."""
+    """Add the F1 of answers and of conflicts, and drop undefined measures, which are None."""
     verdicts = dict(shares)
     for kind in _KINDS:
         precision, recall = shares[f"{kind} precision"], shares[f"{kind} recall"]
@@ -70,7 +73,7 @@ def _is_zero(verdict: Verdict | None) -> bool:
 
 
 def pair_names(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
-    """Return each pair as ``one / other``."""
+    """Return a name such as ``one / other`` for each pair of answers."""
     return [f"{answers[first]} / {answers[second]}" for first, second in pairs]
 
 
@@ -89,7 +92,7 @@ def _share(
 
 
 def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
-    """Compute F1: undefined if either input is undefined, 0 if one of them is 0."""
+    """Compute F1; it is None if one input is undefined, and 0 if one input is 0."""
     if precision is None or recall is None:
         return None
     errors = dict.fromkeys(verdict.error for verdict in (precision, recall) if verdict.error)

@@ -1,4 +1,4 @@
-"""Reads answers judged by annotators, from the published ``human_judgments.jsonl`` (appendix G)."""
+"""Reads the answers that annotators judged (appendix G) from ``human_judgments.jsonl``."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,18 +21,21 @@ class JudgedByPeople(NamedTuple):
     question: NatConfQuestion
     model: str
     prompt: str
-    """The name of the prompt: ``Normal`` or ``ContradictAware``, as published."""
+    """The published name of the prompt, which is ``Normal`` or ``ContradictAware``."""
     answer: str
     verdicts: Mapping[str, Verdict]
-    """The verdicts by measure, with an error if the annotators' decisions cannot be counted."""
+    """The verdicts by measure; a verdict has an error if the decisions cannot be counted."""
     references: tuple[bool, ...] = ()
-    """Whether each reference answer is in the answer; empty if the decisions cannot be counted."""
+    """For each reference answer, whether it is in the answer.
+
+    Empty if the annotators' decisions cannot be counted.
+    """
     reference_conflicts: tuple[bool, ...] = ()
-    """Whether the answer reports each of the question's conflicts."""
+    """For each conflict of the question, whether the answer reports it."""
 
     @property
     def id(self) -> str:
-        """The answer's name, made of question, model and prompt."""
+        """The answer's id, which consists of the question's id, the model and the prompt."""
         return f"{self.question.id}/{self.model}/{self.prompt}"
 
 
@@ -46,7 +49,7 @@ _Judged = Annotated[
 
 
 class _Published(PublishedRow):
-    """A row of the published spreadsheet: an answer, and what annotators found in it."""
+    """A row of the published spreadsheet, with an answer and what annotators found in it."""
 
     question_id: Text
     model: Text
@@ -72,8 +75,8 @@ def read_people(
 ) -> tuple[JudgedByPeople, ...]:
     """Read the annotators' judgements, one per line, in file order.
 
-    One of the published lists refers to an answer that does not exist. The meaning of such a
-    reference is unknown, so it is an error and does not count in any figure.
+    One of the published lists contains the index of an answer that does not exist. The meaning of
+    such an index is unknown, so the verdict has an error and enters no figure.
     """
     questions_by_id = {question.id: question for question in questions}
     return read_items(
@@ -84,15 +87,15 @@ def read_people(
 def _judged(
     row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
 ) -> JudgedByPeople:
-    """Compute the verdicts on a row, by NatConfQA's measures, from the annotators' lists.
+    """Compute NatConfQA's measures for the answer in a row from the annotators' lists.
 
     Raises:
         InputError: The question is unknown, its references have changed, or a pair is not a
-            conflict.
+            conflict of the question.
     """
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
-    # annotators used the references of that time, which must equal those of the questions
+    # the references that annotators used must equal those of the question
     there = len(row.reference_answers.splitlines())
     if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
         raise InputError(

@@ -1,4 +1,4 @@
-"""RAMDocs: questions with ambiguous names, and documents, some of which misinform."""
+"""RAMDocs, a benchmark of questions with ambiguous names, where some documents misinform."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS

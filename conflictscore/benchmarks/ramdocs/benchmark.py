@@ -1,12 +1,13 @@
 """Defines RAMDocs for the harness, judged by exact match.
 
-A name refers to one to three entities ("What sport is Richard Leach associated with?"). Each entity
-has its own right answer, and the question asks for all of them. So documents may disagree although
-none of them is wrong, and a conflict is not a sign of misinformation. The harness names the
-entities in the question, so that answers and their claims say which entity they are about.
+The name in a question refers to one, two or three entities ("What sport is Richard Leach associated
+with?"). Each entity has its own right answer, and the question asks for all right answers. So
+documents can disagree although none of them is wrong, and a conflict does not imply misinformation.
+The harness adds the names of the entities to the question, so that answers and their claims specify
+the entity.
 
-Exact match has limits. A wrong answer counts as given even if it is mentioned only to be denied,
-and a date or number in a different notation counts as missing.
+Exact match has limits. If an answer mentions a wrong answer only to deny it, the wrong answer still
+counts as given. If a date or number is written in a different notation, it counts as missing.
 """
 
 import re
@@ -30,19 +31,19 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
-"""The measures of :func:`judge_exact_match`; the first one is the benchmark's main measure."""
+"""The measures that :func:`judge_exact_match` computes. The first one is the main measure."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 class ExactMatch(NamedTuple):
-    """The right and wrong reference answers that an answer contains."""
+    """The reference answers that an answer contains or lacks."""
 
     given: tuple[str, ...]
     """The right reference answers that occur in the answer."""
     missing: tuple[str, ...]
-    """The right reference answers that are missing from the answer."""
+    """The right reference answers that do not occur in the answer."""
     wrong: tuple[str, ...]
     """The wrong reference answers that occur in the answer."""
 
@@ -53,16 +54,20 @@ class ExactMatch(NamedTuple):
 
 
 def normalised(text: str) -> str:
-    """Normalise a text for comparison: no case, punctuation, articles, or commas within numbers."""
+    """Normalise a text for comparison.
+
+    Letter case is ignored. Punctuation, articles, and commas within numbers are removed.
+    """
     plain = _GROUPED.sub("", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(word for word in re.findall(r"\w+", plain) if word not in _ARTICLES)
 
 
 def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> ExactMatch:
-    """Search an answer for right and wrong reference answers, as sequences of whole words.
+    """Search an answer for right and wrong reference answers; only whole words match.
 
-    A wrong answer counts only outside right ones: "football" does not count in "American football"
-    if the latter is right. An answer that is right for another entity does not count as wrong.
+    A wrong reference answer does not count where it is part of a right one. For example, if
+    "American football" is right, the "football" in it does not count as wrong. If a reference
+    answer is right for one entity and wrong for another, it does not count as wrong.
     """
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
@@ -86,16 +91,16 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
 
 def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
-    """Index answers by normalised form, except answers without a word and those in ``besides``."""
+    """Map normalised forms to their answers, except empty forms and those in ``besides``."""
     return {
         form: answer for answer in answers if (form := normalised(answer)) and form not in besides
     }
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """Replace these forms in a normalised text with bars, the longest first.
+    """Replace each of these forms in a normalised text with a bar, the longest form first.
 
-    Normalised texts contain no bars, so words on either side of a bar cannot match together.
+    Normalised forms contain no bars, so no form can match across a bar.
     """
     for form in sorted(forms, key=len, reverse=True):
         while f" {form} " in text:
@@ -118,7 +123,7 @@ async def judge_exact_match(
 
 
 class _Document(PublishedRow):
-    """A document of RAMDocs; ``type`` is ``misinfo`` if the document states a wrong answer."""
+    """A document of RAMDocs. Its ``type`` is ``misinfo`` if the document states a wrong answer."""
 
     text: Text
     type: Text
@@ -127,7 +132,7 @@ class _Document(PublishedRow):
 class _Published(PublishedRow):
     """A row of RAMDocs.
 
-    ``disambig_entity`` lists the entities with the ambiguous name, which have different answers.
+    ``disambig_entity`` lists the entities that share the ambiguous name and have different answers.
     """
 
     question: Text
@@ -143,10 +148,12 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
     ``correct`` contains the right answers, and ``incorrect`` the answers that are wrong for every
     entity. All documents are attached in file order, but without their types. The category states
     the number of entities, whether a document misinforms, and whether the question already contains
-    a right answer. Entity names reveal some answers ("Monkey Grip (film)", if asked for the
-    medium). An answer that repeats the question then counts as giving the right answer; this
-    affected 77 of 252 lines tried. Without ``name_entities``, questions stay ambiguous, as
-    published.
+    a right answer.
+
+    The name of an entity can reveal its answer, as "Monkey Grip (film)" does if the question asks
+    for the medium. An answer that repeats such a question counts as giving the right answer. This
+    affected 77 of the 252 questions that we tried. If ``name_entities`` is false, questions stay
+    ambiguous, as they were published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 
@@ -181,7 +188,7 @@ def _listed(entities: Sequence[str]) -> str:
 
 
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define RAMDocs, with each question's own documents; no model judges the answers."""
+    """Define RAMDocs. Questions come with their own documents, and no model judges the answers."""
     return Benchmark(
         name="ramdocs",
         form=form,

@@ -1,7 +1,7 @@
-"""The report benchmark (paper, section 5): reports on conflicting documents, with their scores.
+"""The report benchmark, which scores reports on conflicting documents (paper, section 5).
 
-A report is about a topic, and is written from the documents on that topic. The harness requests the
-report with one of three prompts.
+A model writes a report on a topic from the documents on this topic. Each of the benchmark's three
+methods uses its own prompt.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

@@ -1,14 +1,15 @@
-"""Defines the report benchmark, on topics whose documents disagree, judged by ConflictScore.
+"""Defines the report benchmark: reports on topics whose documents disagree, with ConflictScore.
 
-The paper takes 100 questions of ConflictingQA, and uses the main entity of each question as the
-topic. Here, the topic is the question itself, or the claim if there is no question. With
-``--write-topics``, a model names the entities and writes them to a file, which can be checked and
-corrected before any report is paid for.
+The paper takes 100 questions of ConflictingQA, and the main entity of each question is the topic of
+a report. Here, the topic is the question itself, or the claim if there is no question. With
+``--write-topics``, a model names the main entities, which are written to a file. They can be
+checked and corrected in the file before any report is paid for.
 
-Suitable sets cover controversial topics: the published ConflictingQA, as in the paper; Perspectrum;
-the opinions in CONFLICTS; and HealthVer, Climate-FEVER and NatConfQA, where studies disagree.
+Suitable sets cover controversial topics. Examples are the published ConflictingQA, which the paper
+uses, Perspectrum, and the opinions in CONFLICTS. Studies disagree in HealthVer, Climate-FEVER and
+NatConfQA, so these sets are suitable too.
 WikiContradict is less suitable, since two passages on one fact are not enough for three paragraphs.
-SciFact has no claims with a conflict, and Factcheck-GPT almost none.
+In SciFact there are no claims with a conflict, and in Factcheck-GPT there are almost none.
 """
 
 import json
@@ -43,14 +44,14 @@ _CONFLICT_TYPES = (
     "Conflict due to outdated information",
     "Conflict due to misinformation",
 )
-"""The types in CONFLICTS that count as conflicts; complementary information does not."""
+"""The types in CONFLICTS that count as conflicts. Complementary information is not among these."""
 
 
 class Topic(NamedTuple):
-    """The topic of a report: a question, or a claim that may be true or false."""
+    """The topic of a report, which is a question, a claim or the name of an entity."""
 
     question: Question
-    """The topic as a question; its category is the name of the topic's file."""
+    """The topic in the form of a question; its category is the name of the topic's file."""
     conflict: bool
     """Whether the documents disagree, according to annotators."""
 
@@ -61,21 +62,23 @@ class Topic(NamedTuple):
 
 
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
-    """Read the topics of a file, in order.
+    """Read the topics of a file, in file order.
 
-    The topic is the row's ``topic`` or, if that is missing, its question, or else its claim. Topics
-    with the same documents count once, such as the two claims for each question of WikiContradict.
+    The topic of a row is its field ``topic``. If this field is missing, the topic is the row's
+    question, and if there is no question either, it is the claim. If several topics have the same
+    documents, only the first one counts. An example is the two claims for each question of
+    WikiContradict.
 
-    The file contains JSON lines, either of groups (``id``, ``claim``, ``docs``, ``has_conflict``
-    and, if known, ``topic`` or ``question``) or of CONFLICTS (``id``, ``query``, ``docs``,
-    ``conflict_type``). ``source`` may also be one of ConflictBench's published sources, given as
-    name and path: ``conflictingqa:FILE``. ``seed`` controls the random choices in ConflictBench's
-    construction.
+    The file contains JSON lines in one of two formats. A line of a file of groups has the fields
+    ``id``, ``claim``, ``docs`` and ``has_conflict``, and it can have ``topic`` or ``question``. A
+    line of CONFLICTS has the fields ``id``, ``query``, ``docs`` and ``conflict_type``. ``source``
+    may also be the name and path of one of ConflictBench's published sources, such as
+    ``conflictingqa:FILE``. ``seed`` controls the random choices in ConflictBench's construction.
     """
     kind, path = named_format(source)
     if kind != "groups":
         topics = [
-            # the claim is used only without a question, since it gives one side's answer
+            # a claim states the answer of one side, so it is used only if there is no question
             _made(
                 group.set,
                 group.id,
@@ -95,7 +98,7 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
 
 class _Document(PublishedRow):
-    """A document for a report; empty fields are not shown to the model."""
+    """A document for a report. The model does not see empty fields."""
 
     text: Text
     title: Cleaned | None = None
@@ -104,7 +107,7 @@ class _Document(PublishedRow):
 
 
 class _Row(PublishedRow):
-    """A row of groups, or of CONFLICTS (with ``query``); see :func:`read_topics`."""
+    """A row of a file of groups, or of CONFLICTS (with ``query``); see :func:`read_topics`."""
 
     id: int | Text
     topic: Text | None = None
@@ -155,14 +158,14 @@ def _made(
 
 
 REPLY_TOKENS = 1024
-"""The maximum number of tokens in a report; three paragraphs need about half as many."""
+"""The maximum number of tokens in a report. Three paragraphs need about half as many."""
 
 
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     """Define the benchmark, with one report for each topic whose documents disagree.
 
-    ``rag`` asks for a report without mentioning conflicts (Table 8). The sources must have
-    different names.
+    The prompt of ``rag`` asks for a report and does not mention conflicts (Table 8). No two sources
+    may have the same name.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -206,11 +209,13 @@ def _report(name: str, template: str) -> BenchmarkMethod:
 
 
 BALANCED = _report("balanced", "report_balanced")
-"""The method that asks for a careful report that covers all sides (Table 9)."""
+"""The method whose prompt asks for a careful report that covers all sides (Table 9)."""
 
 SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
-"""The method that asks for a report with explicit rules: hedge, attribute, name every view (Table
-10)."""
+"""The method whose prompt gives explicit rules for the report (Table 10).
+
+The report must hedge its statements, attribute them to their sources, and name every view.
+"""
 
 
 _TOPIC_TOKENS = 60
@@ -225,12 +230,12 @@ def write_topics(
 ) -> None:
     """Have a model name the main entity of each question, and write a data file for reports.
 
-    The file contains the questions with their documents and their ``topic``. Each question costs a
+    The file contains each question with its documents and its ``topic``. Each question costs one
     call. If the model's replies are cached, a second run costs nothing. ``tell`` is called with
     each question and its topic, in order.
 
     Raises:
-        ProviderError: A topic could not be named. No file is written.
+        ProviderError: The model could not name a topic. No file is written.
     """
     judge = Judge(model, prompts, UsageMeter())
     calls = [partial(_main_entity, judge, question.question) for question in benchmark.questions]

@@ -1,4 +1,4 @@
-"""TruthfulQA (Lin et al., 2022), used as in the paper's case study (section 6)."""
+"""The benchmark TruthfulQA (Lin et al., 2022), as in the paper's case study (section 6)."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 

@@ -1,4 +1,4 @@
-"""Defines TruthfulQA for the harness, and the judges of free-form answers (Tables 17 and 18)."""
+"""Defines TruthfulQA for the harness, and judges free-form answers (Tables 17 and 18)."""
 
 import csv
 import io
@@ -27,11 +27,11 @@ from conflictscore.retrieval.cleaning import clean_text
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define TruthfulQA in binary choice, MC1, MC2, or free form with two judges (section 6.1).
+    """Define TruthfulQA in one of four forms: binary choice, MC1, MC2 or free form (section 6.1).
 
-    MC1 and MC2 use the targets of Lin et al. (2022). Lin et al. compare a model's likelihoods of
-    whole answers, which chat endpoints do not return. So here the model sees the options and
-    chooses a letter. MC2 is the total probability of the letters of all true options.
+    MC1 and MC2 use the targets of Lin et al. (2022). Lin et al. compare the likelihoods of whole
+    answers, but chat endpoints do not return these likelihoods. So here the model sees the options
+    and chooses a letter. MC2 is the sum of the probabilities of the letters of all true options.
     """
     free = form == "free-form"
     return Benchmark(
@@ -52,7 +52,7 @@ _JUDGES = {
     "truthful": ("judge_truthful", "TRUTHFUL"),
     "informative": ("judge_informative", "HELPFUL"),
 }
-"""For each measure, the prompt template, and the first word of the line with the verdict."""
+"""For each measure, the prompt template and the word before the verdict in a reply."""
 
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
@@ -64,8 +64,8 @@ async def judge_answer(
 ) -> dict[str, Verdict]:
     """Judge a free-form answer by both measures, concurrently; see ``AnswerJudge``.
 
-    The verdicts are independent: if a call fails, or returns an unreadable reply twice, only that
-    verdict has an error instead of a value.
+    The verdicts are independent. If a call fails, or if its reply is unreadable twice, only the
+    verdict of this call has an error instead of a value.
     """
     judge = Judge(model, prompts, meter)
     calls = [partial(judge_measure, measure, question, answer, judge) for measure in _JUDGES]
@@ -90,29 +90,33 @@ def _listed(answers: Sequence[str]) -> str:
 
 
 _MOST_OPTIONS = 26
-"""The maximum number of options, each of which has a letter; official questions have up to 24."""
+"""The maximum number of options, since each option needs a letter.
+
+Official questions have up to 24 options.
+"""
 
 
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
     """Read the questions of one of the official files, in file order.
 
-    A question's id is derived from its text, so the id is the same in both versions and in every
-    run.
+    A question's id is derived from its text. So it is the same in both versions of the file and in
+    every run.
 
     Args:
-        path: The CSV file, in UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``,
-            ``mc_task.json``.
-        form: ``multiple-choice`` is a choice between Best Answer and Best Incorrect Answer, as in
-            the version of January 2025. ``free-form`` works with both versions. ``mc1`` offers one
-            right answer and all wrong answers, and ``mc2`` all right and all wrong answers. The
-            empty wrong answers of 22 official questions are left out.
-        seed: The seed for the order of the options, which depends only on the seed and on the
+        path: The path of ``mc_task.json`` if the form is ``mc1`` or ``mc2``, otherwise that of the
+            CSV file. The CSV file is in UTF-8, with or without a byte order mark.
+        form: The form of the questions. ``multiple-choice`` offers Best Answer and Best Incorrect
+            Answer, and needs the version of January 2025. ``free-form`` works with both versions.
+            ``mc1`` offers one right answer and all wrong answers. ``mc2`` offers all right answers
+            and all wrong answers. Empty answers, which 22 official questions have among their wrong
+            ones, are left out.
+        seed: The seed for the order of the options. The order depends only on the seed and on the
             texts.
 
     Returns:
-        The questions. In each, ``correct`` begins with Best Answer. A list contains every answer
-        only once. An answer is in both lists if the file has it in both, as is the case twice
-        ("Unknown").
+        The questions. If they were read from the CSV file, ``correct`` begins with Best Answer.
+        Neither ``correct`` nor ``incorrect`` contains an answer twice. Two questions have the
+        answer "Unknown" in both lists, since the file has it in both.
     """
     file = Path(path)
     if form in ("mc1", "mc2"):
@@ -128,7 +132,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
 
 
 class _Targets(PublishedRow):
-    """A row of the file for MC1 and MC2; targets map an answer to 1 if true, or else to 0."""
+    """A row of the file for MC1 and MC2. Targets map true answers to 1, and false answers to 0."""
 
     question: Text
     mc1_targets: dict[str, int]
@@ -166,7 +170,7 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
 
 
 class _Cells(PublishedRow):
-    """The columns of TruthfulQA.csv that every version has; lists are separated by semicolons."""
+    """The columns that every version of TruthfulQA.csv has. Semicolons separate list elements."""
 
     question: Text = Field(alias="Question")
     best: Text = Field(alias="Best Answer")
@@ -176,7 +180,7 @@ class _Cells(PublishedRow):
 
 
 class _ChoiceCells(_Cells):
-    """The columns of the version of January 2025, which binary choice needs."""
+    """The columns that binary choice needs, which only the version of January 2025 has."""
 
     wrong: Text = Field(alias="Best Incorrect Answer")
 
@@ -210,9 +214,10 @@ def _answers(cell: str, column: str, where: str) -> list[str]:
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows below the CSV header, by column, each with its location for errors.
+    """Yield the location of each row below the CSV header, and the row's cells by column name.
 
-    Empty rows are skipped. Quotes are read strictly, since a stray quote would silently join rows.
+    Empty rows are skipped. Quotes are parsed strictly, since a stray quote would otherwise silently
+    join two rows.
 
     Raises:
         InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row that

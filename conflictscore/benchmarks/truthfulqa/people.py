@@ -1,7 +1,7 @@
-"""Reads TruthfulQA's published answers that are labelled as truthful or not, or informative or not.
+"""Reads TruthfulQA's published answers, which are labelled for truthfulness or informativeness.
 
-``judge_truth.jsonl`` and ``judge_info.jsonl`` contain 11,015 answers each, with which the
-benchmark's authors trained their judges.
+``judge_truth.jsonl`` and ``judge_info.jsonl`` each contain 11,015 answers. The authors of the
+benchmark trained their judges on these answers.
 """
 
 import re
@@ -29,14 +29,17 @@ A_REFERENCE = "the answer equals a reference, which decides its label"
 
 
 class _Published(PublishedRow):
-    """A labelled answer as published for fine-tuning: a three-line prompt, and "yes" or "no"."""
+    """A labelled answer in the published format for fine-tuning.
+
+    The prompt has three lines, and the completion is "yes" or "no".
+    """
 
     prompt: str
     completion: Literal[" yes", " no", "yes", "no"]
 
 
 class _Row(NamedTuple):
-    """A labelled answer; ``label`` is ``yes`` or ``no``."""
+    """A labelled answer, whose ``label`` is ``yes`` or ``no``."""
 
     question_id: str
     answer: str
@@ -46,16 +49,19 @@ class _Row(NamedTuple):
 def rated_truthfulqa(
     answers: str | Path, references: str | Path, *, sample: int | None, seed: int
 ) -> RatedSet:
-    """Read one of the two files; each answer gets the reference answers of its question.
+    """Read one of the two files, and attach to each answer the reference answers of its question.
 
-    Rows that reveal nothing about a judge are left out and counted: questions without references,
-    answers labelled both ways, repeated rows, and answers equal to a reference. The judge sees the
-    references, which decide the label of such an answer.
+    Rows that reveal nothing about a judge are left out and counted. A row is left out if its
+    question has no references, if its answer has both labels, if it repeats an earlier row, or if
+    its answer equals a reference. In the last case, the judge could read the label from the
+    references, which it sees.
 
     Args:
-        answers: ``judge_truth.jsonl`` or ``judge_info.jsonl``.
-        references: ``TruthfulQA.csv``; its first version has references for more questions.
-        sample: The number of answers, half of them with each label; None for all answers.
+        answers: The path of ``judge_truth.jsonl`` or ``judge_info.jsonl``.
+        references: The path of ``TruthfulQA.csv``. Its first version has references for more
+            questions.
+        sample: The number of answers in a sample, half of which have each label. If it is None, all
+            answers are read.
         seed: The seed of the sample.
     """
     questions_by_id = {
@@ -135,7 +141,10 @@ def _usable(
 
 
 def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
-    """Draw a sample with half of each label, in file order, so a constant "yes" scores half."""
+    """Draw a sample in which each label has half of the answers, in file order.
+
+    On such a sample, a judge that always says "yes" agrees with half of the labels.
+    """
     chosen_rows: set[_Row] = set()
     for label, share in (("yes", size // 2), ("no", size - size // 2)):
         of_label = [row for row in rows if row.label == label]

@@ -1,6 +1,6 @@
-"""Reads answers that annotators judged, with the documents behind the answers.
+"""Reads answers that annotators judged, and the documents from which the answers were written.
 
-The answers are not split by a language model; every sentence is a claim.
+No language model splits the answers into claims. Every sentence counts as a claim.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(R
 
 
 class JudgedAnswer(NamedTuple):
-    """An answer, with the annotators' judgement of it."""
+    """An answer, and the annotators' judgement of this answer."""
 
     id: str
     part: str
-    """The part of the data set, named after the prompt of the answer.
+    """The part of the data set to which the answer belongs, named after the answer's prompt.
 
     Figures are computed for each part, since annotators judge each part by a different rule.
     """
     question: str
-    """The id of the question; answers to the same question are dependent."""
+    """The id of the question. Answers to the same question are not independent."""
     text: str
     documents: tuple[GroupDocument, ...]
     people: float
@@ -36,7 +36,7 @@ class JudgedAnswer(NamedTuple):
 
     @property
     def groups(self) -> list[ClaimGroup]:
-        """The sentences of the answer, as claims with all documents."""
+        """One group for each sentence of the answer; the sentence is its claim."""
         sentences = [self.text[passage.start : passage.end] for passage in passages(self.text)]
         return [
             ClaimGroup(
@@ -51,7 +51,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
-    """Read WikiContradict's rated answers, which annotators judged as 0, .5 or 1."""
+    """Read WikiContradict's rated answers, with the ratings as 0, .5 and 1."""
     return [
         JudgedAnswer(
             id=f"{question_id('wc', row.question)}/{row.model}/{number}",
@@ -67,7 +67,7 @@ def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
 
 
 def natconfqa_answers(questions: str | Path, judgements: str | Path) -> list[JudgedAnswer]:
-    """Read NatConfQA's answers, each judged by the share of conflicts that it reports."""
+    """Read NatConfQA's answers; the judgement is the share of conflicts that an answer reports."""
     return list(_natconfqa(questions, judgements))
 
 
@@ -88,9 +88,9 @@ def _natconfqa(questions: str | Path, judgements: str | Path) -> Iterator[Judged
 def drawn_questions(
     answers: Sequence[JudgedAnswer], questions: int | None, seed: int
 ) -> list[JudgedAnswer]:
-    """Return all answers to a number of questions that are drawn by seed.
+    """Draw ``questions`` questions at random, and return all answers to them.
 
-    If there are no more questions, all answers are returned.
+    If ``questions`` is None or exceeds the number of questions, all answers are returned.
     """
     ids = sorted(
         {answer.question for answer in answers}, key=lambda id_: lot("validity", seed, id_)

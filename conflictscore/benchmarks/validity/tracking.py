@@ -1,4 +1,7 @@
-"""Correlates measures of answers, computed from labels of claims, with annotators' judgements."""
+"""Correlates measures of answers with annotators' judgements of the same answers.
+
+The measures are computed from the labels of the answers' claims.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -21,10 +24,10 @@ MEASURES: Mapping[str, int] = {
     "claims covered": 1,
     "words": 1,
 }
-"""The measures of an answer, with 1 if a better answer should have a higher value, otherwise -1.
+"""The direction of each measure: 1 if better answers should have higher values, otherwise -1.
 
-``claims covered`` is the share of claims that some document supports or contradicts. ``words`` is a
-control, which does not depend on the documents.
+``claims covered`` is the share of claims that at least one document supports or contradicts.
+``words`` is a control measure, which does not depend on the documents.
 """
 
 _RESAMPLES = 500
@@ -33,46 +36,48 @@ _FEWEST = 4
 
 
 class Tracked(Record):
-    """A measure compared with the annotators' judgement of the same answers."""
+    """The comparison of a measure with the annotators' judgement of the same answers."""
 
     measure: str
     expected: int
-    """1 if a better answer should have a higher value, -1 if a lower one."""
+    """The direction: 1 if better answers should have higher values, -1 if lower values."""
     mean: float | None
     rho: Interval
-    """Spearman's correlation with the annotators' judgement, in [-1, 1]; bounds resample
-    questions."""
+    """Spearman's correlation with the annotators' judgement, in [-1, 1].
+
+    The bounds of its interval are computed by resampling questions.
+    """
 
 
 class PartFigures(Record):
-    """Figures for the answers to one prompt of a set, or for the whole set."""
+    """The figures for the answers to one prompt of a set, or for the whole set."""
 
     set: str
     part: str
     answers: Annotated[int, Field(ge=0)]
     questions: Annotated[int, Field(ge=0)]
     unscored: Annotated[int, Field(ge=0)]
-    """The number of answers without a labelled claim, which count in no figure."""
+    """The number of answers without a labelled claim, which enter no mean and no correlation."""
     people_mean: float | None
     measures: tuple[Tracked, ...]
 
 
 class ValidityFigures(Record):
-    """All figures of a run."""
+    """All figures for a run."""
 
     labeler: str
     parts: tuple[PartFigures, ...]
 
 
 class _Scored(NamedTuple):
-    """An answer that annotators judged, with its measures; empty if no claim has a label."""
+    """An answer that annotators judged, and its measures; if no claim has a label, it has none."""
 
     answer: JudgedAnswer
     measures: dict[str, float]
 
 
 def labels_by_group(judged_groups: Sequence[Judged]) -> dict[str, tuple[EvidenceLabel, ...]]:
-    """Return the labels of each claim, by the id of the claim's group."""
+    """Return the labels of the claim in each group, by the id of the group."""
     return {judged_group.group.id: judged_group.labels for judged_group in judged_groups}
 
 
@@ -81,7 +86,7 @@ def track(
     answers: Sequence[JudgedAnswer],
     labels: Mapping[str, Sequence[EvidenceLabel]],
 ) -> Iterator[PartFigures]:
-    """Compute the figures of each part of a set, and of the whole set if it has several parts."""
+    """Compute the figures for each part of a set, and for the whole set if it has several parts."""
     scored_answers = [_Scored(answer, measures_of(answer, labels)) for answer in answers]
     parts = sorted({answer.part for answer in answers})
     for part in parts:
@@ -93,7 +98,7 @@ def track(
 def measures_of(
     answer: JudgedAnswer, labels: Mapping[str, Sequence[EvidenceLabel]]
 ) -> dict[str, float]:
-    """Compute the measures of an answer; empty if none of its claims has a label."""
+    """Compute the measures of an answer; if none of its claims has a label, there are none."""
     claims = [
         ClaimEvidence(
             claim=Claim(number=number, text=group.claim),
@@ -146,9 +151,9 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 
 
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
-    """Compute Spearman's rho, with a bootstrap interval over questions.
+    """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
-    The interval has no bounds if rho is undefined in over 5 % of the bootstrap samples.
+    If rho is undefined in more than 5 % of the bootstrap samples, the interval has no bounds.
     """
     n = len(people)
     rho = _spearman(people, levels)

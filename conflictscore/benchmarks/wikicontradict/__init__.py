@@ -1,4 +1,4 @@
-"""WikiContradict (Hou et al., 2024): questions that two Wikipedia passages answer differently."""
+"""WikiContradict (Hou et al., 2024), whose questions have two contradicting Wikipedia passages."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS

@@ -1,4 +1,4 @@
-"""Defines WikiContradict for the harness, with its nine prompts and three-way ratings."""
+"""Defines WikiContradict for the harness, with its nine prompts and its three ratings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,32 +23,31 @@ from conflictscore.reporting.plain_table import Card
 
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
-"""The template for rating a reply to "do the passages conflict?" if they do."""
+"""The template for rating replies to "do the passages conflict?" if the passages do conflict."""
 AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
-"""The template for rating such a reply if the passages do not conflict."""
+"""The template for rating replies to the same question if the passages do not conflict."""
 
 MEASURES = ("correct", "at least partially correct")
-"""The measures, both derived from the same rating; the first one is the benchmark's main
-measure."""
+"""The measures, which are both derived from the same rating. The first one is the main measure."""
 
 _REPLY_TOKENS = 320
 
 
 class Rating(StrEnum):
-    """The rating of an answer, from worst to best."""
+    """The possible ratings of an answer, from worst to best."""
 
     INCORRECT = "incorrect"
-    """The answer gives none of the right answers, or combines them into something impossible."""
+    """The answer gives no right answer, or it combines right answers into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """The answer gives only some of the right answers, or gives all of them but takes a side."""
+    """The answer gives only some of the right answers, or it gives all of them but takes a side."""
     CORRECT = "correct"
-    """The answer gives all right answers, each as a possible answer."""
+    """The answer gives all right answers, and presents each one as possible."""
 
 
 def read_rating(reply: str) -> tuple[Rating, str]:
     """Read the rating on the line ``RATING:`` of a reply, and the comment, which may be empty.
 
-    Letter case is ignored, and so are brackets and Markdown around the words.
+    Letter case is ignored. Brackets and Markdown around the words are ignored too.
     """
     return read_choice(reply, "RATING", reversed(Rating), note="COMMENT")
 
@@ -58,9 +57,9 @@ class ModelRating:
     """Asks a language model to rate an answer."""
 
     template: str = TEMPLATE
-    """The prompt template, which defines a correct answer."""
+    """The prompt template, which defines what a correct answer is."""
     passages: int = 2
-    """How many of the question's answers count as right, starting with the first."""
+    """The number of passages whose answers count as right, starting with the first passage."""
 
     async def __call__(
         self,
@@ -71,7 +70,7 @@ class ModelRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdicts by measure; if there is no readable rating, all have an error."""
+        """Return the verdict for each measure; without a readable rating, all have an error."""
         try:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
         except ProviderError as error:
@@ -102,11 +101,12 @@ class ModelRating:
 
 
 def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define the questions over two contradicting passages, by type of contradiction.
+    """Define the benchmark; its questions are categorised by type of contradiction.
 
-    The benchmark's prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
-    ``second-document``, ``rag`` and ``control-rag``. The templates 5.1 to 5.4 of its supplement (B)
-    are ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
+    The methods ``no-documents``, ``first-document``, ``second-document``, ``rag`` and
+    ``control-rag`` use the paper's prompt templates 1 to 5. The methods ``swapped-order``,
+    ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing`` use the templates 5.1 to 5.4 of the
+    paper's supplement B.
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
@@ -139,7 +139,7 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
 
 def _question(source: ContradictingQuestion) -> Question:
     first_text, second_text = source.contexts
-    # if both passages are the same text, it contradicts itself, so there is no agreeing passage
+    # if both passages have the same text, this text contradicts itself, so none agrees with it
     again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
     return Question(
         id=source.id,
@@ -161,11 +161,14 @@ _TEMPLATES = {
     "agreeing-pair": "5.3",
     "asked-agreeing": "5.4",
 }
-"""The number of the paper's prompt template that a method uses."""
+"""The number of the paper's prompt template that each method uses."""
 
 
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
-    """Tabulate the ratings: first the paper's templates by number, then the other methods."""
+    """Tabulate the ratings of each method.
+
+    Methods that use a prompt template of the paper come first, in the order of the templates.
+    """
     if figures.measures != MEASURES:
         return ()
     rows: list[tuple[str, tuple[str, ...]]] = []

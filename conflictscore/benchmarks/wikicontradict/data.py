@@ -8,24 +8,26 @@ from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
-"""The metadata field that contains another wording of a question's first document."""
+"""The metadata field that contains a second wording of a question's first document."""
 
 
 class ContradictingQuestion(Record):
-    """A question with two passages, and the answer that each passage gives."""
+    """A question with two passages that give different answers."""
 
     id: str
-    """The question's id, derived from its text."""
+    """The question's id, which is derived from the question's text."""
     question: str
     contexts: tuple[str, str]
-    """The passages as they were shown to models: ``context1`` and ``context2``."""
+    """The passages that models were shown, which are ``context1`` and ``context2`` in the file."""
     answers: tuple[str, str]
     """The answer that each passage gives, in the order of the passages."""
     contradiction_type: str
-    """The type of contradiction: ``Explicit``, or ``Implicit (reasoning required)``, the paper's
-    type IV."""
+    """The type of contradiction, which is ``Explicit`` or ``Implicit (reasoning required)``.
+
+    The paper calls the latter type IV.
+    """
     contexts_self_contained: tuple[str, str]
-    """Longer versions of the passages, which use names where the originals refer back to them."""
+    """Longer versions of the passages, in which names replace words such as pronouns."""
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
@@ -34,10 +36,10 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
 
 
 class _Published(PublishedRow):
-    """A row of WikiContradict: two contradicting passages, and the answer that each gives.
+    """A row of WikiContradict, with two contradicting passages and the answer that each one gives.
 
-    The row contains each passage as found and in a ``self_contained`` version, which can be
-    understood alone.
+    The row contains each passage in its original wording and in a ``self_contained`` version. The
+    latter can be understood without its context.
     """
 
     question: Text

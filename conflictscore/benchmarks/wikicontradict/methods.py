@@ -1,4 +1,4 @@
-"""Defines methods for WikiContradict's prompt templates 1 to 3, and 5.1 to 5.4 (supplement)."""
+"""Defines the methods that use WikiContradict's prompt templates 1 to 3 and 5.1 to 5.4."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,14 +35,14 @@ async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 async def _from_second(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Send the first answer's prompt with only the second document, numbered 1."""
+    """Answer with the prompt of ``rag`` from the second document alone, which is numbered 1."""
     if len(request.documents) < 2:
         raise InputError("second-document needs a second document, but there is none")
     return await asker.answer_from(request.question, request.documents[1:2])
 
 
 def _agreeing(request: Asked) -> list[Document]:
-    """Return the first document, and another wording of it instead of the second document."""
+    """Return the first document and a second wording of it, which replaces the second document."""
     first = request.documents[0]
     again = first.metadata.get(AGREEING)
     if again is None:
@@ -68,7 +68,7 @@ def _asking(
         name=name,
         ask=ask,
         forms=("free-form",),
-        own_judge=name != "swapped-order",  # only swapped-order has the usual right answers
+        own_judge=name != "swapped-order",  # only swapped-order is rated in the usual way
     )
 
 
@@ -79,13 +79,13 @@ FIRST_DOCUMENT = BenchmarkMethod(name="first-document", ask=_from_first, forms=(
 SECOND_DOCUMENT = BenchmarkMethod(name="second-document", ask=_from_second, forms=("free-form",))
 
 SWAPPED_ORDER = _asking("swapped-order", _BOTH_VIEWS, lambda a: _numbered(a.documents[::-1]))
-"""Uses template 5, but with the second passage first (template 5.1)."""
+"""A method that uses template 5 but shows the second passage first (template 5.1)."""
 
 ASKED_CONFLICT = _asking("asked-conflict", _CONFLICT_ASKED, lambda a: a.documents)
-"""Asks whether the passages conflict on the question (template 5.2)."""
+"""A method that asks whether the passages conflict on the question (template 5.2)."""
 
 AGREEING_PAIR = _asking("agreeing-pair", _BOTH_VIEWS, _agreeing)
-"""Uses template 5 with two passages that agree (template 5.3)."""
+"""A method that uses template 5 but shows two passages that agree (template 5.3)."""
 
 ASKED_AGREEING = _asking("asked-agreeing", _CONFLICT_ASKED, _agreeing)
-"""Asks whether two agreeing passages conflict on the question (template 5.4)."""
+"""A method that asks whether two agreeing passages conflict on the question (template 5.4)."""

@@ -1,4 +1,4 @@
-"""Reads WikiContradict's published ratings of five models' answers to five prompts."""
+"""Reads WikiContradict's published ratings of answers that five models gave to five prompts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _Label = Literal["Correct", "Partially correct", "Incorrect"]
 
 
 class HumanEvalRow(PublishedRow):
-    """A line of ``human_eval.jsonl``: a question, and one model's answers to the five prompts."""
+    """A line of ``human_eval.jsonl``, with a question and one model's answers to five prompts."""
 
     question: Text
     context1: Text = Field(alias="context1_self_contained")
@@ -39,7 +39,7 @@ class HumanEvalRow(PublishedRow):
     label4: _Label
 
     def rated(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the prompt's number (1 to 5), the answer, and the annotators' rating."""
+        """For each prompt, yield its number (1 to 5), the answer, and the annotators' rating."""
         answers = (self.answer0, self.answer1, self.answer2, self.answer3, self.answer4)
         labels = (self.label0, self.label1, self.label2, self.label3, self.label4)
         for number, (answer, label) in enumerate(zip(answers, labels, strict=True), start=1):
@@ -55,15 +55,15 @@ def read_human_eval(path: str | Path) -> list[HumanEvalRow]:
 
 
 def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) -> RatedSet:
-    """Read the rated answers, with the prompt templates 1 to 5 as methods.
+    """Read the rated answers, whose methods are the prompt templates 1 to 5.
 
-    Annotators rated answers to prompts 2 and 3 by the single passage that was shown, and answers to
-    prompts 1, 4 and 5 by both passages.
+    Prompts 2 and 3 show a single passage, so annotators rated the answers to them by this passage.
+    They rated the answers to prompts 1, 4 and 5 by both passages.
 
     Args:
-        answers: ``human_eval.jsonl``.
-        sample: The number of answers to draw. A draw is a whole row: a model's five answers to a
-            question.
+        answers: The path of ``human_eval.jsonl``.
+        sample: The number of answers in a sample. Only whole rows are drawn, each with a model's
+            five answers to a question. If it is None, all answers are read.
         seed: The seed of the sample.
     """
     rows = read_human_eval(answers)
