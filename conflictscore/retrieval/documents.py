@@ -212,7 +212,7 @@ def _is_blank(value: object) -> bool:
 def _has_no_text(item: object) -> bool:
     """Whether an item is null or has only empty texts.
 
-    A mapping without a text field does not count; :func:`as_document` rejects it later.
+    The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
     if isinstance(item, Retrieved):
         return _is_blank(item.page_content)
@@ -227,7 +227,7 @@ def _has_no_text(item: object) -> bool:
 def _is_null_document(item: object) -> bool:
     """Whether an item is null or has only null texts.
 
-    A mapping without a text field does not count; :func:`as_document` rejects it later.
+    The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
     if not isinstance(item, Mapping):
         return _is_null(item)

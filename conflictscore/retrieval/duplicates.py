@@ -1,15 +1,15 @@
 """Finds near-identical documents, since ten copies of a press release count as one witness.
 
-In this project, a witness is an independent source. Texts are compared by their shingles: sequences
-of three successive words, ignoring case, punctuation and white space. Two texts are near-identical
-if their Jaccard index (the number of shared shingles divided by the number of all shingles) is at
-least .8. This covers copies with a different heading or ending. They are also near-identical if the
-index is at least .2 and every quarter of each text shares shingles with the other text. This covers
-texts that were edited throughout. If one word in six is changed, a copy keeps 44 % of the
-original's shingles, and two such copies share 24 %. Independently written reports share almost no
-shingles. Pages that repeat the same long notice share shingles in only one place. MinHash proposes
-candidate pairs, so that not all pairs need to be compared. The exact index then decides whether a
-pair is near-identical.
+In this project, a witness is an independent source. Texts are compared by their shingles, which are
+sequences of three successive words. Case, punctuation and white space are ignored. Two texts are
+near-identical if their Jaccard index (the number of shared shingles divided by the number of all
+shingles) is at least .8. This covers copies with a different heading or ending. They are also
+near-identical if the index is at least .2 and every quarter of each text shares shingles with the
+other text. This covers texts that were edited throughout. If one word in six is changed, a copy
+keeps 44 % of the original's shingles, and two such copies share 24 %. Independently written reports
+share almost no shingles. Pages that repeat the same long notice share shingles in only one place.
+MinHash proposes candidate pairs, so that not all pairs need to be compared. The exact index then
+decides whether a pair is near-identical.
 
 Each copy is still labelled separately, since the changed word may be the number that matters.
 
@@ -149,7 +149,7 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
 
 
 def _plain_letters(text: str) -> str:
-    """Return the text case-folded, with look-alike letters unified.
+    """Return the case-folded text, with look-alike letters unified.
 
     Invisible characters and accents are removed. Within words, ``i``, ``l`` and ``1`` become one
     letter, and ``o`` and ``0`` become another. Numbers remain unchanged.

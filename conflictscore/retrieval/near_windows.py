@@ -1,8 +1,8 @@
 """Finds the parts of a long text that are nearest to a query.
 
 If a text is too long for a model, it is cut into windows. For each query, the windows that share
-the most words with it are shown (BM25). The whole text is therefore searched, so the decisive line
-may be anywhere in it.
+the most words with that query are shown (BM25). The whole text is therefore searched, so the
+decisive line may be anywhere in it.
 """
 
 import threading
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
-_MOST_TOKENS = 384  # maximum tokens in a window, however large the budget is
+_MOST_TOKENS = 384  # limit on the tokens in a window, however large the budget is
 _OVERLAP = 4
 """A window repeats one quarter of the previous window."""
 
@@ -45,8 +45,8 @@ class NearParts(NamedTuple):
     is_complete: bool
     """Whether each query shares at least one word with the text.
 
-    If a query shares no word with the text, for example because it is in another language, nothing
-    shows which part is relevant to it.
+    If a query shares no word with the text, for example because the two are in different languages,
+    nothing indicates which part is relevant.
     """
 
 
@@ -66,10 +66,10 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
     """Return the parts of a text that are nearest to the queries.
 
     The result is None if the token budget is too small. It is also None if no query shares a word
-    with the text, since its beginning is then as good as any other part.
+    with the text, since the beginning of the text is then as good as any other part.
 
-    The best window for each query is taken first, then the second best, until the budget is used.
-    The text is cut and indexed once for all queries, and the time is linear in its length.
+    The best window for each query is taken first, then the second best, until the budget is used
+    up. The text is cut and indexed once for all queries, and the time is linear in its length.
 
     Args:
         text: The text, which has more than ``tokens`` tokens.

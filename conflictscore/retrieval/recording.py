@@ -21,8 +21,8 @@ question, the last line counts.
 ```
 
 Information that the search did not provide is null. Unknown fields, for example from another
-version, are ignored. Values that JSON cannot hold are changed, as in ``to_documents``: metadata
-other than single finite values is left out, and a lone surrogate becomes U+FFFD.
+version, are ignored. Values that JSON cannot represent are changed, as in ``to_documents``:
+metadata other than single finite values is left out, and a lone surrogate becomes U+FFFD.
 """
 
 import difflib

@@ -26,7 +26,8 @@ SEARCHES = frozenset(
         "rag",
     }
 )
-"""Words in the names of search tools, whose text may be several documents joined by blank lines."""
+"""Words in the names of search tools, whose output may be several documents joined by blank
+lines."""
 
 
 FETCHES = frozenset(

@@ -1,4 +1,4 @@
-"""Turns tool results into documents: artifacts, JSON, content blocks, and joined texts.
+"""Turns tool results (artifacts, JSON, content blocks and joined texts) into documents.
 
 A text's source is determined by how the text arrived, never by the text itself; see
 :func:`documents_from_messages`.
@@ -90,7 +90,7 @@ _NOTHING = re.compile(
 )
 """Matches a search tool's statement that nothing was found, which is not a document."""
 _NOTHING_CHARS = 300
-_LEAST_WORDS = 4  # minimum words of a text in an unknown field
+_LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
 _LONGEST_ADDRESS = 2000
 
 
@@ -103,7 +103,7 @@ def documents_from_messages(
 
     The documents of a tool message are taken from its artifact: a LangChain ``Document``, a search
     result, or a nested list of these. Without such an artifact, its content is read: content blocks
-    one at a time, JSON, and joined texts. Joined texts are split by tags, numbers, rules, labelled
+    one at a time, JSON, and joined texts. Joined texts are split at tags, numbers, rules, labelled
     fields or blank lines. If the boundaries are unclear, a text counts as one document. Failed
     tools, empty result lists, statements that nothing was found, and content other than text yield
     no documents.
@@ -193,7 +193,7 @@ class _ToolReply:
         return [*islice(documents, MOST_OF_TOOLS + 1)]
 
     def _name_origins(self, documents: Sequence[Retrieved]) -> None:
-        """Set the origin of documents that lack one, which is the fetched page or the tool."""
+        """Set the origin of documents that lack one to the fetched page or the tool."""
         if self._fetches and len(self._addresses) == 1:
             for document in documents:
                 document.metadata.setdefault("url", self._addresses[0])

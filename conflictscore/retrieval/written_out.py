@@ -1,4 +1,4 @@
-"""Reads the printed form of Python objects: mappings, dataclasses, pydantic models, documents.
+"""Reads the printed form of Python objects: mappings, dataclasses, pydantic models and documents.
 
 If a tool returns objects, the chat model receives their ``repr``. Only literals are read; nothing
 is evaluated.

@@ -179,7 +179,7 @@ def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
 
 
 def _letters(line: str) -> str:
-    """Return a line's letters and digits, for comparing the page's lines with the main text."""
+    """Return the letters and digits of a line, by which the page and main text are compared."""
     return _NOT_A_LETTER.sub("", line).casefold()
 
 

@@ -94,7 +94,7 @@ def _is_of_something_else(node: Any) -> bool:
 
 
 def _dates_in(tree: Any) -> Iterator[str]:
-    """Yield publication dates in JSON-LD of the page or its article, not of comments or events."""
+    """Yield dates of publication in the JSON-LD of a page or article, but not those of comments."""
     stack = [(tree, 0)]
     count = 0
     while stack and count < _MOST_OBJECTS:

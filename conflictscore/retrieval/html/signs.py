@@ -1,4 +1,4 @@
-"""Writes a page's signs as text: icons, boxes, emoji, quotation marks, list numbers and prices."""
+"""Writes a page's signs as text, such as icons, check boxes, emoji, list numbers and prices."""
 
 import re
 from collections.abc import Mapping

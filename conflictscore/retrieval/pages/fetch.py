@@ -57,7 +57,7 @@ _SPECIAL = [
         "3fff::/20",
     )
 ]
-"""Non-public addresses that some Python versions' ``is_global`` calls public."""
+"""Non-public addresses that ``is_global`` reports as public in some versions of Python."""
 
 
 class PageFetcher:

@@ -210,7 +210,7 @@ def _close_shared() -> None:
 def _serve() -> None:
     """Answer the requests on standard input with one JSON line each, until the input closes."""
     logging.disable()
-    # keep anything that a library prints out of the answers
+    # keep the output of libraries out of the answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     libraries_loaded = memory_limited = False

@@ -89,7 +89,7 @@ def rows_of(
 ) -> Iterator[DelimitedRow]:
     """Yield the rows that are not blank, read as spreadsheets read them.
 
-    If text follows a closing quotation mark in a cell, it belongs to the cell up to the next
+    If text follows a closing quotation mark in a cell, that text belongs to the cell up to the next
     separator. An unclosed quotation mark would swallow the rest of the file. From such a mark on,
     each line is therefore read as a row, and a note says so.
     """

@@ -106,7 +106,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
-        """Return the document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on content without words."""
         root = self._package.needed(self._main, "document")
         dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
         lines = list(self._lines(root, dark_page))
@@ -308,7 +308,7 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def _chosen(alternatives: Element) -> Element:
-    """Return the alternative that Word 2010 and later show, if content has two forms."""
+    """If content has two forms, return the one that Word 2010 and later show."""
     return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
 
 

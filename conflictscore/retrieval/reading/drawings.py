@@ -28,7 +28,7 @@ _NUMBERS = {"alphaLc": letters, "romanLc": roman, "alphaUc": letters, "romanUc":
 
 
 class Drawing:
-    """Reads the shapes in a part of a file, and counts those without words in ``not_in_words``."""
+    """Reads the shapes in a part of a file; ``not_in_words`` counts those that have no words."""
 
     def __init__(self, package: Package, part: str, not_in_words: Counter[str]) -> None:
         self._package, self._related = package, package.related(part)

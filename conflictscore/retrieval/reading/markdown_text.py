@@ -56,7 +56,7 @@ _SHORT_CODES = {
     "+1": "👍", "-1": "👎", "thumbsup": "👍", "thumbsdown": "👎", "question": "❓",
     "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
 }  # fmt: skip
-"""Maps the names of emoji that express a judgement or a warning to the emoji."""
+"""Maps names to the emoji that express a judgement or a warning."""
 _SHORT_CODE = re.compile(rf":({'|'.join(map(re.escape, _SHORT_CODES))}):")
 _BLOCKS_OF_TEXT = ("inline", "html_block", "fence", "code_block", "hr")
 

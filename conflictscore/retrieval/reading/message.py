@@ -183,7 +183,7 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # used if it is not UTF-8
+        return decode(part, charset or "windows-1252").text  # the fallback if it is not UTF-8
     except UnreadableError:
         return part.decode("utf-8", "replace")
 

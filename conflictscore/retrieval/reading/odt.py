@@ -71,7 +71,7 @@ class _Walk:
         self._boxes: list[str] = []
 
     def read(self) -> RichText:
-        """Return the document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on content without words."""
         body = child(self._content, "body", "text")
         if body is None:
             raise ValueError("it is not a text document")

@@ -191,7 +191,7 @@ def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
 
 
 def _counts(numbers: Sequence[Segment]) -> bool:
-    """Whether numbers below each other increase in equal steps, as line numbers do."""
+    """Whether numbers placed one below another increase in equal steps, as line numbers do."""
     counts = [int(number.text) for number in numbers if len(number.text) < 5]
     steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]

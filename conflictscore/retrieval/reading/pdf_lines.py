@@ -132,7 +132,7 @@ def _is_below(base: TextRun | None, run: TextRun) -> bool:
 
 
 def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
-    """Return whether a run is on the base's line in spite of a break, and whether it is raised.
+    """Return whether a run is on the base's line despite a break, and whether it is raised.
 
     Subscripts count as raised. ``after_raised`` says whether there are raised runs between the two.
     """

@@ -132,7 +132,7 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 
 
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
-    """Yield the indices of lines below a picture whose preceding line is above it."""
+    """Yield the indices of lines that are below a picture and follow a line above it."""
     middle = (area.top + area.bottom) / 2
     for place, line in enumerate(lines):
         is_below = line.y < middle

@@ -75,7 +75,7 @@ class PageRuns:
 
     @cached_property
     def text(self) -> str:
-        """Return the page's text, with exactly one character for each one that pdfium counts."""
+        """Return the page's text, with exactly one character for each one counted by pdfium."""
         count = self._text_page.count_chars()
         buffer = ctypes.create_string_buffer(2 * count + 2)
         bytes_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))

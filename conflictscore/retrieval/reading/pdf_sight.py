@@ -55,7 +55,8 @@ _MOST_LAYERED = 8_000_000
 """Maximum number of bytes in decompressed objects that are searched to find out whether a file has
 layers."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
-"""Maximum bytes that are read from a compressed object list, and maximum bytes after decompression.
+"""Maximum number of bytes that are read from a compressed object list, before and after
+decompression.
 """
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
@@ -90,7 +91,7 @@ class Sight:
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
 
     def may_be_unseen(self, owner: int) -> bool:
-        """Whether a text object has properties that make it possibly invisible.
+        """Whether a text object has properties that may make it invisible.
 
         ``owner`` is the object's address, or 0 for text that no object draws, such as spaces that
         pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers all

@@ -205,7 +205,7 @@ def _placeholder(element: Element) -> tuple[str, str]:
 
 
 def _placeholder_boxes(backgrounds: Iterable[Element]) -> dict[tuple[str, str], _Box]:
-    """Map placeholders (kind and number) to their position; the layout overrides the master."""
+    """Map placeholders (kind and number) to their positions; the layout overrides the master."""
     boxes: dict[tuple[str, str], _Box] = {}
     for root in backgrounds:
         for element in children(child(root, "cSld", "spTree")):

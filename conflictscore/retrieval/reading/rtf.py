@@ -125,7 +125,7 @@ class _Walk:
         self._in_table = False
 
     def read(self) -> RichText:
-        """Return the document's text, its title, and notes on contents without words."""
+        """Return the document's text, its title, and notes on content without words."""
         place = 0
         while match := _TOKEN.match(self._data, place):
             place = match.end()
@@ -352,7 +352,7 @@ class _Walk:
             self._codec = codecs.lookup(f"cp{number}").name
 
     def set_skips(self, number: int | None) -> None:
-        """Set the number of replacement characters that follow a character given by number."""
+        """Set the number of replacement characters that follow a character given by its number."""
         self._state.skips = number if number is not None else 1
 
     def number_note(self, _: int | None) -> None:

@@ -57,7 +57,7 @@ def mark(kind: str, words: str = "") -> str:
 
 
 def described(words: str) -> str:
-    """Return an author's description of a picture or the like, on one line and shortened."""
+    """Return an author's description of a picture or the like, shortened and on one line."""
     return " ".join(words.split())[:_LONGEST_DESCRIPTION]
 
 

@@ -119,7 +119,7 @@ class Styles:
 
 
 def _nearest(looks: list[Element], name: str) -> Element | None:
-    """Return the setting that applies to a name, which is the nearest one."""
+    """Return the nearest setting for a name, which is the one that applies."""
     return next((part for each in looks if (part := child(each, name)) is not None), None)
 
 

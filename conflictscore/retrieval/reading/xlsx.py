@@ -279,7 +279,7 @@ def _block_lines(
 
 
 def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
-    """Return where a block's header starts and ends; the numbers are equal if it has none."""
+    """Return the start and end of a block's header; the two are equal if it has no header."""
     for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
         if len(row.cells) < 2 or row.is_title:
             continue
@@ -294,7 +294,7 @@ def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
 
 
 def _line(row: _Row, columns: Sequence[int], is_above_header: bool) -> list[str]:
-    """Return the text of each cell in a row by column; a title row has only one text."""
+    """Return the texts of a row's cells in these columns; a title row has only one text."""
     if row.is_title or (is_above_header and len(row.cells) == 1):
         return [cell.text for cell in row.cells.values()]
     return [row.cells[column].text if column in row.cells else "" for column in columns]

@@ -68,7 +68,7 @@ cp1252 is also valid cp852.
 """
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
-"""Maximum number of bytes from which an encoding is guessed, and maximum bytes per character."""
+"""Maximum number of bytes from which an encoding is guessed, and of bytes per character."""
 _DAMAGE = 10
 """One damaged character is allowed for this many non-ASCII bytes."""
 _SURELY_UTF8 = 4
@@ -88,8 +88,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
     """Decode the text of a page or file.
 
-    A byte order mark decides the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes and
-    all of them are valid UTF-8, whatever encoding is declared. Next come the encoding that the
+    A byte order mark determines the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes
+    and all of them are valid UTF-8, whatever encoding is declared. Next come the encoding that the
     server declares and the one that the page declares, if they fit. If none fits, slightly damaged
     text is accepted, or the encoding is guessed. Encoding names follow the WHATWG's table, in which
     iso-8859-9 means windows-1254.
@@ -148,7 +148,7 @@ def _codec(label: str | None) -> str | None:
     import webencodings
 
     label = label or ""
-    with suppress(LookupError, ValueError):  # "latin-1" is no web label, but is used as one
+    with suppress(LookupError, ValueError):  # "latin-1" is not a web label, but is used as one
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
         b"a".decode(name, "replace")  # fails if the codec turns bytes into bytes

@@ -114,7 +114,7 @@ def _around(tokens: list[_Token], words: str) -> str:
 
 
 def _sections(code: str) -> list[list[_Token]]:
-    """Split a code into sections of tokens: positive and negative numbers, zero, and text."""
+    """Split a code into sections of tokens, for positive numbers, negative ones, zero and text."""
     sections: list[list[_Token]] = [[]]
     for match in _TOKEN.finditer(code[:_LONGEST_CODE]):
         kind, text = match.lastgroup or "", match[match.lastgroup or 0]

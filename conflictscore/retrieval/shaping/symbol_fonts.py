@@ -62,7 +62,7 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""Maps newer Unicode characters to older ones with the same meaning, which more models know."""
+"""Maps newer Unicode characters to older ones that mean the same and that more models know."""
 
 
 def is_symbol_font(font: str) -> bool:

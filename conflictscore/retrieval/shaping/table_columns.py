@@ -70,7 +70,7 @@ def _across(cell: Cell, room: int) -> list[str]:
 
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
-    """Return the text and the number of rows that a cell continues below, by column."""
+    """Return, by column, the text of a cell and the number of rows in which it continues."""
     rows = min(cell.rows, _MOST_SPANNED) - 1
     return dict.fromkeys(range(column, column + width), (_again(cell), rows))
 
