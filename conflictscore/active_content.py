@@ -17,7 +17,7 @@ _TOP_LEVEL = (
     "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
     "|gov|edu|mil|int|onion"
 )
-"""Endings of host names. Readers and many programs take a word with such an ending for an address.
+"""Endings of host names. Readers and many programs treat a word with such an ending as an address.
 
 Endings that are also common words (it, is, in, to, at, no) are left out."""
 _ADDRESS = (
@@ -45,7 +45,7 @@ _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """The kind of active content that the new text adds to the old one; None if it adds nothing."""
+    """Return the kind of active content that a new text adds to the old, or None if none."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
@@ -53,7 +53,7 @@ def added_active_content(before: str, after: str) -> str | None:
 
 
 def without_active_content(text: str) -> str:
-    """The text without addresses and tags, and with links and images turned into plain words."""
+    """Return the text without addresses and tags, with links and images turned into plain words."""
     plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
     plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
     linkless = _PATTERNS["a link"].sub("]", plain)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
-"""Why a claim is disputed, so that the documents are asked about it again.
+"""Why a claim is disputed, so that the documents are queried about it again.
 
 - ``conflict``: documents support it and contradict it (the paper's reason).
 - ``refuted``: at least two independent documents contradict it, and none supports it.

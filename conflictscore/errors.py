@@ -47,7 +47,7 @@ class FailureKind(StrEnum):
     NO_ROOM = "no_room"
     """The context window is too small for the text that the model must read."""
     LEFT_OUT = "left_out"
-    """A setting, such as a time limit, left the work out; nothing failed."""
+    """A setting, such as a time limit, caused the work to be skipped; nothing failed."""
     NOT_ASKED = "not_asked"
     """The budget was used up, so no request was sent."""
     STOPPED = "stopped"
@@ -78,7 +78,7 @@ class InputError(ConflictScoreError):
 
 
 class ConfigurationError(InputError):
-    """A setting, key, model name or optional package is missing or wrong."""
+    """A setting, a key, a model name or an optional package is missing or wrong."""
 
 
 class ContextWindowError(ConflictScoreError):
@@ -162,7 +162,7 @@ class UncheckedAnswerError(ConflictScoreError):
 class BudgetError(ConflictScoreError):
     """The budget of a run is used up. Nothing failed, and finished work is kept.
 
-    ``spent`` and ``limit`` are numbers of calls or of tokens, as ``kind`` says.
+    ``spent`` and ``limit`` are numbers of calls or numbers of tokens, depending on ``kind``.
     """
 
     exit_code = 3
@@ -178,12 +178,12 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """The message of our own errors; of other errors only the type, since they may quote a key."""
+    """Return the message of our own errors; only the type of others, since they may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
 def scrubbed(text: str, *secrets: str) -> str:
-    """A message of a server or library, made safe to show: one short line without secrets.
+    """Return a message of a server or library, made safe to show: one short line without secrets.
 
     The given secrets, and anything that looks like a key, are replaced by ``[secret]``.
     """
@@ -196,7 +196,7 @@ def scrubbed(text: str, *secrets: str) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret in every form in which a URL, a header, JSON, HTML or Python code may contain it."""
+    """Yield each form in which a URL, header, JSON, HTML or Python code may contain a secret."""
     import base64
     import html
     import json
@@ -209,5 +209,5 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an optional extra of this package."""
+    """Return the command that installs an optional extra of this package."""
     return f"pip install 'conflictscore[{extra}]' (in a clone: pip install '.[{extra}]')"

@@ -1,4 +1,4 @@
-"""Reads answers in JSON: where their values are, and which texts may replace a value.
+"""Locates the values in answers that are JSON, and decides which texts may replace a value.
 
 Offsets count characters of the raw answer, so replacing a value leaves every other byte unchanged.
 """
@@ -28,7 +28,7 @@ class JsonValue(NamedTuple):
 
 @lru_cache(maxsize=8)
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
-    """The values of a JSON object or array, in order; None if the answer is neither.
+    """Return the values of a JSON object or array, in order, or None if the answer is neither.
 
     The answer may be in a code block. An array of only numbers does not count as an answer in JSON,
     and ``null`` does not count as a value. If the answer is nested more than 32 levels deep, or has
@@ -51,12 +51,12 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
 
 
 def is_json(answer: str) -> bool:
-    """Whether an answer is a JSON object or array."""
+    """Return whether an answer is a JSON object or array."""
     return json_values(answer) is not None
 
 
 def inside_of(answer: str) -> str:
-    """The text of an answer, without a code block around it."""
+    """Return the text of an answer, without a code block around it."""
     text = answer.strip()
     head, line_end, rest = text.partition("\n")
     if line_end and head.strip() in (_FENCE, f"{_FENCE}json") and rest.endswith(_FENCE):
@@ -65,13 +65,13 @@ def inside_of(answer: str) -> str:
 
 
 def said_by(literal: str) -> str:
-    """The text that a JSON literal stands for, without quotes and escapes."""
+    """Return the text that a JSON literal stands for, without quotes and escapes."""
     value = json.loads(literal)
     return value if isinstance(value, str) else literal
 
 
 def value_in(reply: str, answer: str, start: int) -> str:
-    """The part of a reply that corresponds to the value at offset ``start`` of an answer.
+    """Return the part of a reply that corresponds to the value at offset ``start`` of an answer.
 
     If the reply is JSON too, that is the value at the same JSON pointer. Otherwise it is the whole
     reply.
@@ -84,7 +84,7 @@ def value_in(reply: str, answer: str, start: int) -> str:
 
 
 def new_literal(literal: str, text: str) -> str | None:
-    """The JSON literal for a text that replaces a value; None if the type would differ.
+    """Return the JSON literal for a text that replaces a value, or None if the type would differ.
 
     An integer can only be replaced by an integer. A boolean cannot be replaced.
     """
@@ -100,7 +100,7 @@ def new_literal(literal: str, text: str) -> str | None:
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
-    """A function that says why an answer violates a JSON schema, or returns None if it is valid.
+    """Return a check that says why an answer violates a JSON schema, or None if it is valid.
 
     Without a schema, the function only checks that the answer is JSON. References in a schema are
     not fetched. A schema with patterns accepts no answer, since patterns may take any amount of
@@ -136,7 +136,7 @@ class _TooDeepError(Exception):
 def _values_inside(
     opening: str, tokens: Iterator[re.Match[str]], pointer: str = "", depth: int = 1
 ) -> Iterator[JsonValue]:
-    """The values in a valid JSON text, up to the bracket that closes ``opening``."""
+    """Yield the values in a valid JSON text, up to the bracket that closes ``opening``."""
     if depth > _MOST_DEPTH:
         raise _TooDeepError
     for index, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Reads answers as Markdown: their passages, where claims are, and which texts may replace them.
+"""Reads Markdown answers: finds passages, locates claims, and decides what may replace them.
 
 Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged. This
 includes line ends, code, tables, links and citations.
@@ -37,7 +37,7 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
 
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """A stricter form of the parser's list rule, which takes "12. Mai 1932" for item 12 of a list.
+    """Return a stricter form of the parser's list rule, which reads "12. Mai 1932" as item 12.
 
     A number only begins a list item if it belongs to a sequence. Either it is 1 and a later line
     begins with 2, or an earlier line begins with the preceding number.
@@ -78,7 +78,7 @@ class Passage(NamedTuple):
 
 @lru_cache(maxsize=8)
 def passages(answer: str) -> tuple[Passage, ...]:
-    """The passages of an answer in order, without surrounding white space and block marks."""
+    """Return the passages of an answer in order, without surrounding space and block marks."""
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
@@ -101,11 +101,12 @@ def passages(answer: str) -> tuple[Passage, ...]:
 
 
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
-    """The passage of an answer that makes a claim.
+    """Return the passage of an answer that makes a claim.
 
-    ``opening`` holds the words with which the passage should begin. If a single passage contains
-    them unchanged, it is that passage. Otherwise it is the passage that shares most words with the
-    claim, where rare words weigh more. None if no passage shares a word.
+    ``opening`` holds the words with which the passage should begin. If exactly one passage contains
+    these words unchanged, the function returns that passage. Otherwise it returns the passage that
+    shares the most words with the claim; rare words weigh more. It returns None if no passage
+    shares a word with the claim.
     """
     candidates = passages(answer)
     numbers = _opened_by(opening, answer) or range(len(candidates))
@@ -122,7 +123,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
 
 def _opened_by(opening: str, answer: str) -> Sequence[int]:
-    """The indices of the passages in which ``opening`` occurs; empty if it is empty."""
+    """Return the indices of the passages that contain ``opening``; none if it is empty."""
     places = [match.start() for match in re.finditer(re.escape(opening), answer)] if opening else []
     return [
         number
@@ -133,19 +134,19 @@ def _opened_by(opening: str, answer: str) -> Sequence[int]:
 
 @lru_cache(maxsize=8)
 def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, float]]:
-    """The distinct words of each passage, and the weight of each word."""
+    """Return the distinct words of each passage, and the weight of each word."""
     words = term_sets([answer[p.start : p.end] for p in passages(answer)])
     return words, _weights(words)
 
 
 def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
-    """The weight of each word. The fewer passages contain a word, the more it weighs."""
+    """Return the weight of each word. The fewer passages contain a word, the more it weighs."""
     spread = Counter(chain.from_iterable(words))
     return {word: log(1 + len(words) / count) for word, count in spread.items()}
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text cannot replace a passage; None if it can. An empty text removes the passage.
+    """Return why a text cannot replace a passage, or None if it can. An empty text removes it.
 
     A text that replaces a JSON string comes without quotes.
     """
@@ -157,7 +158,7 @@ def misfit(answer: str, passage: Passage, text: str) -> str | None:
 
 
 def _misfit_gap(answer: str, passage: Passage) -> str | None:
-    """Why a passage cannot be removed; None if it can."""
+    """Return why a passage cannot be removed, or None if it can."""
     rest = spliced(answer, [(*passage.cut, "")])
     if not rest.strip():
         return "nothing would be left of the answer"
@@ -165,7 +166,7 @@ def _misfit_gap(answer: str, passage: Passage) -> str | None:
 
 
 def _misfit_in_place(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text that is not empty cannot replace a passage; None if it can."""
+    """Return why a text that is not empty cannot replace a passage, or None if it can."""
     before = answer[passage.start : passage.end]
     if len(text) > _GROWTH * len(before) + _ROOM:
         return "it is too long to replace the passage"
@@ -185,7 +186,7 @@ _BROKEN = "it would break the answer's Markdown"
 
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """An answer in which each change (start, end, text) has replaced a part."""
+    """Return an answer in which each change (start, end, text) has replaced a part."""
     pieces, at = list[str](), 0
     for start, end, text in sorted(changes):
         pieces += [answer[at:start], text]
@@ -194,7 +195,7 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
-    """Whether a replacement repeats another sentence, or the beginning of the text after it.
+    """Return whether a replacement repeats another sentence, or the beginning of the text after it.
 
     The second case happens if a sentence was split in the wrong place. The replacement is the whole
     sentence, and the second half of the old sentence would follow it.
@@ -216,7 +217,7 @@ def _sentences_in(text: str) -> set[str]:
 
 
 def _runs_into(text: str, following: str) -> bool:
-    """Whether a text ends with the words that begin the following passage."""
+    """Return whether a text ends with the words that begin the following passage."""
     words, tail = following.split(), text.split()[-_LONGEST_OVERLAP:]
     return any(
         tail[-count:] == words[:count]
@@ -226,7 +227,7 @@ def _runs_into(text: str, following: str) -> bool:
 
 
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
-    """Where the text of a block starts and ends, without block marks."""
+    """Return where the text of a block starts and ends, without block marks."""
     last = row + len(content) - 1
     start = answer.find(content[0], lines[row], lines[row + 1])
     at = answer.rfind(content[-1], max(start, lines[last]), lines[last + 1])
@@ -263,7 +264,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _end_of_gap(text: str, start: int, end: int) -> int:
-    """The end of a block. It includes the blank lines after the block if some precede it too."""
+    """Return the end of a block, after its blank lines if blank lines precede the block too."""
     gap = _BLANK_LINES.match(text, end)
     begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
     return gap.end() if gap and begins else end
@@ -275,7 +276,7 @@ def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
-    """Whether ``rest`` is ``whole`` without one contiguous part."""
+    """Return whether ``rest`` is ``whole`` without one contiguous part."""
     same = len(list(takewhile(bool, map(eq, whole, rest))))
     behind = len(list(takewhile(bool, map(eq, reversed(whole), reversed(rest)))))
     return len(rest) <= len(whole) and same + behind >= len(rest)

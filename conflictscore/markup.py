@@ -19,7 +19,7 @@ _UNSAFE = re.compile(
 
 
 def shown(value: object) -> str:
-    """A text with normalised newlines, and with spaces in place of unsafe characters.
+    """Return a text with normalised newlines, and with spaces in place of unsafe characters.
 
     It may still contain markup, which the template escapes.
     """
@@ -27,7 +27,7 @@ def shown(value: object) -> str:
 
 
 def web_address(url: str) -> str | None:
-    """The URL if it is http or https and safe in a link; otherwise None."""
+    """Return the URL if it is http or https and safe in a link; otherwise None."""
     if _UNSAFE.search(url) or any(character.isspace() for character in url):
         return None
     try:
@@ -40,7 +40,7 @@ def web_address(url: str) -> str | None:
 
 @cache
 def _markdown() -> "MarkdownIt":
-    """A Markdown parser that allows no raw HTML, no images, and only http and https links."""
+    """Return a Markdown parser that permits no raw HTML or images, and only http(s) links."""
     from markdown_it import MarkdownIt
 
     class Safe(MarkdownIt):
@@ -71,6 +71,6 @@ def rendered_markdown(text: str) -> str:
 
 
 def without_markdown(text: str) -> str:
-    """The visible words of untrusted Markdown, on one line."""
+    """Return the visible words of untrusted Markdown, on one line."""
     markup = _INLINE.sub("", rendered_markdown(text))
     return " ".join(unescape(_TAG.sub(" ", markup)).split())

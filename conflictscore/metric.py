@@ -7,8 +7,8 @@ is known about them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
 document of their group, a group counts once on each side. With ``weights`` (at least 0, by default
-1), a side counts with the sum of its weights, a group counts with its largest weight, and documents
-of weight 0 are left out. Equal weights change nothing.
+1), the weight of a side is the sum of its weights, and the weight of a group is its largest weight.
+Documents of weight 0 are left out. Equal weights change nothing.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ _FEW_LOST = 0.1
 def contradiction_share(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float | None:
-    """|D-| / (|D+| + |D-|) of one claim, from 0 to 1; None if both sides are empty."""
+    """Return |D-| / (|D+| + |D-|) of one claim, from 0 to 1; None if both sides are empty."""
     against = worth(claim.contradicts, duplicate_of, weights)
     sides = worth(claim.supports, duplicate_of, weights) + against
     return against / sides if sides else None
@@ -45,7 +45,7 @@ def contradiction_share(
 def conflictscore_count(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> float | None:
-    """CS-C: the share of claims with evidence on both sides, from 0 to 1; lower is better.
+    """Return CS-C: the share of claims with evidence on both sides, from 0 to 1; lower is better.
 
     With weights, the largest weight on the weaker side of a claim is divided by the largest weight
     on its stronger side. So a claim that is supported with weight 1 and contradicted with weight .1
@@ -59,7 +59,7 @@ def conflictscore_ratio(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> float | None:
-    """CS-R: the mean over claims of |D-| / (|D+| + |D-|), from 0 to 1; lower is better.
+    """Return CS-R: the mean over claims of |D-| / (|D+| + |D-|), from 0 to 1; lower is better.
 
     A claim with neither D+ nor D- counts as 0 (see :func:`uncovered_claims`). None if no pair was
     labelled.
@@ -69,12 +69,12 @@ def conflictscore_ratio(
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
-    """The share of pairs that have a label, from 0 to 1; None if there is no pair."""
+    """Return the share of pairs that have a label, from 0 to 1, or None if there is no pair."""
     return _mean([pair.label is not Label.UNLABELLED for claim in claims for pair in claim.labels])
 
 
 def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
-    """Numbers of the labelled claims that no document supports or contradicts."""
+    """Return the numbers of the labelled claims that no document supports or contradicts."""
     return tuple(
         claim.claim.number for claim in _scored(claims) if contradiction_share(claim) is None
     )
@@ -85,7 +85,7 @@ def claim_to_reconsider(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the claim that the model should reconsider; None if no claim is in conflict.
+    """Return the number of the claim to reconsider, or None if no claim is in conflict.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
     it is the claim with the highest share of contradiction, or the earlier claim on a tie.
@@ -105,7 +105,7 @@ def disputed_claims(
     duplicates: Mapping[int, int] | None = None,
     weights: Mapping[int, float] = {},
 ) -> tuple[int, ...]:
-    """Numbers of the claims that are disputed under a policy, the most important first.
+    """Return the numbers of the claims that are disputed under a policy, most important first.
 
     Claims are ordered by |D+| + |D-|, then by |D-|, then by position. So a main claim with nine
     documents comes before an aside on which two documents disagree. ``duplicates`` (default:
@@ -166,14 +166,15 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Why the readable labels are not a fair sample of all labels; None if nothing suggests that.
+    """Return why the readable labels may be a biased sample, or None if nothing suggests it.
 
     Replies are seldom unreadable at random. For example, a model that writes "SUPPORTED" loses
     every pair with that label, and the answer would be scored as if it had no support.
 
-    So there is no score in two cases: if more replies were unreadable than took a side, or if one
-    side never occurs and several replies were unreadable. A pair that failed for another reason
-    counts as unreadable too, unless the failure cannot depend on the text.
+    So there is no score in two cases: if unreadable replies outnumber the replies that support or
+    contradict a claim, or if one of these two labels never occurs and several replies were
+    unreadable. A pair that failed for another reason counts as unreadable too, unless the failure
+    cannot depend on the text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
@@ -190,19 +191,19 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
 def balance(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float:
-    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, from -1 to 1; 0 if no document mentions it."""
+    """Return (|D+| - |D-|) / (|D+| + |D-|), from -1 to 1; 0 if no document mentions the claim."""
     share = contradiction_share(claim, duplicate_of, weights)
     return 0.0 if share is None else 1 - 2 * share
 
 
 def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether a passage has better evidence than the passage that it would replace.
+    """Return whether a passage has better evidence than the passage that it would replace.
 
     This is the guard's rule for whole new answers. It is ours, not the paper's. ``before`` and
-    ``after`` hold the :func:`balance` of each claim. Both are sorted, worst first, and compared
-    pair by pair; the first pair that differs decides. So a well-supported aside cannot make up for
-    a bad claim. The mean must not fall either. A passage without claims counts as one claim that no
-    document mentions. On a tie, the old passage stays.
+    ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
+    compared pair by pair; the first pair that differs decides. So a well-supported aside cannot
+    make up for a bad claim. The mean must not fall either. A passage without claims counts as one
+    claim that no document mentions. On a tie, the old passage stays.
     """
     one, other = sorted(before) or [0.0], sorted(after) or [0.0]
     no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
@@ -226,7 +227,7 @@ def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """The sum of the documents' weights (default 1). A group of copies adds its largest weight."""
+    """Return the total weight of the documents (default 1 each); copies add the largest weight."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)

@@ -29,7 +29,7 @@ class CountBar:
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar, which ``with`` shows. It prints at most ``reasons`` kinds of failure."""
+        """Prepare the bar; ``with`` shows it. It prints at most ``reasons`` kinds of failure."""
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
@@ -70,7 +70,7 @@ class CountBar:
 
 
 def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
-    """A bar with a description, the count and the time left; it disappears when it stops."""
+    """Return a bar with a description, the count and the time left; it disappears when it stops."""
     counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
     return _bar(console, *counted_columns, visible=visible)
 

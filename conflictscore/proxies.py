@@ -13,7 +13,7 @@ PROXY_ADVICE = (
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+    """Return the proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
     A client looks up the proxy only for the endpoint that it calls. A proxy that it does not use,
     such as a SOCKS proxy whose package is missing, must not cause an error.
@@ -30,7 +30,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def through_proxy(url: str) -> str:
-    """The end of a message about a failed call: names the URL's proxy; empty if it has none."""
+    """Return the end of a message about a failed call: the URL's proxy; empty if it has none."""
     proxy = proxy_for(url)
     if proxy is None:
         return ""
@@ -38,13 +38,13 @@ def through_proxy(url: str) -> str:
 
 
 def without_login(proxy: str) -> str:
-    """The address of a proxy for use in messages, without user name and password."""
+    """Return the address of a proxy for use in messages, without user name and password."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
 
 
 def is_socks(proxy: str | None) -> bool:
-    """Whether a proxy uses SOCKS. Only the httpx client can use such a proxy."""
+    """Return whether a proxy uses SOCKS. Only the httpx client can use such a proxy."""
     return proxy is not None and urlsplit(proxy).scheme.startswith("socks")
 
 

@@ -22,7 +22,7 @@ WORD_CHARACTER = (
     r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"
     r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0f39\u0f71-\u0f84\u0f90-\u0fbc\u1a17-\u1a1b]"
 )
-"""A letter or a vowel sign of a letter. Without vowel signs, Indic words would fall apart."""
+"""A letter, or a letter's vowel sign. Without vowel signs, Indic words would be split."""
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
 _SCRIPT_LETTERS = 200  # how many letters of a text are examined to determine its script
@@ -72,7 +72,7 @@ class Folded(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """A text in a form in which spellings that mean the same are equal.
+    """Return a text in a form in which spellings that mean the same are equal.
 
     Folding removes differences of case, accents, optional vowel signs (Arabic, Hebrew), Unicode
     form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. It also
@@ -82,7 +82,7 @@ def fold(text: str) -> str:
 
 
 def folded(text: str) -> Folded:
-    """Like :func:`fold`, but with the original span of each character."""
+    """Fold a text like :func:`fold`, but keep the original span of each character."""
     if text.isascii():
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     pieces: list[str] = []
@@ -111,13 +111,13 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
-    """The case-folded words of a text; in scripts without spaces, its single characters."""
+    """Return the case-folded words of a text; in scripts without spaces, its single characters."""
     words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
     return words
 
 
 def terms_in(text: str) -> list[str]:
-    """The terms by which texts are compared: their folded words, in order.
+    """Return the terms by which texts are compared: their folded words, in order.
 
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
     word. This is usual if there is no dictionary.
@@ -126,14 +126,14 @@ def terms_in(text: str) -> list[str]:
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
-    """The distinct terms of each text (see :func:`terms_in`). This is fast if all are ASCII."""
+    """Return the distinct terms of each text (see :func:`terms_in`), quickly if all are ASCII."""
     if "".join(texts).isascii():
         return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
 
 
 def spaced_out(text: str) -> str:
-    """A text with spaces between its terms, which :func:`terms_in` explains."""
+    """Return a text with spaces between its terms, which :func:`terms_in` explains."""
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 
@@ -144,7 +144,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def script_of(text: str) -> str:
-    """Unicode's name for the script of most letters, such as LATIN; empty if there is no letter."""
+    """Return Unicode's name for the script of most letters, such as LATIN; empty if no letters."""
     letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     return scripts.most_common(1)[0][0] if scripts else ""

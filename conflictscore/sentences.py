@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
-"""A regular expression for citations: numbers or names in brackets, one after another."""
+"""A regular expression for a series of citations, which are numbers or names in brackets."""
 
 _STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
 _END_AT_ANY_MARK = (
@@ -110,7 +110,7 @@ _SPACES = re.compile(r"\s*+")
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """The offset after each sentence of a paragraph, except the last sentence.
+    """Yield the offset after each sentence of a paragraph, except the last sentence.
 
     Citations in brackets after a full stop belong to the sentence before it.
     """
@@ -134,7 +134,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """The offsets at which sentences and lines of a text begin, in ascending order from 0."""
+    """Return the offsets at which sentences and lines of a text begin, ascending from 0."""
     starts, last = [0], 0
     for line in _LINE.finditer(text):
         begin = line.start()
@@ -156,7 +156,7 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
-    """Whether a mark is inside a sentence although no lower-case letter follows it."""
+    """Return whether a mark is inside a sentence although no lower-case letter follows it."""
     at = match.start()
     if match[0].rstrip("*_") != ".":  # abbreviations contain no other mark
         return False
@@ -178,14 +178,14 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
 
 
 def _last_word(text: str) -> str:
-    """The last word of a text, without brackets and quotation marks before it."""
+    """Return the last word of a text, without brackets and quotation marks before it."""
     blank = max(text.rfind(" ", 0, -1), 0)
     match = _LAST_WORD.search(text, blank)
     return match[0] if match else ""
 
 
 def _is_ordinal(number: str, before: str, rest: str) -> bool:
-    """Whether a number before a full stop is an ordinal ("5. Mai", "XIV. Gregor")."""
+    """Return whether a number before a full stop is an ordinal ("5. Mai", "XIV. Gregor")."""
     longest = _LONGEST_ORDINAL if number.isdecimal() else 2 * _LONGEST_ORDINAL
     if not rest[:1].isupper() or len(number) > longest:
         return False
@@ -193,7 +193,7 @@ def _is_ordinal(number: str, before: str, rest: str) -> bool:
 
 
 def _is_initial(before: str, rest: str) -> bool:
-    """Whether a letter before a full stop is an initial, and not the word I or part of "Plan B"."""
+    """Return whether a letter before a full stop is an initial, and not "I" or part of "Plan B"."""
     is_pronoun = _FIRST.search(before) and _NAME_OR_OPENER.match(rest)
     return not (is_pronoun or _NUMBERED.search(before))
 
@@ -205,7 +205,7 @@ def _goes_before_a_number(word: str) -> bool:
 
 
 def _may_be_short(word: str) -> bool:
-    """Whether a word may be an abbreviation, for example because it has no vowel."""
+    """Return whether a word may be an abbreviation, for example because it has no vowel."""
     if _ACRONYM.fullmatch(word) or word.casefold() in _MAY_END:
         return True
     voiceless = word.isascii() and word.isalpha() and not _VOWELS.search(word)

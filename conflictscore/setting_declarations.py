@@ -1,7 +1,7 @@
 """Declares the settings of a run. Everything about a setting is declared here, and only here.
 
 Each field of :class:`DeclaredSettings` declares name, type with range, default, help, presets, and
-how commands accept the setting. Several things are made from these fields:
+how commands accept the setting. Several things are generated from these fields:
 
 - the options of commands, with their environment variables and keys in settings files
   (``cli/options.py``)
@@ -41,9 +41,9 @@ if TYPE_CHECKING:  # the types are needed here, but ``--help`` must not load mod
 Effort = Literal["fast", "standard", "thorough", "paper"]
 """Name of a preset."""
 LookFurther = Literal["off", "disputed", "unsupported"]
-"""The claims for which more documents are searched before an answer is corrected.
+"""The claims for which further documents are sought before an answer is corrected.
 
-- ``off``: only claims on a tie, and only if the search is free.
+- ``off``: only claims whose evidence is tied, and only if the search is free.
 - ``disputed``: all disputed claims.
 - ``unsupported``: also claims that no document mentions.
 """
@@ -263,50 +263,50 @@ class DeclaredSettings:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Names of all settings, in order of declaration."""
+        """Return the names of all settings, in order of declaration."""
         return tuple(setting.name for setting in fields(cls))
 
     @classmethod
     def declaration(cls, name: str) -> Declaration:
-        """The properties that a setting declares in addition to its name, type and default."""
+        """Return the properties that a setting declares besides its name, type and default."""
         declaration: Declaration = cls.__dataclass_fields__[name].metadata["of"]
         return declaration
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """The declared default of a setting."""
+        """Return the declared default of a setting."""
         default = cls.__dataclass_fields__[name].default
         return None if default is MISSING else default
 
     @classmethod
     def help(cls, name: str) -> str:
-        """The help text of a setting, in one paragraph."""
+        """Return the help text of a setting, in one paragraph."""
         return cls.declaration(name).help
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """The names among which a setting must be chosen; empty if it is no such choice."""
+        """Return the names to choose from; empty if the setting is not a choice of names."""
         return _choices(name)
 
     @classmethod
     def kind(cls, name: str) -> type:
-        """The type to which text is converted: int, float, bool, tuple or str."""
+        """Return the type to which text is converted: int, float, bool, tuple or str."""
         return _kind(name)
 
     @classmethod
     def allowed(cls, name: str) -> str:
-        """The allowed values in words for errors and help, such as ``0 to 20``."""
+        """Return the allowed values in words for errors and help, such as ``0 to 20``."""
         return cls.declaration(name).allowed or _allowed(name)
 
     @classmethod
     def read(cls, name: str, value: Any) -> Any:
-        """The stored form of a value. Raises ValueError if the value is not allowed."""
+        """Return the stored form of a value. Raises ValueError if the value is not allowed."""
         return _read(name, value)
 
 
 @cache
 def _types() -> dict[str, Any]:
-    """The declared types of the settings that have no ``read`` function of their own."""
+    """Return the declared types of the settings that have no ``read`` function of their own."""
     plain = {
         name: annotation
         for name, annotation in DeclaredSettings.__annotations__.items()
@@ -316,7 +316,7 @@ def _types() -> dict[str, Any]:
 
 
 def _read(name: str, value: Any) -> Any:
-    """The stored form of a value. Raises ValueError if the value is not allowed."""
+    """Return the stored form of a value. Raises ValueError if the value is not allowed."""
     reader = DeclaredSettings.declaration(name).read
     if reader is not None:
         value = reader(value)
@@ -332,7 +332,7 @@ def _adapter(name: str) -> Any:
 
 
 def _taken_apart(name: str) -> tuple[Any, list[Any], bool]:
-    """The bare type of a setting, the bounds of its range, and whether None is allowed."""
+    """Return the bare type of a setting, the bounds of its range, and whether None is allowed."""
     bare_type, optional = _types().get(name, str), False
     if get_origin(bare_type) in (Union, UnionType):
         optional = NoneType in get_args(bare_type)

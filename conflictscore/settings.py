@@ -53,13 +53,13 @@ class Settings(DeclaredSettings):
             object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
-        """A copy with some settings changed. A change of ``effort`` does not apply its preset."""
+        """Return a copy with changed settings. A change of ``effort`` does not apply its preset."""
         all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         all_settings |= changes
         return Settings(**all_settings)
 
     def to_json(self) -> dict[str, Any]:
-        """The settings as plain JSON, for a log or a manifest."""
+        """Return the settings as plain JSON, for a log or a manifest."""
         plain = {name: getattr(self, name) for name in self.names()}
         labeler = self.labeler
         if labeler is not None and not isinstance(labeler, str):
@@ -85,7 +85,7 @@ rules. It means the same in every entry point and in benchmarks."""
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
-    """The message about an unknown setting, with the most similar name and all settings."""
+    """Return the message about an unknown setting, with the most similar name and all settings."""
     all_names = list(names)
     near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""

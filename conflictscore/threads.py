@@ -29,14 +29,14 @@ P = ParamSpec("P")
 
 
 def usable_cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread; None if no loop runs here."""
+    """Return the event loop that runs in this thread, or None if no loop runs here."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -44,7 +44,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def on_event_loop() -> bool:
-    """Whether an event loop runs in this thread. It must not be blocked by reading files."""
+    """Return whether an event loop runs in this thread. File reads must not block such a loop."""
     return running_loop() is not None
 
 
@@ -124,7 +124,7 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
 
 
 def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
-    """A function that does the work on its first call, and returns the same object on every call.
+    """Return a function that does the work once, and returns the same object on every call.
 
     All threads may call it.
     """
@@ -138,7 +138,7 @@ def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """A function for another thread that runs ``work``, and puts its result or error into a future.
+    """Return a function, for use in another thread, that sets a future to the outcome of ``work``.
 
     KeyboardInterrupt and SystemExit are raised in that thread as well.
     """
@@ -215,12 +215,12 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
 async def together() -> AsyncIterator[
     Callable[[Callable[[], Awaitable[Any]]], "asyncio.Task[Any]"]
 ]:
-    """A task group that raises a plain error instead of an exception group.
+    """Open a task group that raises a plain error instead of an exception group.
 
-    If several tasks fail, the most important error is raised: an interrupt of LangGraph before an
-    error of another library, and that before an error of this package. A used-up budget does not
-    cancel other tasks, since calls in flight are already paid for and further calls fail by
-    themselves. Its error is raised after all tasks have ended.
+    If several tasks fail, the most important error is raised. An interrupt of LangGraph comes
+    first, then an error of another library, and last an error of this package. A used-up budget
+    does not cancel other tasks, since calls in flight are already paid for and further calls fail
+    by themselves. Its error is raised after all tasks have ended.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None
@@ -254,7 +254,7 @@ async def each(
 ) -> None:
     """Process every item, at most ``at_once`` at the same time, with :func:`together`.
 
-    Items are taken from the iterable one by one, since there may be millions.
+    Items are taken from the iterable one at a time, since there may be millions.
     """
     waiting = iter(items)
 

@@ -1,8 +1,8 @@
 """Counts the tokens of a prompt before a call, without network access.
 
 tiktoken would download its vocabularies on first use, without a timeout. Counts only serve to fit
-prompts into context windows. So a vocabulary is used if it is on this machine, and otherwise the
-count is estimated.
+prompts into context windows. So a vocabulary is used only if it is already on this machine.
+Otherwise the count is estimated.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def load_vocabulary() -> None:
 
 
 def token_starts(text: str) -> list[int]:
-    """The offset in characters of each token that ``count_tokens`` counts or estimates, ascending.
+    """Return the character offset of each token that ``count_tokens`` counts or estimates.
 
     A token that begins inside a multi-byte character gets the offset of that character.
     """
@@ -64,7 +64,7 @@ def token_starts(text: str) -> list[int]:
 
 
 def _encode(encoded: bytes) -> list[int] | None:
-    """The tokens of UTF-8 text; None if there is no vocabulary, or if tiktoken gives up.
+    """Return the tokens of UTF-8 text, or None if there is no vocabulary, or if tiktoken gives up.
 
     tiktoken gives up on a million spaces in a row, for example.
     """
@@ -92,7 +92,7 @@ def _vocabulary() -> _Vocabulary | None:
 
 
 def _is_cached() -> bool:
-    """Whether tiktoken would find its vocabulary on disk, in a file named after the URL's SHA-1.
+    """Return whether tiktoken would find its vocabulary on disk (file name: the URL's SHA-1).
 
     A damaged file does not count, since tiktoken would delete it and download a new one.
     """

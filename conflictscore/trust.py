@@ -96,7 +96,7 @@ class TrustTable:
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
-        """The weight of each document, at least 0, by document number."""
+        """Return the weight of each document, at least 0, by document number."""
         return {document.number: self._source(document) for document in documents}
 
     def _source(self, document: Document) -> float:
@@ -119,7 +119,7 @@ def _file_kind(url: str) -> str:
 
 
 def _type_name(name: str) -> str:
-    """A type as it is spelled inside the table: ".PDF" becomes "pdf"."""
+    """Return a type as it is spelled inside the table: ".PDF" becomes "pdf"."""
     return name.strip().casefold().removeprefix(".")
 
 
@@ -138,7 +138,7 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
 def _by_host(
     weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
-    """The weights by host or domain, with names spelled as in addresses."""
+    """Return the weights by host or domain, with names spelled as in addresses."""
     weights: dict[str, float] = {}
     for raw_name, weight in weights_by_name.items():
         name = raw_name.strip().casefold().removeprefix("www.")

@@ -78,7 +78,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """The end of the message about an interrupted command: what its next run can reuse."""
+    """Return the end of the message about an interrupted command: what its next run can reuse."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")

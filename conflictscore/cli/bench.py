@@ -179,7 +179,7 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:
-    """How many documents a retriever skipped, by reason; retrievers inside others are found too."""
+    """Return how many documents a retriever and the retrievers inside it skipped, by reason."""
     while retriever is not None and not hasattr(retriever, "left_out"):
         retriever = getattr(retriever, "retriever", None)
     return retriever.left_out if retriever is not None else {}

@@ -42,9 +42,10 @@ def print_estimate(plan: BenchPlan) -> None:
 
 
 def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
-    """Assumed documents per question and tokens per document; None unless a search may cost money.
+    """Return the assumed number of documents per question, and the tokens per document.
 
-    A note tells the user about the assumption.
+    The function returns None unless a search may cost money. A note tells the user about the
+    assumption.
     """
     settings = plan.settings
     if plan.setup.context.retriever is None or _is_free(settings):
@@ -60,7 +61,7 @@ def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
 
 
 def _is_free(settings: Mapping[str, Any]) -> bool:
-    """Whether all documents come from files on this machine."""
+    """Return whether all documents come from files on this machine."""
     searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
     return not settings["read_pages"] and all(
         search in ("corpus", "recorded") or (not search and settings["docs"]) for search in searches

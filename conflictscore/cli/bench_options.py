@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
-"""How many questions run at the same time, with the local model and with remote models."""
+"""Number of questions run at the same time with the local model, and with remote models."""
 
 STUDY_TEMPERATURE = 0.7
 """Default temperature of the answers if ``--seeds`` asks for several runs."""
@@ -71,7 +71,7 @@ _WORST_HELP = (
 
 
 def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
-    """Options that define the experiment: data, sample, seeds, methods, and the run's folder.
+    """Yield options that define the experiment: data, sample, seeds, methods, and run folder.
 
     ``--write-topics`` and the search options exist only for benchmarks that use them.
     """
@@ -142,7 +142,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
 
 
 def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
-    """Options that may change each time a run is resumed."""
+    """Yield options that may change each time a run is resumed."""
     if benchmark_entry.judged_by:
         words = "The model that judges free-form answers. Default: the --judge model."
         yield click.option("--answer-judge", metavar="SPEC", help=words)

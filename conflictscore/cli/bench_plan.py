@@ -97,7 +97,7 @@ def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
 
 
 def _sampling(setup: "Setup") -> "Setup":
-    """The setup with a temperature at which the runs of a study sample different answers.
+    """Return the setup with a temperature at which the runs of a study sample different answers.
 
     The setup is unchanged if the user chose a temperature, or if the model accepts none. A note
     warns the user if the answers of the runs may then not be sampled as intended.
@@ -127,7 +127,7 @@ def _runs(
     setup: "Setup",
     benchmark: "Benchmark",
 ) -> list[PlannedRun]:
-    """One run per seed. From the second run on, ``replicate`` makes models sample new answers."""
+    """Return one run per seed. From the second run on, ``replicate`` makes models sample anew."""
     if settings["seeds"] == 1:
         return [PlannedRun(whole, setup, benchmark)]
     runs = []
@@ -142,7 +142,7 @@ def _runs(
 def _questions(
     benchmark_entry: "Entry", settings: Mapping[str, Any], seed: int
 ) -> tuple["Benchmark", dict[str, Any]]:
-    """The sampled questions, which are the same for every seed, with options in this seed's order.
+    """Return the sampled questions: the same for every seed, with options in this seed's order.
 
     Returns:
         The benchmark, and how its questions were drawn.
@@ -164,7 +164,7 @@ def _questions(
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
-    """The answers of each question. A page that has a question and its answer is likely a copy."""
+    """Return each question's answers. A page with a question and its answer is likely a copy."""
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 
@@ -213,7 +213,7 @@ def _opened(
 
 
 def _searches(settings: Mapping[str, Any]) -> list[str]:
-    """The names of the searches in order. Addresses are left out: they may contain passwords."""
+    """Return the searches' names in order, without addresses, which may contain passwords."""
     from conflictscore.retrieval.providers import configured_search
 
     if settings["search"] is None:

@@ -50,7 +50,7 @@ def open_context(
 
 
 def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, dict[str, Any]]":
-    """The settings from the options, and the keyword arguments for the run's models."""
+    """Return the settings from the options, and the keyword arguments for the run's models."""
     from conflictscore.graph.keywords import split_options
 
     keywords = {**more, **settings_in(options)}
@@ -59,7 +59,7 @@ def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, di
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:
-    """The answering model named by the options, or the default model."""
+    """Return the answering model named by the options, or the default model."""
     from conflictscore.models.spec import default_spec
 
     spec: str | None = settings["model"]
@@ -88,7 +88,7 @@ def open_single_model(spec: str, settings: Mapping[str, Any]) -> "LanguageModel"
 
 
 def judging(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the judge as the only model, for commands that generate no answers."""
+    """Return the options with the judge as the only model, for commands that generate no answer."""
     return {**settings, "model": settings["judge"] or settings["model"], "judge": None}
 
 
@@ -157,14 +157,14 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """A console for tables. It prints untrusted text as it is, and reads no markup in it."""
+    """Return a console for tables. It prints untrusted text as it is, and reads no markup in it."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine with garbage collection, which skips the modules loaded so far."""
+    """Run a command's coroutine with garbage collection on, except for modules loaded so far."""
     import asyncio
 
     gc.freeze()

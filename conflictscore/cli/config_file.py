@@ -4,7 +4,7 @@ Keys are the long names of options. Top-level keys apply to every command that h
 in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that command. The command line
 overrides the environment, and the environment overrides the file.
 
-A file found in the working folder may come from somebody else. While an API key is set, such a file
+A file found in the working folder may come from someone else. While an API key is set, such a file
 cannot set endpoints, prompts, output files, model files or ``--host``. It cannot choose evidence
 other than documents in its own folder, and it cannot change a setting that the check depends on.
 Name the file with ``--config`` to allow all of this.
@@ -29,8 +29,8 @@ _SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)
 _NAMED_ONLY = frozenset({"mcp"})
 """Commands that use a settings file only if ``--config`` names it.
 
-They may start in a folder with somebody else's files, and nobody reads their stderr. A file found
-there must never choose the endpoint that receives the key."""
+They may start in a folder with files from someone else, and their stderr is usually not read. A
+file found there must never choose the endpoint that receives the key."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads from the path."""
@@ -69,7 +69,7 @@ _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\
 
 
 def with_config_file(group: click.Group) -> None:
-    """Add the option ``--config`` to every command of a group. It applies the settings file."""
+    """Add the option ``--config``, which applies a settings file, to every command of a group."""
     for command in commands_of(group):
         default = "none." if command.name in _NAMED_ONLY else f"{_FILE} in this folder, if any."
         command.params.append(
@@ -86,7 +86,7 @@ def with_config_file(group: click.Group) -> None:
 
 
 def commands_of(command: click.Command) -> Iterator[click.Command]:
-    """All commands that are not groups."""
+    """Yield all commands that are not groups."""
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             yield from commands_of(inner)
@@ -111,7 +111,7 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
 
 
 def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in a file that apply to a command. Its own table overrides top-level keys."""
+    """Return a file's settings that apply to a command. Its own table overrides top-level keys."""
     names: list[str] = []
     here: click.Context | None = ctx
     while here is not None and here.parent is not None:
@@ -147,7 +147,7 @@ def _check_trust(
 
 
 def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
-    """The settings as click's defaults. Settings without an option become values of ``--set``."""
+    """Return the settings as click's defaults. Those without an option become ``--set`` values."""
     options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
     for key, setting in settings.items():
@@ -164,7 +164,7 @@ def _texts(setting: Any) -> list[str]:
 
 
 def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
-    """Whether a setting decides where calls go, which files are used, or how answers are checked.
+    """Return whether a setting affects where calls go, the files used, or how answers are checked.
 
     Documents in the working folder are allowed; documents elsewhere are not.
     """

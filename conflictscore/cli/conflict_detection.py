@@ -214,7 +214,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Whether a file may be overwritten. False if it may hold other data or older verdicts."""
+    """Return whether a file may be overwritten: not if it may hold other data or older verdicts."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

@@ -154,7 +154,7 @@ def _rated(
 def _check_natconfqa(
     people: "Sequence[JudgedByPeople]", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """The figures, their tables, and, if not a single answer could be judged, the reason."""
+    """Return the figures, their tables, and the reason if no answer at all could be judged."""
     from rich.console import Console
 
     from conflictscore.benchmarks.natconfqa.agreement import (
@@ -176,7 +176,7 @@ def _check_natconfqa(
 def _check_ratings(
     rated_set: "RatedSet", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Like ``_check_natconfqa``, for ratings of whole answers."""
+    """Do the same as ``_check_natconfqa``, for ratings of whole answers."""
     from rich.console import Console
 
     from conflictscore.benchmarks.judge_agreement import rated_by_judge, rating_agreement

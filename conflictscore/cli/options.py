@@ -62,7 +62,7 @@ class ManyDocs(click.Command):
 
 
 def in_group(name: str, option: Any) -> Any:
-    """An option that the help shows under the heading ``name``."""
+    """Return an option that the help shows under the heading ``name``."""
 
     def decorate(command: Any) -> Any:
         command = option(command)
@@ -81,7 +81,7 @@ _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """The settings that commands take in this form; with ``scoring``, only those for scoring."""
+    """Return the settings that commands take in this form; ``scoring`` keeps those for scoring."""
     return tuple(
         name
         for name in Settings.names()
@@ -91,7 +91,7 @@ def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
 
 
 SETTABLE = (*_names("set"), *_BY_SET)
-"""Settings that have no option of their own. Users set them by ``--set`` or in a settings file."""
+"""Settings without an option of their own. Users set them with ``--set`` or a settings file."""
 
 
 def _setting(name: str) -> Any:
@@ -110,7 +110,7 @@ def _setting(name: str) -> Any:
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings and model keywords from the options of a command line.
+    """Return the settings and model keywords from the options of a command line.
 
     Raises:
         InputError: ``--set`` names an unknown setting, or its argument is not NAME=VALUE.

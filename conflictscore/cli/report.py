@@ -37,7 +37,7 @@ Examples:
 
 
 def _output(name: str, words: str, *, is_folder: bool = False) -> "Callable[[_Command], _Command]":
-    """An option that names a file or folder to be written."""
+    """Return an option that names a file or folder to be written."""
     kind = click.Path(path_type=Path, file_okay=not is_folder, dir_okay=is_folder)
     return click.option(name, type=kind, metavar="FOLDER" if is_folder else "FILE", help=words)
 
@@ -202,7 +202,7 @@ def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
 
 
 def _studies_json(runs: "Sequence[ReportRun]") -> list[dict[str, Any]]:
-    """The studies among the runs, as plain JSON."""
+    """Return the studies among the runs, as plain JSON."""
     from conflictscore.benchmarks.harness.report.study import study_groups, study_of
 
     return [study_of(group).to_json() for group in study_groups(runs)]
@@ -250,13 +250,13 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
 
 
 def _parts(run: Path) -> "Sequence[Path]":
-    """The runs inside the folder of a study, or the run itself if the folder is a run."""
+    """Return the runs inside the folder of a study, or the run itself if the folder is a run."""
     if (run / "manifest.json").exists():
         return [run]
     return sorted((path.parent for path in run.glob("seed-*/manifest.json")), key=_by_seed) or [run]
 
 
 def _by_seed(folder: Path) -> tuple[int, str]:
-    """A key that sorts the folders of a study by seed. Renamed folders (seed-old) come last."""
+    """Return a key that sorts a study's folders by seed. Renamed folders (seed-old) come last."""
     seed = folder.name.removeprefix("seed-")
     return (int(seed) if seed.isdecimal() else sys.maxsize, seed)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from conflictscore.scoring_files.row_scoring import RowEngine
 
 _NAMED_ROWS = 10
-"""How many failing rows the error message lists."""
+"""Maximum number of failing rows that the error message lists."""
 _SHOWN_ROWS = 50
-"""How many failing rows are shown with their claims."""
+"""Maximum number of failing rows that are shown with their claims."""
 _MIN_COVERAGE = 0.5
 """Minimum share of labelled pairs for a row to count as checked."""
 _SAME = 1e-9
@@ -199,7 +199,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
 
 
 def _ray_engine(options: Mapping[str, Any], context: "RunContext") -> "RowEngine":
-    """The Ray engine, whose workers open the same judge as this process."""
+    """Return the Ray engine, whose workers open the same judge as this process."""
     from conflictscore.scoring_files.ray_engine import ROWS_AT_ONCE, RayEngine
     from conflictscore.scoring_files.row_scoring import scoring_settings
 
@@ -230,7 +230,7 @@ def _print(out: Path, summary: "Summary") -> None:
 
 
 def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
-    """The reason for each failing row. Prints the failing claims of the first rows."""
+    """Return the reason for each failing row, and print the failing claims of the first rows."""
     from conflictscore.scoring_files.output import read_outcomes
 
     failing: dict[int, str] = {}
@@ -244,7 +244,7 @@ def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
 
 
 def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[str]]:
-    """The reason why a row fails, and a line for each failing claim; both empty if it passes.
+    """Return the reason why a row fails, and a line per failing claim; both empty if it passes.
 
     A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
     is the mean of these shares, so a row above the limit has a failing claim.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""How many seconds running requests may still take after the server is asked to stop."""
+"""Seconds that running requests may still take after the server is asked to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:

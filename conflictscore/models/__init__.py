@@ -1,4 +1,4 @@
-"""Opens chat models by a spec string: from OpenAI, a compatible endpoint, or this machine.
+"""Opens chat models from OpenAI, a compatible endpoint, or this machine, by a spec string.
 
 ``open_model`` opens a model by its spec, and ``from_chat_model`` wraps any LangChain chat model.
 Both return the ``LanguageModel`` that nodes and labelers call.

@@ -8,7 +8,7 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Maximum bytes of a reply, including stream frames; enough for 100,000 tokens sent singly."""
+"""Maximum bytes of a reply with its stream frames; enough for 100,000 tokens sent one by one."""
 
 
 def check_length(size: int, provider: str) -> None:
@@ -21,7 +21,7 @@ def check_length(size: int, provider: str) -> None:
 
 
 def bound_reply(response: httpx2.Response) -> None:
-    """An event hook that limits the length of a response and refuses compressed responses."""
+    """Limit the length of a response, and refuse compressed responses (an event hook)."""
     coding = response.headers.get("content-encoding", "identity")
     if coding != "identity":
         host = response.request.url.host
@@ -33,7 +33,7 @@ def bound_reply(response: httpx2.Response) -> None:
 
 
 async def bound_reply_async(response: httpx2.Response) -> None:
-    """:func:`bound_reply` for an asynchronous client."""
+    """Do the same as :func:`bound_reply` for an asynchronous client."""
     bound_reply(response)
 
 

@@ -18,8 +18,8 @@ class CircuitBreaker:
 
     If several calls have failed for the same reason and no call has succeeded, every further call
     fails for that reason without being made. After one success the breaker never stops a call. If
-    the first replies are unreadable for the same reason, they are requested again before any other
-    call is made.
+    the first replies are all unreadable for the same reason, they are requested again before any
+    other call is made.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -35,7 +35,7 @@ class CircuitBreaker:
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
-        """The current step's breaker. Outside a step it is a new breaker for one call."""
+        """Return the current step's breaker. Outside a step it is a new breaker for one call."""
         return cls._watching.get() or cls()
 
     @contextmanager
@@ -53,11 +53,11 @@ class CircuitBreaker:
             raise self._error.with_traceback(None)
 
     def succeeded(self) -> None:
-        """Report a call with a readable reply."""
+        """Record that a call returned a readable reply."""
         self._proved, self._error = True, None
 
     def failed(self, error: ConflictScoreError) -> None:
-        """Report a call whose attempts have all failed."""
+        """Record that all attempts at a call have failed."""
         self._failures[_reason(error)] += 1
         if self._all_alike(self._failures):
             self._error = self._error or error
@@ -102,5 +102,5 @@ class CircuitBreaker:
 
 
 def _reason(error: ConflictScoreError) -> str:
-    """The reason for a failure, without numbers, which differ from call to call."""
+    """Return the reason for a failure, without numbers, which differ from call to call."""
     return re.sub(r"\d+", "#", str(error))

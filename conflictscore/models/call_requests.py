@@ -52,7 +52,7 @@ class _PreparedRequest(NamedTuple):
 
 
 class _SuspectFormError(Exception):
-    """Ends the attempts at a request that may fail for its form."""
+    """Raised to end the attempts at a request that may be failing because of its form."""
 
     def __init__(self, failure: Exception) -> None:
         super().__init__(str(failure))
@@ -99,7 +99,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Try styles until the endpoint answers; each refusal determines the next style."""
+        """Try styles until the endpoint answers. Each refusal determines the next style."""
         style, refusal = self.capabilities.style, None
         while True:
             chat = self._chat(style)
@@ -129,7 +129,7 @@ class StyledRequests:
     async def _watched(
         self, send: Callable[[], Awaitable[Any]], style: RequestStyle, failures: list[Exception]
     ) -> Any:
-        """Make an attempt at a request for JSON; the last one if its form may be the reason."""
+        """Attempt a request for JSON. If its form may be to blame, raise ``_SuspectFormError``."""
         try:
             return await send()
         except Exception as error:
@@ -139,7 +139,7 @@ class StyledRequests:
             raise
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
-        """The chat model without the parameters that its endpoint refused."""
+        """Return the chat model without the parameters that its endpoint refused."""
         dropped_names = [
             name for name in style.dropped if getattr(self.chat, name, None) is not None
         ]
@@ -150,7 +150,7 @@ class StyledRequests:
         )
 
     def _tokens(self, form: RequestForm, style: RequestStyle) -> int:
-        """The token limit of a reply, including reasoning."""
+        """Return the token limit of a reply, including reasoning."""
         room = self.thinking_tokens
         if "temperature" in style.dropped:
             room = room or self.spare_tokens
@@ -180,7 +180,7 @@ class StyledRequests:
 def _turns(
     messages: list[BaseMessage], schema_in_prompt: str, style: RequestStyle, prompts: PromptSet
 ) -> list[BaseMessage]:
-    """The messages in the endpoint's style, with the JSON schema if the prompt must state it."""
+    """Return the messages in the endpoint's style, and add the JSON schema if it must be stated."""
     turns = messages
     if schema_in_prompt:
         schema = prompts.render("json_only", schema=schema_in_prompt)
@@ -191,7 +191,7 @@ def _turns(
 def _json_parameters(
     schema: str, form: JsonForm, extra_body: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The parameters that ask OpenAI's API for a JSON object that matches a schema."""
+    """Return the parameters that ask OpenAI's API for a JSON object that matches a schema."""
     strict = response_format(schema)
     if form == "json_schema":
         return {"extra_body": {**(extra_body or {}), "response_format": strict}}
@@ -208,7 +208,7 @@ def _json_parameters(
 
 
 def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
-    """The names of the parameters that a refusal may be about."""
+    """Return the names of the parameters that a refusal may be about."""
     field_names = ("temperature", "reasoning_effort", "top_p", "seed")
     fields_set = {name for name in field_names if getattr(chat, name, None) is not None}
     # ChatOpenAI renames this parameter; other classes derived from its base class do not
@@ -217,7 +217,7 @@ def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
 
 
 def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
-    """Call parameters that pass the reply limit under another name, bypassing the client."""
+    """Return call parameters that pass the reply limit under another name, bypassing the client."""
     if not length:
         return parameters
     [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]

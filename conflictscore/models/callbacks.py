@@ -18,7 +18,7 @@ _HIDDEN = ["nostream"]
 def with_handler(
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
-    """A copy of the callbacks with a handler added."""
+    """Return a copy of the callbacks with a handler added."""
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(handler)
@@ -27,7 +27,7 @@ def with_handler(
 
 
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
-    """The current config with the meter added and a tag that hides calls from LangGraph's stream.
+    """Return the current config with the meter, and with a tag that hides calls from streams.
 
     The config is merged by hand, since LangChain's merge takes as long as all the other work around
     a call.
@@ -39,9 +39,9 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
 
 
 def let_children_be_counted(run: BaseRunManager | None) -> None:
-    """Hide the end of a call from handlers that add up tokens and also see the calls inside it.
+    """Hide the end of a call from handlers that add up tokens and see its nested calls.
 
-    The reply carries the tokens of the calls inside, so such a handler would count them twice.
+    The reply carries the tokens of the nested calls, so such a handler would count them twice.
     """
     if run is not None:
         run.handlers = [

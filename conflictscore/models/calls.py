@@ -95,7 +95,7 @@ async def dispatch(
 
 
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
-    """Whether a failed call makes all calls to its provider wait as well.
+    """Return whether a failed call makes all calls to its provider wait as well.
 
     All calls wait after a refusal that names a time, after repeated refusals of one call, and after
     a refusal while only one call at a time is allowed.

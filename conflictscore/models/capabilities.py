@@ -36,9 +36,9 @@ _SAYS_NOTHING = re.compile(
     r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
     r"|something went wrong\W?"
 )
-"""A failure without a reason. Some servers answer every request with a schema so."""
+"""Matches a failure without a reason. Some servers fail so on every request with a schema."""
 _UNEXPLAINED_FAILURES = 3
-"""Failures of one request for JSON without a reason until it is made without its form."""
+"""Number of unexplained failures after which a request for JSON is sent in another form."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
@@ -68,7 +68,7 @@ class RequestStyle(NamedTuple):
     """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """This style's way to request JSON, with the restrictions of both styles."""
+        """Return this style's way to request JSON, with the restrictions of both styles."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,
@@ -109,18 +109,18 @@ class Capabilities:
 
     @classmethod
     def of(cls, endpoint: str, model: str) -> "Capabilities":
-        """The facts about a model at an endpoint, shared within the process."""
+        """Return the facts about a model at an endpoint, shared within the process."""
         return cls._known.setdefault((endpoint, model), cls())
 
     def learn(self, style: RequestStyle, *, json: bool) -> None:
-        """Report a request that was answered."""
+        """Record that a request in this style was answered."""
         self.answered = True
         self._json_answered = self._json_answered or json
         form = style.json_form if json else self.style.json_form
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self) -> None:
-        """Report a reply that the way of requesting JSON may have spoilt, such as an empty reply.
+        """Record a reply that the form of the request may have spoilt, such as an empty reply.
 
         Some servers accept a schema and then write nothing. Until JSON has been read from some
         reply, further requests therefore ask for it only in the prompt, which needs no support from
@@ -130,7 +130,7 @@ class Capabilities:
             self.style = self.style._replace(json_form=_FORMS[-1])
 
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
-        """Whether the form of a request for JSON may be why it failed again and again.
+        """Return whether a request for JSON may keep failing because of its form.
 
         The server gave no reason for the last failure, and either answers requests of a different
         form or has not answered any request for JSON.
@@ -143,7 +143,7 @@ class Capabilities:
         return style.json_form != _FORMS[-1] and len(failures) >= _UNEXPLAINED_FAILURES
 
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
-        """Another style for a refused request; None if no other style would help."""
+        """Return another style for a refused request, or None if no other style would help."""
         fault = fault_of(error)
         if fault is None or fault.status is None or fault.code == UNMADE_JSON:
             return None
@@ -160,7 +160,7 @@ class Capabilities:
         return style or (self._other_form(request.style, fault) if request.is_json else None)
 
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
-        """Another way to ask for JSON, if the endpoint may have refused this one.
+        """Return another way to ask for JSON, if the endpoint may have refused this one.
 
         If the endpoint mentions JSON, the next way is tried. If it does not say what it refused, or
         why it failed, JSON is requested only in the prompt, which needs no support from it.
@@ -212,12 +212,12 @@ class Capabilities:
 
 
 def _is_unexplained(fault: ProviderFault) -> bool:
-    """Whether a server failed without giving a reason."""
+    """Return whether a server failed without giving a reason."""
     return fault.status == 500 and _SAYS_NOTHING.fullmatch(fault.words) is not None
 
 
 def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style without the parameter that a refusal names first."""
+    """Return the style without the parameter that a refusal names first."""
     for name in _DROPPABLE:
         if name in request.parameters and name in words and name not in request.style.dropped:
             return request.style._replace(dropped=request.style.dropped | {name})
@@ -225,7 +225,7 @@ def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style with the minimum reply limit that a refusal demands."""
+    """Return the style with the minimum reply limit that a refusal demands."""
     if request.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
         return None
     numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
@@ -236,7 +236,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """The style with the other name of the limit parameter, if a refusal mentions this name."""
+    """Return the style with the limit parameter's other name, if a refusal mentions that name."""
     if request.style.length:
         return None
     for name, other_name in (LENGTHS, LENGTHS[::-1]):

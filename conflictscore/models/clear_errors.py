@@ -104,7 +104,7 @@ def clear_error(
 def _wrong_setting(
     fault: ProviderFault, fault_text: str, provider: str, endpoint: str, has_answered: bool
 ) -> ConfigurationError | None:
-    """The error for a setting that makes every call fail; None if only this call failed."""
+    """Return the error for a setting that fails every call, or None if only this call failed."""
     words = f"{fault.words} {fault.code}"
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
@@ -133,7 +133,7 @@ def _wrong_setting(
 
 
 def without_logprobs(provider: str) -> ConfigurationError:
-    """The error for a model that returns no log-probabilities."""
+    """Return the error for a model that returns no log-probabilities."""
     return ConfigurationError(
         f"{provider} returns no log-probabilities, which the labeler 'choice' and the "
         "form mc2 need; use the labeler 'json' or the form mc1"

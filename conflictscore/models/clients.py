@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """The reply, raw or parsed, with text that UTF-8 can encode; ProviderError if too long."""
+    """Return a reply with text that UTF-8 can encode; raise ProviderError if it is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
@@ -28,7 +28,7 @@ def clean_reply(reply: Any) -> Any:
 
 @lru_cache
 def response_format(schema: str) -> dict[str, Any]:
-    """A JSON schema (as JSON text) in the form of OpenAI's strict ``response_format``."""
+    """Return a JSON schema (as JSON text) in the form of OpenAI's strict ``response_format``."""
     function = convert_to_openai_function(json.loads(schema), strict=True)
     form = {"name": function["name"], "schema": function["parameters"], "strict": True}
     return {"type": "json_schema", "json_schema": form}
@@ -37,7 +37,7 @@ def response_format(schema: str) -> dict[str, Any]:
 def with_max_tokens(
     chat: BaseChatModel, parameters: Mapping[str, Any]
 ) -> tuple[BaseChatModel, dict[str, Any]]:
-    """A chat model and call parameters, with ``max_tokens`` under the client's own name."""
+    """Return a chat model and call parameters, with ``max_tokens`` under the client's own name."""
     call_parameters, fields = dict(parameters), type(chat).model_fields
     if "max_tokens" in call_parameters and "max_tokens" not in fields:
         if (
@@ -52,7 +52,7 @@ def with_max_tokens(
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
-    """The API keys of a chat model, which must not appear in any message."""
+    """Return the API keys of a chat model, which must not appear in any message."""
     return [
         attribute.get_secret_value()
         for attribute in vars(chat).values()

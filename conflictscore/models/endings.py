@@ -63,7 +63,7 @@ _ENDING_CHARS = 60
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:
-    """The provider's reason for ending a reply early; None if the reply is complete."""
+    """Return the provider's reason for ending a reply early, or None if the reply is complete."""
     metadata: Mapping[str, Any] = message.response_metadata
     for name in _ENDING_FIELDS:
         ending = metadata.get(name)
@@ -90,7 +90,7 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 
 
 def early_ending(message: BaseMessage) -> str | None:
-    """The reason why an answer may be incomplete: an abnormal ending or an interrupted stream.
+    """Return why an answer may be incomplete: an abnormal ending or an interrupted stream.
 
     A stream without a finish reason may have been interrupted. This rule applies only to the answer
     that is checked. A judge's reply shows by its form whether it is complete.
@@ -103,7 +103,7 @@ def early_ending(message: BaseMessage) -> str | None:
 
 
 def was_cut(message: BaseMessage) -> bool:
-    """Whether a reply was cut off at a token limit."""
+    """Return whether a reply was cut off at a token limit."""
     ending = abnormal_ending(message)
     return ending is not None and ending.lower() in _LENGTH_ENDINGS
 

@@ -45,7 +45,7 @@ class EndpointChat(ChatOpenAI):
 
     @classmethod
     def over(cls, http: HttpClients, **settings: Any) -> "EndpointChat":
-        """A chat model that uses these HTTP clients."""
+        """Return a chat model that uses these HTTP clients."""
         chat = cls(
             **settings,
             http_client=http.synchronous,
@@ -73,7 +73,7 @@ class EndpointChat(ChatOpenAI):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """The reply to messages; see :meth:`ChatOpenAI.ainvoke`.
+        """Return the reply to messages; see :meth:`ChatOpenAI.ainvoke`.
 
         Callbacks other than this package's meters get all of LangChain's events.
         """
@@ -97,7 +97,7 @@ class EndpointChat(ChatOpenAI):
         return message
 
     def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """The meters to notify of a call; None if other listeners need LangChain's own path.
+        """Return the meters to notify of a call, or None if other listeners need LangChain's path.
 
         A run's callback manager is set up at the start of the run, with every tracer named in the
         environment. Outside a run there is no such manager, so LangChain must look for tracers.
@@ -134,7 +134,7 @@ class EndpointChat(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
     ) -> ChatResult:
-        """The reply in a response, including parts that LangChain's own parser drops.
+        """Return the reply in a response, including parts that LangChain's own parser drops.
 
         Responses that differ from OpenAI's form are repaired first: choices and tool calls in other
         shapes, and impossible token counts. The message keeps the refusal, the original provider's
@@ -179,7 +179,7 @@ class EndpointChat(ChatOpenAI):
 
 
 def _completion(response: httpx2.Response) -> Any:
-    """The JSON object of a response, or its text if it is something else, such as a web page.
+    """Return the JSON object of a response, or the text of any other response, such as a web page.
 
     Raises:
         ValueError: The response is labelled as JSON but is not JSON, or is JSON but not an object.
@@ -196,7 +196,7 @@ def _completion(response: httpx2.Response) -> Any:
 
 
 def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
-    """The choices of a completion, in the form that LangChain expects.
+    """Yield the choices of a completion, in the form that LangChain expects.
 
     Raises:
         TypeError: The body is not a chat completion.
@@ -212,7 +212,7 @@ def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
 
 
 def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
-    """An assistant message, with content and tool-call arguments in LangChain's form."""
+    """Return an assistant message, with content and tool-call arguments in LangChain's form."""
     content, calls = message.get("content"), message.get("tool_calls")
     assistant_message = {
         **message,
@@ -226,7 +226,7 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mended_call(call: Any) -> Any:
-    """A tool call whose arguments are JSON text, encoded exactly once."""
+    """Return a tool call whose arguments are JSON text, encoded exactly once."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
         return call

@@ -38,7 +38,7 @@ class Excerpt(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the rest of the document was searched for all that the prompt asks about."""
+        """Whether the rest of the document was searched for everything that the prompt needs."""
 
 
 Choose = Callable[[str, int], Excerpt | None]
@@ -116,7 +116,7 @@ class _Part(NamedTuple):
 
 
 def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
-    """The chosen parts of a document; None if no parts could be chosen."""
+    """Return the chosen parts of a document, or None if no parts could be chosen."""
     total = len(document.text)
     room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
     while room >= _LEAST_TOKENS:
@@ -160,7 +160,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """The text after the shown characters, with a short overlap."""
+    """Return the text after the shown characters, with a short overlap."""
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]
 

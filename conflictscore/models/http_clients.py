@@ -25,15 +25,16 @@ class HttpClients(NamedTuple):
     over_aiohttp: Callable[[], httpx2.AsyncClient] | None
     """Makes an asynchronous client that needs a fraction of httpx's processor time, since httpx
     checks every idle connection at each request. The client belongs to the event loop of its first
-    request. None if aiohttp cannot be used: with a SOCKS proxy, or a password in the address."""
+    request. None if aiohttp cannot be used, because the proxy uses SOCKS or the address has a
+    password."""
     proxy: str | None
     """The proxy that the clients use; None if there is no proxy."""
 
 
 def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
-    """The clients of the endpoint at an address.
+    """Return the clients of the endpoint at an address.
 
-    ``use_proxy`` makes them use the environment's proxies.
+    If ``use_proxy`` is True, the clients use the proxies from the environment.
 
     Raises:
         ConfigurationError: The endpoint's proxy needs a package that is missing.
@@ -59,9 +60,9 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
 
 @cache
 def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The certificates to trust: those in SSL_CERT_FILE and SSL_CERT_DIR, or httpx's defaults.
+    """Return the certificates to trust: those that SSL_CERT_FILE and SSL_CERT_DIR name, or httpx's.
 
     Reading certificates takes tens of milliseconds, so all clients of the process share them. The
-    two variables are arguments, so that a change is not hidden by the cache.
+    two variables are arguments, so that the cache does not hide a change.
     """
     return httpx2.create_ssl_context()

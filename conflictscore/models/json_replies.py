@@ -22,7 +22,8 @@ _REPAIRABLE_CHARS = 64_000
 """Maximum characters of a reply to repair. Longer replies are not verdicts and take long to
 repair."""
 _MOST_UNCLOSED = 50
-"""Maximum unclosed brackets to repair. json-repair takes .1 s of CPU for a thousand of them."""
+"""Maximum unclosed brackets to repair. json-repair takes 0.1 s of CPU time for a thousand of
+them."""
 _RESTARTS = 16
 _DEPTH = 6
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
@@ -50,19 +51,19 @@ class _Form(NamedTuple):
     needed: AbstractSet[str]
     """Fields that an object must have."""
     listed: str
-    """The field that a bare list of objects is read as; empty if no field is a list."""
+    """The list field as which a bare list of objects is read; empty if no field is a list."""
     aliases: Mapping[str, str]
     """Maps other names that models use to the needed fields."""
 
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """An object with the needed fields under their own names; None if a field is missing."""
+        """Return an object with the needed fields under their own names; None if one is absent."""
         if self.needed <= fields.keys():
             return fields
         own = {self.aliases.get(name, name): part for name, part in fields.items()}
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
     def within(self, json_value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
-        """The objects of this form in a JSON value, which may be such an object itself."""
+        """Yield the objects of this form in a JSON value, which may be such an object itself."""
         if not depth:
             return
         if isinstance(json_value, str) and json_value.lstrip()[:1] in {*_BRACKETS, '"'}:
@@ -92,7 +93,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """The only object that is not a copy of the template; ValueError if there are several."""
+        """Return the only object that does not copy the template; raise ValueError if several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -117,7 +118,7 @@ def json_reply(
     list_field: str = "",
     aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The only JSON object with the needed fields in a reply; field names become lower case.
+    """Return the only JSON object with the needed fields in a reply; field names become lower case.
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
     JSON are ignored. Missing commas and quotes, trailing commas, comments, single or typographic
@@ -162,7 +163,7 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
 def _one_of(
     parts: Iterable[str], parse: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The only object in the parts of a text; ValueError if its fields also occur elsewhere."""
+    """Return the only object in a text; raise ValueError if its fields also occur elsewhere."""
     objects: list[dict[str, Any]] = []
     fields_in_parts = Counter[str]()
     for part in parts:
@@ -181,7 +182,7 @@ def _one_of(
 
 
 def loads(text: str) -> Any:
-    """The JSON value of a text, whose strings may have raw line breaks; None if it is not JSON."""
+    """Return a text's JSON value, or None if it is not JSON. Strings may have raw line breaks."""
     try:
         return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError):
@@ -189,7 +190,7 @@ def loads(text: str) -> Any:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with lower-case names; ValueError if a name has two different values."""
+    """Return an object with lower-case names; raise ValueError if a name has two values."""
     fields: dict[str, Any] = {}
     for name, content in pairs:
         plain_name = "_".join(re.findall(r"\w+", name.lower()))
@@ -200,7 +201,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _bracketed(text: str) -> Iterator[str]:
-    """The parts of a text between outermost brackets.
+    """Yield the parts of a text between outermost brackets.
 
     An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
     """
@@ -214,7 +215,7 @@ def _bracketed(text: str) -> Iterator[str]:
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """The parts between matching outermost brackets, and the position of an unclosed bracket."""
+    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
     parts: list[str] = []
     closing_signs: list[str] = []
     begins, in_string = start, False
@@ -237,7 +238,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _mended(body: str) -> Any:
-    """The value that json-repair reads from a text; None if it repeats or drops a field."""
+    """Return the value that json-repair reads, or None if it repeats or drops a field."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
@@ -255,7 +256,7 @@ def _mended(body: str) -> Any:
 
 
 def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
-    """How often each word occurs in a text as a field name."""
+    """Return how often each word occurs in a text as a field name."""
     return Counter(
         match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
     )
@@ -275,7 +276,7 @@ def _fields_of(json_value: Any) -> Counter[str]:
 
 
 def json_texts(text: str) -> list[str] | None:
-    """The texts of the JSON list in a reply; None if it has no list.
+    """Return the texts of the JSON list in a reply, or None if it has no list.
 
     An object with a single list counts as that list. An object inside a list counts as its text.
     Several values in sequence count as a list.
@@ -300,7 +301,7 @@ def json_texts(text: str) -> list[str] | None:
 
 
 def _bracketed_texts(bare: str) -> list[str] | None:
-    """The texts of the valid lists in a reply; None if these lists do not make up most of it."""
+    """Return the texts of a reply's valid lists, or None if they are not most of the reply."""
     parts = [*_bracketed(bare)]
     lists = [_texts_of(loads(part)) for part in parts]
     are_most = _letters("".join(parts)) * 2 > _letters(bare)
@@ -310,7 +311,7 @@ def _bracketed_texts(bare: str) -> list[str] | None:
 
 
 def _start_of_list(bare: str) -> int | None:
-    """The position at which a damaged list begins; None if the reply is prose.
+    """Return the position at which a damaged list begins, or None if the reply is prose.
 
     Prose may contain brackets too, so a list must make up most of the reply and have quotation
     marks.
@@ -326,7 +327,7 @@ def _start_of_list(bare: str) -> int | None:
 
 
 def _repaired_texts(bare: str, start: int) -> list[str] | None:
-    """The texts of a damaged list; None if repairing it would lose or add letters."""
+    """Return the texts of a damaged list, or None if repairing it would lose or add letters."""
     # json-repair would complete a truncated list
     if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
         return None
@@ -340,7 +341,7 @@ def _is_closed(bare: str) -> bool:
 
 
 def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
-    """The texts of a list, or of the only list in an object; None for any other value."""
+    """Return the texts of a list, or of the only list in an object, or None for any other value."""
     elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
     if isinstance(elements, Mapping):
         return _texts_of(elements, depth - 1) if depth else None
@@ -356,7 +357,7 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """The list of claims in an object, or the object that contains it; None if unclear.
+    """Return the list of claims in an object, or the object that contains it, or None if unclear.
 
     It is the only list or object among the fields. If there are several, it is the field that is
     named for claims. An object whose only field is a string counts as a list of that string.
@@ -372,7 +373,7 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """The texts in an element of a list; None if the element has no unambiguous text."""
+    """Return the texts in an element of a list, or None if the element has no unambiguous text."""
     holds_list = isinstance(element, list) or (
         isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
     )
@@ -383,7 +384,7 @@ def _texts_in_element(element: Any, depth: int) -> list[str] | None:
 
 
 def _only_text(element: Any) -> str | None:
-    """A string, or an object's text: the field with a usual name, or the only field with words."""
+    """Return a string, or an object's text: its usual text field, or its only field with words."""
     if not isinstance(element, Mapping):
         return element if isinstance(element, str) else None
     text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}

@@ -73,7 +73,8 @@ class LanguageModel:
     name: str
     """The model's name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
     endpoint: str
-    """Where the model is served; the same in every run, since it is part of cache keys."""
+    """The place where the model is served; it is part of cache keys, so it is the same in every
+    run."""
     context_window: int
     """Maximum tokens in prompt and reply together."""
     limit: ConcurrencyLimit
@@ -83,7 +84,7 @@ class LanguageModel:
     deterministic: bool = False
     """Whether the same prompt should give the same reply, so that replies may be cached."""
     has_grammars: bool = False
-    """Whether its server can restrict a reply with a grammar, as llama.cpp can."""
+    """Whether the model's server can restrict a reply with a grammar, as llama.cpp can."""
     thinking_tokens: int = 0
     """Tokens that a reasoning model may use in addition to the limit of its reply."""
     cache: ContentCache | None = None
@@ -92,10 +93,10 @@ class LanguageModel:
     admit: Callable[[], None] | None = None
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
-    """Called if the cache has the reply, with the messages, the reply limit, and the stored
-    reply."""
+    """Called whenever the cache has a reply. Its arguments are the messages, the reply limit, and
+    the stored reply."""
     capabilities: Capabilities | None = None
-    """Capabilities of its endpoint, if set by the user; None to detect them."""
+    """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 
     def __post_init__(self) -> None:
         """Turn streaming off, since a caller who streams a run must not see drafts."""
@@ -133,9 +134,9 @@ class LanguageModel:
         holds the text messages that precede the prompt. ``parameters`` are further call parameters,
         such as stop words; replies to such calls are not cached.
 
-        ``on_early_ending`` is called with the reason for a readable reply that may be incomplete;
-        such a reply is not cached either. Without it, the reply counts as complete, since the form
-        of a judge's reply shows whether it is.
+        If a readable reply may be incomplete, ``on_early_ending`` is called with the reason, and
+        the reply is not cached. Without ``on_early_ending``, every readable reply counts as
+        complete: the form of a judge's reply shows whether it is.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -245,7 +246,7 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """The model's reply to messages that do not come from this package's prompts.
+        """Return the model's reply to messages that do not come from this package's prompts.
 
         The call is scheduled like all others, is never cached, and raises the client's own errors.
         A stream that the client cannot read raises a ``ProviderError``.
@@ -349,7 +350,7 @@ class LanguageModel:
         )
 
     def watching_proxy(self, send: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-        """The call ``send``, changed to give up early if its proxy does not answer."""
+        """Return the call ``send``, changed to give up early if its proxy does not answer."""
         proxy = self.chat.proxy if isinstance(self.chat, EndpointChat) else None
         if proxy is None:
             return send

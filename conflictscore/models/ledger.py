@@ -115,7 +115,7 @@ class Ledger:
 
 
 def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
-    """The same model, with its calls counted in a ledger and limited by its budget.
+    """Return the same model, with its calls counted in a ledger and limited by its budget.
 
     Calls answered from the model's cache cost nothing and do not count. If a client retries failed
     requests by itself, as a caller's own model may, all its attempts count as one call.
@@ -140,5 +140,5 @@ class _Account(UsageMeter):
 
 
 def _unreported(usage: Usage) -> bool:
-    """Whether answered calls reported no input tokens, although every prompt has some."""
+    """Return whether answered calls reported no input tokens, although every prompt has some."""
     return bool(usage.calls) and not usage.input_tokens

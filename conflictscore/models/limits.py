@@ -41,7 +41,7 @@ class ConcurrencyLimit:
 
     @classmethod
     def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
-        """The limit of an endpoint, shared within the process."""
+        """Return the limit of an endpoint, shared within the process."""
         return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property
@@ -51,7 +51,7 @@ class ConcurrencyLimit:
 
     @asynccontextmanager
     async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
-        """Wait for a slot and for the end of any pause of the endpoint, then hold the slot."""
+        """Wait until a slot is free and the endpoint is not paused, then hold the slot."""
         await self._acquire(caller)
         try:
             while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a fixed time
@@ -113,7 +113,7 @@ class ConcurrencyLimit:
 
 
 def _hand_place_to(waiter: _Waiter) -> bool:
-    """Give a waiter its slot, which the waiter must release; False if its event loop is closed."""
+    """Give a waiter a slot, which it must release. Return False if its event loop is closed."""
     if waiter.loop is running_loop():  # waking the loop through its pipe would cost a system call
         _settle(waiter)
         return True

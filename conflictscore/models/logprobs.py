@@ -12,7 +12,7 @@ _ROUNDED = 0.01
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
-    """Each letter's natural log-probability as the first token; None if the reply reports none.
+    """Return each letter's natural log-probability as the first token, or None if not reported.
 
     All values are finite. A letter that is too improbable to be reported gets an upper bound.
 
@@ -35,7 +35,7 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
 
 
 def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
-    """The reported log-probabilities of the first token, by its text; empty if unreadable."""
+    """Return the reported log-probabilities of the first token by its text; empty if unreadable."""
     try:
         likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
         # in order of rising probability, so that the likelier of the tokens "A" and " A" counts

@@ -24,14 +24,14 @@ class _Form(NamedTuple):
 
     @classmethod
     def of(cls, request: httpx2.Request) -> "_Form":
-        """The reusable parts of a request."""
+        """Return the reusable parts of a request."""
         headers = request.headers.copy()
         for name in ("Content-Length", "Cookie"):
             headers.pop(name, None)
         return cls(request.url, headers, request.extensions)
 
     def filled(self, body: Mapping[str, Any], cookies: httpx2.Cookies) -> httpx2.Request | None:
-        """The request with a body; None if only OpenAI's client can write the body."""
+        """Return the request with a body, or None if only OpenAI's client can write the body."""
         try:
             # as OpenAI's client writes it
             text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -61,12 +61,12 @@ class LoopClient:
     """
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
-        """``http`` is the HTTP client through which ``client`` sends."""
+        """``http`` is the HTTP client that ``client`` uses."""
         self._client, self._http = client, http
         self._form: _Form | None = None
 
     async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
-        """The response to a chat completion request, if its status is a success.
+        """Return the response to a chat completion request, if its status is a success.
 
         Raises:
             openai.OpenAIError: The status is not a success, or there is no response.
@@ -110,7 +110,7 @@ class LoopClients:
         weakref.finalize(self, _close_all, self._clients)
 
     def here(self) -> LoopClient:
-        """The client of the running event loop."""
+        """Return the client of the running event loop."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is not None:

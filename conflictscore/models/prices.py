@@ -36,7 +36,7 @@ class Price:
     """The price of input found in the provider's prompt cache; None if it equals ``input``."""
 
     def of(self, usage: Usage) -> float | None:
-        """The cost in US dollars; None if calls were answered without reporting tokens."""
+        """Return the cost in US dollars, or None if answered calls reported no tokens."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         if self.input == self.output == cached_input == 0:
             return 0.0
@@ -57,7 +57,7 @@ class PriceTable:
 
     @classmethod
     def load(cls) -> "PriceTable":
-        """The published prices.
+        """Return the published prices.
 
         Raises:
             ConfigurationError: The extra ``bench`` is not installed.
@@ -71,7 +71,7 @@ class PriceTable:
         return cls({})
 
     def price(self, model: str, endpoint: str | None = None) -> Price | None:
-        """The price of a model, by its :class:`LanguageModel` name; None if it is unknown.
+        """Return the price of a model, by its :class:`LanguageModel` name, or None if unknown.
 
         Without an endpoint only the names ``openai:…`` and ``local:…`` have a published price.
         """
@@ -86,7 +86,7 @@ class PriceTable:
     def cost(
         self, usage: Mapping[str, Usage], *, endpoints: Mapping[str, str] | None = None
     ) -> tuple[float | None, tuple[str, ...]]:
-        """The cost of usage in US dollars (None if a price is unknown), and the unpriced models."""
+        """Return the cost in US dollars (None if a price is unknown), and the unpriced models."""
         dollars, unknown = list[float](), list[str]()
         for model, model_usage in usage.items():
             price = self.price(model, (endpoints or {}).get(model))
@@ -100,7 +100,7 @@ class PriceTable:
 
 @cache
 def _published(model: str, endpoint: str | None) -> Price | None:
-    """A model's price in genai-prices at an endpoint (default: OpenAI's); None if unknown.
+    """Return a model's price in genai-prices (default endpoint: OpenAI's), or None if unknown.
 
     The price is also None for a model that charges per request, since tokens do not determine the
     cost.

@@ -29,7 +29,7 @@ _MOST_TEMPERATURE = 2.0
 
 
 def known_profile(name: str) -> ModelProfile:
-    """LangChain's profile of an OpenAI model; empty if the model is unknown.
+    """Return LangChain's profile of an OpenAI model; empty if the model is unknown.
 
     The lookup ignores a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) and additions
     at either end, as in names of deployments (``prod-gpt-5-mini``).
@@ -43,7 +43,7 @@ def known_profile(name: str) -> ModelProfile:
 
 
 def _names(bare: str, known_name: str) -> bool:
-    """Whether a name is the name of a known model with additions."""
+    """Return whether a name is the name of a known model with additions."""
     if known_name.startswith("gpt-"):
         return re.search(rf"(?<![a-z0-9]){re.escape(known_name)}(?![a-z0-9.])", bare) is not None
     return bare.startswith(f"{known_name}-")  # o3 inside a longer name may mean anything
@@ -70,7 +70,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageModel:
-    """The model with the user's options, which replace detection of the endpoint's abilities."""
+    """Return the model with the user's options, which override what would be detected."""
     style, update = RequestStyle(), dict[str, Any]()
     parameters = dict(model.parameters or {})
     if (temperature_text := options.get("temperature")) is not None:
@@ -98,7 +98,7 @@ def _number(text: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The reasoning setting to pass to a chat model; empty if the model is known to have none."""
+    """Return the reasoning setting for a chat model; empty if it is known to have none."""
     profile: Mapping[str, Any] = chat.profile or {}
     efforts = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
@@ -106,7 +106,7 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 
 
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
-    """Tokens to reserve for reasoning in a reply, from the model's profile and setting."""
+    """Return tokens to reserve for reasoning in a reply, from the model's profile and setting."""
     if (chat.profile or {}).get("reasoning_output"):
         return THINKING_TOKENS
     return min(THINKING_TOKENS, window // 2) if effort_setting else 0

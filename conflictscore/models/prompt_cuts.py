@@ -21,7 +21,7 @@ _LONGER = 2
 count."""
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of it. For Latin text, the only case
-left at this point, different tokenizers' counts differ by less."""
+left at this point, the counts of different tokenizers differ by less."""
 
 
 def require_whole_prompt(

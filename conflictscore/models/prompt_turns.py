@@ -13,7 +13,7 @@ ABOUT_TURNS = re.compile(
 
 
 def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessage]:
-    """The conversation as alternating turns of user and assistant, beginning with the user.
+    """Return the conversation as alternating turns of user and assistant, beginning with the user.
 
     Empty turns are dropped, and adjacent turns of the same role are merged. System messages move to
     the top of the user's first turn, since some templates accept at most one system message and
@@ -30,7 +30,7 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """The turns without system messages: whether each is the assistant's, and its texts."""
+    """Return the turns without system messages: whether each is the assistant's, and its texts."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

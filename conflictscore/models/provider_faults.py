@@ -40,7 +40,8 @@ _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
 """Fields in which a forwarding service puts the original provider's words, next to a message that
 says little, such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
-"""Read only if no earlier field has text, except that the forwarded fields are always read."""
+"""Fields that are read only if no earlier field has text. The forwarded fields among these are
+always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
@@ -67,21 +68,21 @@ class ProviderFault(NamedTuple):
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:
-    """The provider's error inside a client's exception; None if there was no reply."""
+    """Return the provider's error inside a client's exception, or None if there was no reply."""
     fault = _fault(error)
     cause = error.__cause__  # clients wrap other libraries' errors
     return fault_of(cause) if fault is None and cause is not None else fault
 
 
 def failed_generation(error: BaseException) -> str:
-    """The reply that a provider could not turn into JSON; empty if the error does not quote it."""
+    """Return the reply that a provider could not turn into JSON; empty if it is not quoted."""
     body = getattr(error, "body", None)
     reply = body.get("failed_generation") if isinstance(body, Mapping) else None
     return reply if isinstance(reply, str) else ""
 
 
 def timed_out(error: BaseException) -> bool:
-    """Whether a client's exception means that there was no answer in time.
+    """Return whether a client's exception means that there was no answer in time.
 
     The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
     with aiohttp's own exception as the cause.
@@ -97,7 +98,7 @@ def timed_out(error: BaseException) -> bool:
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
-    """The error in a response with the status 200; None for a chat completion.
+    """Return the error in a response with the status 200, or None for a chat completion.
 
     ``url`` is needed because the exceptions of OpenAI's client refer to a request.
     """
@@ -121,7 +122,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 
 
 def _error_field_of(body: Mapping[str, Any]) -> Any:
-    """The part of a body that may hold an error; in a completion, the ``error`` of a choice.
+    """Return the part of a body that may hold an error; in a completion, the ``error`` of a choice.
 
     A completion may have fields that are named like those of an error. So such fields count only in
     a body without choices.
@@ -152,7 +153,7 @@ def _fault(error: BaseException) -> ProviderFault | None:
 
 
 def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:
-    """The places where clients keep the provider's response."""
+    """Yield the provider's response from each place where clients keep it."""
     yield getattr(error, "body", None)
     yield getattr(error, "details", None)  # Google
     if status is not None:
@@ -166,7 +167,7 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
-    """Whether a number is an error status; 200 does not count, even if it came with an error."""
+    """Return whether a number is an error status. 200 never counts, even with an error."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 

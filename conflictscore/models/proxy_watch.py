@@ -1,4 +1,4 @@
-"""Ends calls through a proxy that accepts connections and never answers."""
+"""Ends calls through a proxy that accepts connections but never answers."""
 
 import asyncio
 import ssl
@@ -62,7 +62,7 @@ def _has_answered_lately(proxy: str) -> bool:
 
 
 def _leave(task: "asyncio.Future[Any]") -> None:
-    """Cancel a task that nobody awaits any more, and keep asyncio from reporting its outcome."""
+    """Cancel a task that is no longer awaited, and keep asyncio from reporting its outcome."""
 
     def take_outcome(ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
@@ -73,7 +73,7 @@ def _leave(task: "asyncio.Future[Any]") -> None:
 
 
 async def _answers(proxy: str, endpoint: str) -> bool:
-    """Whether a proxy sends anything or closes the connection within :data:`_ANSWER_S` seconds.
+    """Return whether a proxy sends anything or closes the connection within the time limit.
 
     A proxy that refuses the connection counts as answering, since the call itself then fails.
     """
@@ -99,7 +99,7 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Bytes that a proxy answers by itself, without sending a request to the endpoint.
+    """Return bytes to which a proxy replies by itself, without contacting the endpoint.
 
     For an ``https`` endpoint they ask for a tunnel, which is the first step of every call. For an
     ``http`` endpoint they are a request to the proxy itself, which refuses it.

@@ -18,8 +18,8 @@ _REASONING = re.compile(
 )
 """Names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""Names that always mark reasoning. Other blocks are reasoning only if they open a reply and
-close."""
+"""Names that always mark reasoning. A block with another name is reasoning only if it begins a
+reply and is closed."""
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"
@@ -30,7 +30,7 @@ _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
-"""A closing tag after one of these characters is only mentioned and closes no block."""
+"""A closing tag after one of these characters is merely quoted and closes no block."""
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
@@ -93,7 +93,7 @@ _TAGGED = re.compile(
 
 
 def reply_text(message: BaseMessage) -> str:
-    """The text of a model's reply without its reasoning; ValueError if it ended while reasoning."""
+    """Return a reply without its reasoning; raise ValueError if it ended while reasoning."""
     content: Any = message.content
     if isinstance(content, list):  # the client's own parser knows only the type "text"
         parts = [part for part in content if isinstance(part, Mapping)]
@@ -104,7 +104,7 @@ def reply_text(message: BaseMessage) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """A text without reasoning blocks and chat-template tokens that a server left in it.
+    """Return a text without reasoning blocks and chat-template tokens that a server left in it.
 
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
     tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
@@ -120,7 +120,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _after_bare_header(text: str) -> str:
-    """The reply after channel headers without special tokens: ``analysis…assistantfinal…``."""
+    """Return the reply after channel headers without tokens: ``analysis…assistantfinal…``."""
     bare = text.lstrip()
     if header := _FINAL_HEADER.match(bare) or _FIRST_HEADER.match(bare) or _glued_header(bare):
         return bare[header.end() :].lstrip()
@@ -135,7 +135,7 @@ def _after_bare_header(text: str) -> str:
 
 
 def _glued_header(text: str) -> re.Match[str] | None:
-    """The header glued to the first word of a text that has no other sign of being about code."""
+    """Return the header glued to the first word, unless the text seems to be about code."""
     header = _GLUED_HEADER.match(text)
     if header is None or "`" in text:
         return None
@@ -144,7 +144,7 @@ def _glued_header(text: str) -> re.Match[str] | None:
 
 
 def _without_blocks(text: str) -> str:
-    """A text without its blocks of reasoning; ValueError if a block is left open.
+    """Return a text without its blocks of reasoning; raise ValueError if a block is left open.
 
     Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
     block. A closing tag in quotation marks is only mentioned and ends nothing.
@@ -172,18 +172,18 @@ def _without_blocks(text: str) -> str:
 
 
 def _start_of_words(text: str) -> int:
-    """The position after leading blanks and the first line of a code fence."""
+    """Return the position after leading blanks and the first line of a code fence."""
     fence = _FIRST_FENCE.match(text)
     return fence.end() if fence else len(text) - len(text.lstrip())
 
 
 def _starts_block(tag: re.Match[str], begins: int, *, certain: bool) -> bool:
-    """Whether an opening tag starts a line, or the whole text if its name is uncertain."""
+    """Return whether an opening tag starts a line, or the whole text if its name is uncertain."""
     return tag["line"] is not None and (certain or tag.start() <= begins)
 
 
 def _name_of(tag: re.Match[str]) -> tuple[str, bool]:
-    """The name of a block's tag in lower case, and whether the tag closes the block."""
+    """Return the name of a block's tag in lower case, and whether the tag closes the block."""
     if tag["gemma"]:
         return "thought", tag["gemma"].startswith("channel")
     name = tag["name"].casefold()
@@ -203,13 +203,13 @@ def _without_tokens(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """A text without tags that enclose all of it, such as ``<answer>…</answer>``."""
+    """Return a text without tags that enclose all of it, such as ``<answer>…</answer>``."""
     match = _WRAPPER.fullmatch(text.strip())
     return match["inside"].strip() if match else text
 
 
 def unfenced(text: str) -> str:
-    """A text without a byte-order mark and without a code fence around all of it."""
+    """Return a text without a byte-order mark and without a code fence around all of it."""
     bare = text.lstrip("\ufeff").strip()
     first, _, rest = bare.partition("\n")
     for fence in ("```", "~~~"):
@@ -219,7 +219,7 @@ def unfenced(text: str) -> str:
 
 
 def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
-    """The values of lines ``NAME: value`` or tags ``<name>value</name>``, by lower-case name.
+    """Return values from lines ``NAME: value`` or tags ``<name>value</name>``, by lower-case name.
 
     Bullets, bold print and quotation marks around names and values make no difference.
 

@@ -46,7 +46,7 @@ class TransientError(NamedTuple):
 
 
 def transient_error(error: Exception) -> TransientError | None:
-    """The temporary failure that a client's exception reports; None if it is permanent.
+    """Return the temporary failure that a client's exception reports, or None if it is permanent.
 
     A permanent failure would happen again with the same request. Examples are a refused key, an
     unknown model, a bad request, an account without credit, and a body that is not a completion.
@@ -75,7 +75,7 @@ def transient_error(error: Exception) -> TransientError | None:
 
 
 def _is_lasting(fault: ProviderFault, status: int) -> bool:
-    """Whether a failure is permanent although its status suggests a temporary one.
+    """Return whether a failure is permanent although its status suggests a temporary one.
 
     An account without credit gets a 429. A server that cannot compile the schema, or whose chat
     template rejects the turns, returns a 500.
@@ -89,11 +89,11 @@ def _is_lasting(fault: ProviderFault, status: int) -> bool:
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """The wait in seconds that a header requests in milliseconds, in seconds, or as a date.
+    """Return the wait that a header requests (in ms, in seconds, or as a date), in seconds.
 
-    None if the provider names no time, less than .1 s, or a time in the past, since a wait of 0
-    would turn a lasting refusal into a busy loop. The growing waits of :class:`Retries` apply
-    instead.
+    The function returns None if the provider names no time, a wait of less than 0.1 s, or a time in
+    the past. A wait of 0 would turn a lasting refusal into a busy loop, so the growing waits of
+    :class:`Retries` apply instead.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
@@ -105,7 +105,7 @@ def _asked_wait(headers: Mapping[str, Any]) -> float | None:
 
 
 def _seconds(text: str) -> float:
-    """A number of seconds, or the seconds until an HTTP date; ValueError if the text is neither."""
+    """Return a number of seconds, or the time until an HTTP date; raise ValueError if neither."""
     try:
         return float(text)
     except ValueError:
@@ -120,20 +120,21 @@ class Retries:
     """Computes the waits between the attempts at a call: they double each time, with jitter.
 
     A failed or timed-out call is attempted at most ``attempts`` times. A call that is refused for
-    now (429) is retried until ``patience`` has passed, with any number of attempts, so that no call
-    is lost in a minute of refusals. Refusals are cheap, and the endpoint's concurrency limit keeps
-    them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
+    now (429) is retried until ``patience`` has passed, however many attempts this takes, so that no
+    call is lost in a minute of refusals. Refusals are cheap, and the endpoint's concurrency limit
+    keeps them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
     """
 
     attempts: int = 5
     """Maximum attempts at a call that fails or times out. A refused call gets at least as many
-    attempts, even after ``patience``, since it may have been queued for long between attempts.
+    attempts, even after ``patience``, since it may have waited in a queue for a long time between
+    attempts.
     """
     patience: float = 180.0
     """Seconds after the first attempt during which a refused or timed-out call is retried."""
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
-        """Seconds before the next attempt; None to give up.
+        """Return seconds before the next attempt; None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
         """

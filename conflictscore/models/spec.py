@@ -39,7 +39,7 @@ _REMOTE_CALLS = 16
 
 
 def default_spec() -> str:
-    """The default model: OpenAI's if its key is set, otherwise the local model."""
+    """Return the default model: OpenAI's if its key is set, otherwise the local model."""
     return f"openai:{OPENAI_DEFAULT}" if os.environ.get("OPENAI_API_KEY") else "local"
 
 
@@ -71,8 +71,8 @@ def open_model(
         cache: Where replies are stored.
         max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
             embedded model.
-        reasoning_effort: How much to reason; ignored for models known to have no such setting. None
-            leaves it to the provider.
+        reasoning_effort: How much the model should reason; ignored for models known to have no such
+            setting. None leaves the choice to the provider.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -111,7 +111,7 @@ class _Settings(TypedDict):
 
 
 def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
-    """A model of any LangChain provider, at temperature 0 if the model accepts a temperature."""
+    """Return a model of any LangChain provider, at temperature 0 if it accepts a temperature."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
         raise ConfigurationError(_unknown(spec))
@@ -200,7 +200,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
 
 
 def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
-    """A model of OpenAI, or of a compatible endpoint at an address.
+    """Return a model of OpenAI, or of a compatible endpoint at an address.
 
     The model is called at temperature 0 and counts as deterministic, unless its profile says that
     it accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
@@ -256,7 +256,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    """An embedded model or a ``.gguf`` file, served by this process; downloaded if missing.
+    """Return an embedded model or a ``.gguf`` file, served by this process; downloaded if missing.
 
     The digest of the weights is part of the model's identity, so that verdicts are cached by
     weights rather than by name or path. The model takes one call at a time, since parallel calls
@@ -301,7 +301,7 @@ def _known_window(chat: BaseChatModel) -> int:
 
 
 def _without_credentials(url: str) -> str:
-    """The address without user, password and query, for records and cache keys."""
+    """Return the address without user, password and query, for records and cache keys."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))

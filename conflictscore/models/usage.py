@@ -28,13 +28,13 @@ them."""
 
 
 def whole_tokens(count: Any) -> int:
-    """A token count reported by a provider; 0 if it is not a valid count."""
+    """Return a token count reported by a provider; 0 if it is not a valid count."""
     is_count = isinstance(count, int) and not isinstance(count, bool)
     return int(count) if is_count and 0 <= count <= _MOST else 0
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """The valid token counts that a provider reports, in OpenAI's or LangChain's form.
+    """Return the valid token counts that a provider reports, in OpenAI's or LangChain's form.
 
     A value that is not a non-negative integer counts as unknown, which is logged once per model.
     Returns None if the tokens of the prompt or of the reply are unknown.
@@ -106,7 +106,7 @@ class UsageMeter(BaseCallbackHandler):
 
 
 def cost_of(message: Any) -> Usage:
-    """The usage of the call that returned a message; the message may be in a ``raw`` field."""
+    """Return the usage of the call that returned a message, which may be in a ``raw`` field."""
     message = message["raw"] if isinstance(message, Mapping) else message
     usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
     tokens: Mapping[str, Any] = usage_metadata or {}
@@ -125,7 +125,7 @@ def cost_of(message: Any) -> Usage:
 
 
 def served_by(reply: Any) -> dict[str, Any]:
-    """The field ``served`` to store with a reply; it names the model that the provider reports.
+    """Return the field ``served`` to store with a reply: the model that the provider reports.
 
     If the provider sends a ``fingerprint``, which distinguishes builds of a model, the field has
     that too. If the provider sends neither, the mapping is empty.
@@ -151,7 +151,7 @@ def add_cost(cost: Usage) -> None:
 
 
 def take_cost() -> dict[str, Any]:
-    """The field ``cost`` to store with a value: the cost of calls since the last value was stored.
+    """Return the field ``cost`` to store with a value: the cost since the last value was stored.
 
     If one call produced several values, the whole cost is stored with the first value.
     """
@@ -163,7 +163,7 @@ def take_cost() -> dict[str, Any]:
 
 
 def stored_cost(stored_reply: dict[str, Any]) -> Usage | None:
-    """Take the cost out of a stored value; None if an earlier version stored it without cost."""
+    """Take the cost out of a stored value, or return None if it was stored without cost."""
     try:
         return Usage.model_validate(stored_reply.pop("cost", None))
     except ValidationError:

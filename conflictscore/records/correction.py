@@ -1,7 +1,7 @@
 """Records of the second looks at an answer's disputed passages, and of their outcomes.
 
-In a second look, documents are asked the question that a disputed claim answers. The look then
-decides whether the passage is replaced, hedged, explained or kept.
+In a second look, the question that a disputed claim answers is put to each document separately. The
+outcome decides whether the passage is replaced, hedged, explained or kept.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ class Ground(StrEnum):
 
 
 class Relation(StrEnum):
-    """How an answer that a document gives relates to a claim."""
+    """The relation between a document's answer and a claim."""
 
     SAME = "same"  # The checked answer already says the same, perhaps in other words.
-    RIVAL = "rival"  # The document gives another answer about the same thing.
+    RIVAL = "rival"  # The document gives a different answer about the same thing.
     # The document's answer is about another entity, time, version, place, event or predicate.
     ANOTHER_THING = "another thing"
     NOTHING = "nothing"  # The answer has no bearing on the claim, or its bearing is unclear.
@@ -43,7 +43,7 @@ class LookOutcome(StrEnum):
     VOTE = "vote"  # The documents' vote settled the dispute.
     WEIGHED = "weighed"  # A ground settled the dispute.
     DATE = "date"  # The documents' dates settled the dispute.
-    TOLD = "told"  # Nothing settled the dispute, so the passage now gives both sides.
+    TOLD = "told"  # Nothing settled the dispute, so the passage now presents both sides.
     UNSETTLED = "unsettled"  # Nothing settled the dispute, and the passage stays as it is.
     DISSENTER = "dissenter"  # Only one document disagrees.
     EXPLAINED = "explained"  # The passage now distinguishes several things with the same name.
@@ -51,22 +51,22 @@ class LookOutcome(StrEnum):
     ANOTHER_THING = "another thing"
     # The answer itself already says all that seems to contradict the claim.
     TOLD_ALREADY = "told already"
-    NO_RIVAL = "no rival"  # No document supports another answer that a document gave.
+    NO_RIVAL = "no rival"  # Documents gave other answers, but no document supports any of them.
     REFUTED = "refuted"  # Documents contradict the claim, but none gives another answer.
-    # The claim's question could not be determined, so no document was asked.
+    # The claim's question could not be determined, so no document was queried.
     NO_QUESTION = "no question"
     ASSERTS_NOTHING = "asserts nothing"  # The passage only declines, greets or asks something.
 
 
 class RelatedAnswer(Record):
-    """An answer that is not a rival of the claim; documents gave it when asked separately."""
+    """An answer that documents gave when queried separately, but that is no rival of the claim."""
 
     statement: str
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """The name that one of these documents uses for the other thing; empty if no name sets it
-    apart."""
+    """The name that one of these documents uses for the other thing; empty if no name distinguishes
+    it."""
     evidence: ClaimEvidence | None = None
     """The labels of this answer, if the corrected passage mentions it."""
 
@@ -77,7 +77,7 @@ class Candidate(Record):
     evidence: ClaimEvidence
     """The statement with its label for every document."""
     given_by: tuple[_Document, ...] = ()
-    """Documents that gave this statement when each was asked separately. If the statement negates a
+    """Documents that gave this statement when queried separately. If the statement negates a
     yes-or-no claim, these are the documents that contradict the claim. Empty for the answer's own
     claim."""
     votes: tuple[_Document, ...] = ()
@@ -108,7 +108,7 @@ class Ruling(Record):
     """The judge's verdict on two candidates that were shown in a particular order."""
 
     shown: tuple[_Index, _Index]  # The two candidates, in the order in which the judge saw them.
-    chosen: _Index | None = None  # The candidate that the judge chose; None if neither.
+    chosen: _Index | None = None  # The candidate that the judge chose; None if it chose neither.
     ground: Ground | None = None
     """The ground that the judge named. None if the judge named no ground, only ``number``, or a
     ground that does not apply to the question."""
@@ -122,19 +122,19 @@ class Weighing(Record):
     sides: tuple[_Index, _Index]
     rulings: tuple[Ruling, ...] = ()
     """One ruling for each order of the candidates; empty if the documents' dates decided."""
-    by_date: bool = False  # Whether the documents' dates alone decided.
+    by_date: bool = False  # Whether the documents' dates alone decided the comparison.
     chosen: _Index | None = None
     """The candidate chosen in both orders, with a ground; None if undecided."""
     ground: Ground | None = None
 
 
 class SecondLook(Record):
-    """A second look at one disputed claim: the answers of documents, and the decision."""
+    """A second look at one disputed claim: the documents' answers, and the decision."""
 
     question: str
-    """The question that the documents were asked."""
+    """The question that was put to the documents."""
     candidates: tuple[Candidate, ...]
-    """The answer's own claim, then its rivals."""
+    """The answer's own claim, followed by its rivals."""
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
@@ -155,7 +155,7 @@ class SecondLook(Record):
     """The decision in one sentence."""
 
     def told(self) -> tuple[str, ...]:
-        """An account of the look, line by line: the votes, what was weighed, and the decision."""
+        """Return an account of the look as lines: the votes, the weighing, and the decision."""
         lines = []
         for place, candidate in enumerate(self.candidates):
             whose = (
@@ -185,7 +185,7 @@ class SecondLook(Record):
 
     @property
     def sides(self) -> tuple[ClaimEvidence, ...]:
-        """The answers that a passage gives in a hedge or an explanation, the claim's own first.
+        """The answers in a hedge or an explanation, beginning with the claim's own answer.
 
         In a hedge, the rival comes next. The last answers are about other things with the same
         name.
@@ -234,9 +234,9 @@ class RevisionAction(StrEnum):
 class Change(Record):
     """The proposed change to a passage of an answer, or to the whole answer.
 
-    ``Run.changes`` has one change for every passage that got a second look. The passage may have
-    been edited in place, or the whole answer rewritten as in the paper. The change may have been
-    accepted or refused, or the passage kept (``keep``).
+    ``Run.changes`` has one change for every passage that got a second look. Either the passage was
+    edited in place, or the whole answer was rewritten as in the paper. The change was accepted or
+    refused, unless the action is ``keep``.
     """
 
     round: Annotated[int, Field(ge=1)]
@@ -254,10 +254,10 @@ class Change(Record):
     claims: tuple[ClaimEvidence, ...] = ()
     """The disputed claims in the passage, with the evidence that the model was shown."""
     looks: tuple[SecondLook, ...] = ()
-    """The second look at each of these claims, with its rivals, their votes, and the weighing.
+    """The second look at each of these claims, including the rivals, their votes, and the weighing.
     Empty if the whole answer was rewritten."""
     new_claims: tuple[str, ...] = ()
-    """Claims of the new passage; empty if the whole new answer was decomposed instead."""
+    """Claims of the new passage; empty if the whole new answer was split into claims instead."""
     reason: str | None = None
     """The model's reason; None if the model gave no reason."""
     accepted: bool = True
@@ -265,13 +265,13 @@ class Change(Record):
     note: str | None = None
     """Why the change was refused, or why no change was proposed."""
     balance_before: tuple[float, ...] | None = None
-    """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
+    """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], lowest first;
     None if no guard checked the change."""
     balance_after: tuple[float, ...] | None = None
 
     @classmethod
     def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **fields: Any) -> Self:
-        """The record of a second look that left a passage unchanged."""
+        """Return the record of a second look that left a passage unchanged."""
         fields |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
         return cls(start=start, end=start + len(passage), claims=tuple(claims), **fields)
 
@@ -286,16 +286,16 @@ class Change(Record):
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:
-        """An account of the second looks, line by line, and the reason for any refusal."""
+        """Return an account of the second looks, line by line, and the reason for any refusal."""
         lines = [line for look in self.looks for line in look.told()]
         refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
         return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the passage contains this claim of the answer as it was before this round."""
+        """Return whether the passage contains this claim of the answer from before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end
 
 
 def differs(before: str, after: str) -> bool:
-    """Whether two texts differ by more than white space and case."""
+    """Return whether two texts differ by more than white space and case."""
     return before != after and before.casefold().split() != after.casefold().split()

@@ -18,10 +18,10 @@ _HOLDERS = (str, dict, list, tuple)
 
 
 def encodable(value: Any) -> Any:
-    """A value of plain JSON, in which each lone surrogate is replaced so that UTF-8 can encode it.
+    """Return a value of plain JSON with its lone surrogates replaced, so that UTF-8 can encode it.
 
-    JSON can escape half of a surrogate pair, and some models and web pages do so. No file, database
-    or terminal accepts such a half. The replacement is U+FFFD.
+    JSON can contain half of a surrogate pair as an escape, and some models and web pages send such
+    a half. No file, database or terminal accepts it. The replacement is U+FFFD.
     """
     kind = type(value)
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
@@ -40,7 +40,7 @@ def encodable(value: Any) -> Any:
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
-    """The first invalid field as a dotted path, and the reason, without quoting the input.
+    """Return the first invalid field as a dotted path, and the reason, without quoting the input.
 
     The path is empty if the data as a whole is invalid.
     """
@@ -62,7 +62,7 @@ class Record(BaseModel):
                 fields[name] = encodable(field)
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON for graph state, caches and logs."""
+        """Return the record as plain JSON for graph state, caches and logs."""
         return self.model_dump(mode="json")
 
 
@@ -106,12 +106,12 @@ class Document(Record):
 
 
 class Claim(Record):
-    """One atomic statement of an answer; in multiple choice the text of the chosen option."""
+    """One atomic statement of an answer; in multiple choice, the text of the chosen option."""
 
     number: _Number
     text: str
     passage: tuple[int, int] | None = None
-    """Start and end of the claim in the answer; None if they were not searched for or not found."""
+    """Start and end of the claim in the answer; None if they were not looked up or not found."""
 
 
 class EvidenceLabel(Record):
@@ -123,8 +123,8 @@ class EvidenceLabel(Record):
     snippet: str | None = None
     """The decisive passage as the judge quoted it; None if the judge quotes nothing."""
     snippet_found: bool | None = None
-    """Whether the document contains the snippet, ignoring white space and case. For a snippet with
-    omissions, all its parts must occur in order."""
+    """Whether the document contains the snippet, ignoring white space and case. A snippet with
+    omissions counts as found if all its parts occur in order."""
     passage: str | None = None
     """Passage of the document to show as evidence: the snippet if the document contains it,
     otherwise the sentences nearest to the claim."""
@@ -136,7 +136,7 @@ class EvidenceLabel(Record):
     ] = None
     """The judge's probability for each label, in [0, 1]; None if the judge reports none."""
     error: str | None = None
-    """Why there is no label, in words; set if and only if ``label`` is UNLABELLED."""
+    """The reason in words why there is no label; set if and only if ``label`` is UNLABELLED."""
     failure: FailureKind | None = None
     """The kind of ``error``, for programs; set whenever ``error`` is set, by default to
     ``failed``."""
@@ -173,7 +173,7 @@ class EvidenceLabel(Record):
 
 
 def _kind_by_words(error: str) -> FailureKind:
-    """The kind of an error that an older version stored without a kind."""
+    """Return the kind of an error that an older version stored without a kind."""
     beginnings = {
         "unreadable reply from ": FailureKind.UNREADABLE,
         "left out: ": FailureKind.LEFT_OUT,
@@ -190,11 +190,11 @@ class ClaimEvidence(Record):
     """One label per document, in order of document number."""
 
     def documents(self, label: Label) -> tuple[int, ...]:
-        """Numbers of the documents with this label, ascending."""
+        """Return the numbers of the documents with this label, in ascending order."""
         return tuple([pair.document for pair in self.labels if pair.label is label])
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
-        """The number of documents with this label; copies, mapped by ``duplicates``, count once."""
+        """Return the number of documents with this label; copies in ``duplicates`` count once."""
         return len({duplicates.get(number, number) for number in self.documents(label)})
 
     @property
@@ -223,7 +223,7 @@ class ClaimEvidence(Record):
         return bool(self.supports) and bool(self.contradicts)
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
-        """The same claim without the labels of documents whose weight is 0."""
+        """Return the same claim without the labels of documents whose weight is 0."""
         if not weights:
             return self
         weightless = {number for number, weight in weights.items() if not weight}
@@ -233,7 +233,7 @@ class ClaimEvidence(Record):
         return self.model_copy(update={"labels": trusted_labels})
 
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
-        """Why the claim is disputed; None if documents only support it, or it has no labels.
+        """Return why the claim is disputed, or None if it is only supported or has no labels.
 
         A claim that only one document and its copies contradict counts as ``contradicted``, not as
         ``refuted``.
@@ -250,10 +250,10 @@ class WeightedScores(Record):
     """The scores with documents weighted by trust."""
 
     by: str
-    """Source of the weights: ``table`` stands for the user's own table."""
+    """Source of the weights; ``table`` means a table that the user wrote."""
     cs_c: _Share | None
-    """CS-C in [0, 1], in which a claim counts by the weights on its weaker side. None if no pair
-    with a document of a weight above 0 was labelled."""
+    """CS-C in [0, 1]; a claim counts according to the weights on its weaker side. None if no
+    document with a weight above 0 has a label."""
     cs_r: _Share | None
     """CS-R in [0, 1] with weights instead of counts; None if ``cs_c`` is None."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]
@@ -294,7 +294,7 @@ class ConflictReport(Record):
         return self.weighted.weights if self.weighted else {}
 
     def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
-        """Why a claim is disputed by the documents that count in the run; None if it is not."""
+        """Return why a claim is disputed by the documents that count in the run, or None."""
         return claim.excluding_zero_weight(self.weights).disputed_by(self.duplicates)
 
     @property
@@ -314,11 +314,11 @@ class ConflictReport(Record):
         return len({self.duplicates.get(number, number) for number in document_numbers})
 
     def evidence(self, claim: int) -> ClaimEvidence:
-        """The claim with this number; KeyError if there is no such claim."""
+        """Return the claim with this number; raise KeyError if there is no such claim."""
         return {evidence.claim.number: evidence for evidence in self.claims}[claim]
 
     def summary(self) -> dict[str, Any]:
-        """The scores and each claim's documents by label, as plain JSON for display."""
+        """Return the scores and each claim's documents by label, as plain JSON for display."""
         copies = self.duplicates
         return {
             **self.model_dump(mode="json", exclude={"claims", "duplicates"}),

@@ -33,7 +33,7 @@ class GapKind(StrEnum):
     CHECK_FAILED = "check_failed"  # The check ended with an error.
     TOO_FEW_LABELS = "too_few_labels"  # Fewer pairs have a label than the run requires.
     UNCLAIMED = "unclaimed"  # No claim covers a part of the answer.
-    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # A claim says something that the answer does not.
+    CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # A claim says more than the answer says.
     UNLABELLED = "unlabelled"  # Some pairs have no label.
     # The answer was checked only against one document and its copies.
     ONE_DOCUMENT = "one_document"
@@ -110,8 +110,8 @@ class ReadDocument(Record):
     read_by: tuple[str, ...] = ()
     """Names of the labelers that labelled any of the document's pairs; empty if none did."""
     to_its_end: bool = True
-    """Whether the document was read to its end, if only by a search for the parts near each
-    claim."""
+    """Whether the document was read to its end. A search for the parts nearest to each claim also
+    counts as reading."""
 
 
 class Examined(Record):
@@ -125,7 +125,7 @@ class Examined(Record):
 
     @property
     def checked(self) -> Checked:
-        """``fully`` without gaps, ``no`` if a gap leaves nothing checked, otherwise ``partly``."""
+        """``fully`` if there is no gap; ``no`` if a gap leaves nothing checked; else ``partly``."""
         if not self.gaps:
             return "fully"
         return "no" if any(gap.kind in _DECIDE_NO for gap in self.gaps) else "partly"
@@ -137,12 +137,12 @@ class Examined(Record):
         return next(iter([*deciding, *self.gaps]), None)
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The ledger with further gaps added, each once."""
+        """Return the ledger with further gaps added, each once."""
         new = tuple(gap for gap in dict.fromkeys(gaps) if gap not in self.gaps)
         return self.model_copy(update={"gaps": (*self.gaps, *new)}) if new else self
 
 
 def quoted(text: str) -> str:
-    """A passage in quotation marks, for the description of a gap: on one line, and cut if long."""
+    """Return a passage in quotation marks, for a gap's description: one line, cut if long."""
     line = " ".join(text.split())
     return f"“{line[:_SENTENCE_CHARS]}{'…' if len(line) > _SENTENCE_CHARS else ''}”"

@@ -15,9 +15,9 @@ class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
     RAG = "rag"  # Answer from the documents, with a prompt that does not mention conflicts.
-    # Answer once, with a prompt that warns of conflicts, without ConflictScore.
+    # Answer from the documents, with a prompt that warns of conflicts, and do not score the answer.
     CONTROL_RAG = "control-rag"
-    # Answer like `rag`, then score, and correct if a claim is disputed.
+    # Answer like `rag`, then score the answer, and correct it if a claim is disputed.
     REGENERATED_RAG = "regenerated-rag"
 
 
@@ -35,23 +35,23 @@ class Answer(Record):
     cited: tuple[int, ...] = ()
     """Numbers of the documents that the justification cites."""
     early_ending: Annotated[str | None, Field(exclude_if=lambda each: each is None)] = None
-    """Why the model may not have finished it; None if it ended normally."""
+    """Why the answer may be incomplete; None if the model ended it normally."""
 
 
 class Attempt(Record):
     """One pass through the correction loop: an answer and its score."""
 
     round: Annotated[int, Field(ge=0)]
-    """0 for the first answer; each correction adds 1."""
+    """Number of the round: 0 for the first answer, and 1 more after each correction."""
     answer: Answer
     report: ConflictReport | None = None
-    """None if the answer was not scored, or has not been scored yet."""
+    """The scores; None if the answer was not scored, or has not been scored yet."""
     unclaimed: str | None = None
     """A description of the part of the answer that was not checked, because no claim covers it.
     None if no such part is known."""
     gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
-    """The uncovered parts, by kind and position, and the claims that say something that the answer
-    does not say."""
+    """The uncovered parts of the answer, by kind and position, and the claims that say more than
+    the answer."""
 
 
 class FurtherSearch(Record):
@@ -59,8 +59,8 @@ class FurtherSearch(Record):
 
     round: Annotated[int, Field(ge=0)]  # The round of the answer that contains the claim.
     claim: str
-    supports: tuple[int, ...] = ()  # D+ of that claim before the search.
-    contradicts: tuple[int, ...] = ()  # D- of that claim before the search.
+    supports: tuple[int, ...] = ()  # Documents that supported the claim before the search.
+    contradicts: tuple[int, ...] = ()  # Documents that contradicted the claim before the search.
     query: str = ""  # The query; empty if there was no search.
     found: tuple[int, ...] = ()  # Numbers of the documents that the search added.
     known: tuple[int, ...] = ()  # Numbers of results that the run already had, ascending.
@@ -73,7 +73,7 @@ _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
 
 
 class Usage(Record):
-    """Calls and tokens of a run; usages can be added and subtracted."""
+    """Number of calls and tokens of a run. Usages can be added and subtracted."""
 
     calls: Annotated[int, Field(ge=0)] = 0  # Model calls that reached a provider.
     cached_calls: Annotated[int, Field(ge=0)] = 0  # Model calls answered from a cache.
@@ -83,8 +83,8 @@ class Usage(Record):
     usages are subtracted field by field and negative differences become 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
     counted_calls: _Kept = 0
-    """The number of ``cached_calls`` whose tokens are known; the next three fields add them up.
-    Replies that older versions cached have no token counts."""
+    """The number of ``cached_calls`` whose tokens are known; the next three fields add up these
+    tokens. Replies that older versions cached have no token counts."""
     kept_input_tokens: _Kept = 0
     kept_cache_read_tokens: _Kept = 0
     kept_output_tokens: _Kept = 0
@@ -102,7 +102,7 @@ class Usage(Record):
         )
 
     def kept(self) -> "Usage":
-        """This usage of one reply, in the fields that count replies from a cache."""
+        """Return the usage of this one reply, in the fields that count replies from a cache."""
         return Usage(
             cached_calls=1,
             counted_calls=1,
@@ -146,7 +146,7 @@ _FORMER_STATUSES = ("observed", "dropped")
 
 @cache
 def _former_status(name: str) -> RunStatus:
-    """A status that is not a member of the enumeration, so that it is neither listed nor set."""
+    """Return a status that is not a member of the enumeration, so it is never listed or set."""
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
     return status
@@ -217,7 +217,7 @@ class Run(Record):
     """Notes for readers of the answer, for example on documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
-    """Seconds spent in each step, over all rounds."""
+    """Seconds spent in each step, in total over all rounds."""
     run_id: str | None = None
     status: RunStatus = RunStatus.UNFINISHED
 
@@ -248,7 +248,7 @@ class Run(Record):
         report = self.final_report or self.report
         if self.attempts:
             last = self.attempts[-1]
-            # an answer that states nothing, such as a greeting, has no claims to miss
+            # an answer that states nothing, such as a greeting, has no claims that could be missing
             if any(gap.kind is not GapKind.STATES_NOTHING for gap in last.gaps):
                 return True
             if last.unclaimed and not last.gaps:
@@ -256,7 +256,7 @@ class Run(Record):
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The run with further gaps added; each new gap also adds a note."""
+        """Return the run with further gaps added; each new gap also adds a note."""
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         before = self.examined or Examined()
         ledger = before.with_gaps(*gaps)
@@ -265,7 +265,7 @@ class Run(Record):
         return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
-        """The run with an answer that is passed on unchecked, and the reason."""
+        """Return the run with an answer that is passed on unchecked, for the given reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
@@ -276,7 +276,7 @@ class Run(Record):
         return self.model_copy(update=update)
 
     def verdict(self) -> dict[str, Any]:
-        """How far the answer was checked, in at most 600 bytes of JSON, to attach to a message.
+        """Return how far the answer was checked, in at most 600 bytes of JSON for a message.
 
         Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
         ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
@@ -299,9 +299,9 @@ class Run(Record):
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
-        """The run as plain JSON for display; ``more`` names further fields, from ``RUN_DETAILS``.
+        """Return the run as plain JSON for display; ``more`` adds fields from ``RUN_DETAILS``.
 
-        Without ``texts``, documents have neither text nor metadata.
+        If ``texts`` is False, documents have neither text nor metadata.
         """
         report, final = self.report, self.final_report
         fields = self.to_json() | {

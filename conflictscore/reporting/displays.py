@@ -13,7 +13,7 @@ _NEXT = {"correct": "asking the documents again", "look_further": "searching for
 
 
 class RunProgress:
-    """Shows the current step of a run, which it knows from the ``custom`` events of the graph."""
+    """Shows the current step of a run, as reported by the ``custom`` events of the graph."""
 
     def __init__(self, console: Console, *, visible: bool) -> None:
         self._documents = self._claims = 0
@@ -59,7 +59,7 @@ class ItemProgress(CountBar):
         self.show(items_done, total, "resumed" if items_done else "")
 
     def count(self, error: str | None, name: str) -> None:
-        """Count one more. ``error`` says why it failed, and ``name`` what it is, such as a row."""
+        """Count one more. If it failed, ``error`` says why, and ``name`` says what it is."""
         self._done += 1
         if error is not None:
             self._failed += 1

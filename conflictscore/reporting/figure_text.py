@@ -8,34 +8,34 @@ NONE = "none"
 
 
 def percent(share: float | None) -> str:
-    """A proportion from 0 to 1 as a percentage without the sign, such as ``78.7``."""
+    """Return a proportion from 0 to 1 as a percentage without the sign, such as ``78.7``."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
 def published(share: float) -> str:
-    """A published proportion as a percentage with the published digits: ``78.7`` or ``84.21``."""
+    """Return a published proportion as a percentage, with all its digits: ``78.7`` or ``84.21``."""
     return f"{100 * share:.2f}".removesuffix("0")
 
 
 def points(difference: float | None) -> str:
-    """A difference of two proportions, in percentage points with a sign."""
+    """Return a difference of two proportions, in percentage points with a sign."""
     return NONE if difference is None else f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
 def span(low: str, high: str) -> str:
-    """An interval as text; ``none`` if a bound is missing."""
+    """Return an interval as text; ``none`` if a bound is missing."""
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
 def p_value(p: float | None) -> str:
-    """A p value with three decimals; ``<0.001`` if it is smaller."""
+    """Return a p value with three decimals; ``<0.001`` if it is smaller."""
     if p is None:
         return NONE
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents; the word "unknown" if a price is missing.
+    """Return an amount in US dollars, or "unknown". Below ten cents it has four decimals.
 
     The argument ``unknown`` lists the models whose price is missing.
     """
@@ -48,7 +48,7 @@ def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
 
 
 def seconds(duration: float) -> str:
-    """A duration as ``12 s``, ``3 min 05 s`` or ``1 h 02 min``."""
+    """Return a duration as ``12 s``, ``3 min 05 s`` or ``1 h 02 min``."""
     whole = round(duration)
     if whole < 60:
         return f"{whole} s"
@@ -58,11 +58,11 @@ def seconds(duration: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with a noun, which gets an "s" unless the number is 1."""
+    """Return a number with a noun, which gets an "s" unless the number is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def one_line(value: object, limit: int = 200) -> str:
-    """Untrusted text on one line, without control characters. It is cut at ``limit``, with "…"."""
+    """Return untrusted text on one line without control characters, cut at ``limit`` with "…"."""
     text = " ".join(printable(value).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

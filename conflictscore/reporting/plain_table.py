@@ -39,7 +39,7 @@ def card_of(
     note: str = "",
     **more: Any,
 ) -> Card:
-    """A card with these cells. None makes an empty cell. Columns without any text are left out."""
+    """Return a card with these cells. None makes a cell empty; empty columns are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
@@ -52,7 +52,7 @@ def card_of(
 
 
 def column_name(header: str) -> str:
-    """The header of a column on one line, as pages and exports show it."""
+    """Return the header of a column on one line, as pages and exports show it."""
     return " ".join(header.replace("-\n", "-").split())
 
 
@@ -72,7 +72,7 @@ def print_card(card: Card, console: Console) -> None:
 
 
 def _headed(card: Card) -> Table:
-    """A table with a header, narrow enough for eight columns in 80 characters."""
+    """Return a table with a header, narrow enough for eight columns in 80 characters."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     first, *others = zip(card.columns, *card.rows, strict=True)
     table.add_column(Text(first[0]), overflow="fold", no_wrap=not card.free_text)

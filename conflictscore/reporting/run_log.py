@@ -24,7 +24,7 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 
 
 def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
-    """The log entry of a run: its summary, texts, attempts, settings, and a hash of its prompts."""
+    """Return a run's log entry: summary, texts, attempts, settings, and a hash of its prompts."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -113,14 +113,14 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
 
 
 def _writer_note(fields: Mapping[str, Any]) -> str:
-    """A note on the version that wrote a run, for messages; empty if the version is unknown."""
+    """Return a note on the version that wrote a run, for messages; empty if it is unknown."""
     versions = fields.get("versions")
     writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
     return f" (conflictscore {writer} wrote it)" if writer else ""
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines of a file of JSON objects, each with its place. Skips partial and blank lines."""
+    """Yield the lines of a file of JSON objects with their places; skip partial and blank lines."""
     for line in RecordLines(path):
         if line.text.rstrip().endswith(b"}"):
             yield f"{path}, line {line.number}", line.text

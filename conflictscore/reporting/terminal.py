@@ -24,7 +24,7 @@ from conflictscore.records import (
 )
 
 _SHOWN_CHARS = 400
-"""How many characters are shown of a document that a search found."""
+"""Maximum number of characters shown of a document that a search found."""
 
 _CHECKED = {
     "fully": ("fully", "green"),
@@ -40,12 +40,12 @@ _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
 
 
 def printable(value: object) -> str:
-    """A text without control characters and without marks that change the direction of text."""
+    """Return a text without control characters and marks that change the direction of text."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 
 def tokens_in(usage: Usage) -> str:
-    """The number of input tokens in words, and how many came from the provider's prompt cache."""
+    """Return the number of input tokens in words, and how many the provider's prompt cache held."""
     cached_tokens = usage.cache_read_tokens
     cache_note = f" ({cached_tokens:,} from the provider's cache)" if cached_tokens else ""
     return f"{usage.input_tokens:,} tokens in{cache_note}"
@@ -88,7 +88,7 @@ def _print_checked(run: Run, console: Console) -> None:
 
 
 def _notes_beside(run: Run) -> tuple[str, ...]:
-    """The notes, except the note on the main gap, which was printed before."""
+    """Return the notes, except the note on the main gap, which was printed before."""
     main = run.examined.main_gap if run.examined else None
     return tuple(note for note in run.notes if main is None or note != main.note)
 
@@ -109,7 +109,7 @@ def _print_summary(report: ConflictReport, console: Console) -> None:
 
 
 def _state_of(evidence: ClaimEvidence, report: ConflictReport) -> str:
-    """The mark of a claim: why it is disputed, or that it is in conflict; otherwise empty."""
+    """Return the mark of a claim: that it is in conflict, or why it is disputed; may be empty."""
     how = "conflict" if evidence.conflicting else ""
     if evidence.claim.number in report.disputed:
         return report.why_disputed(evidence) or how
@@ -132,7 +132,7 @@ def _print_details(run: Run, console: Console) -> None:
 
 
 def _print_changes(run: Run, console: Console) -> None:
-    """Print each changed passage, or else that the whole answer was changed or kept."""
+    """Print each changed passage, or say that the whole answer was changed or kept."""
     applied_changes = run.applied_changes
     if applied_changes and not any(change.whole for change in applied_changes):
         _heading(console, "Changed in place after a second look")
@@ -234,7 +234,7 @@ def _print_claims(
 def _sides(
     evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> Iterator[tuple[str | Text, str | Text]]:
-    """The documents by label. For a contradicted claim, also their words and the reasons."""
+    """Yield the documents by label and, for a contradicted claim, their words and the reasons."""
     for name, label, style in (
         ("supports", Label.SUPPORTS, "green"),
         ("contradicts", Label.CONTRADICTS, "red"),
@@ -254,12 +254,12 @@ def _sides(
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """The part of a report that readers see. Reports that agree in it are printed once."""
+    """Return the part of a report that readers see. Reports with equal parts are printed once."""
     return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
 
 
 def _shown(witness: Witness) -> Text:
-    """A document's own words on a disputed claim, their source, and the judge's reason."""
+    """Return a document's own words on a disputed claim, their source, and the judge's reason."""
     source = f"{witness.document.number}. {printable(witness.source)}"
     passage = f"\n“{printable(witness.passage)}”" if witness.passage else ""
     reason = f"\n{printable(witness.reason)}" if witness.reason else ""

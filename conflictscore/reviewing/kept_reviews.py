@@ -25,10 +25,10 @@ from conflictscore.storage.record_file import append_line, json_line
 MOST_EXPORTED = 1000
 """Maximum number of runs in one export."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Maximum number of all reviews, including replaced reviews, and of the reviewers of one run."""
+"""Maximum number of reviews, including replaced ones, and of reviewers of a single run."""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-"""The media type of each format. A format is named by its file ending, in addresses too."""
+"""The media type of each format. Formats are named by their file endings, also in URLs."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
@@ -81,7 +81,7 @@ class KeptReviews:
                 self._key_of.setdefault(reviewer, str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
-        """Whether a reviewer's name belongs to another key. The first key that uses it owns it."""
+        """Return whether a reviewer's name belongs to another key. Its first user's key owns it."""
         return self._key_of.get(reviewer, key) != key
 
     def _new_rows(self) -> list[tuple[str, str]]:
@@ -95,7 +95,7 @@ class KeptReviews:
         return new
 
     def _new_lines(self, path: Path) -> list[tuple[str, bytes]]:
-        """The new complete lines. A last line without a newline is partial, and read later."""
+        """Return the new complete lines. A last line without a newline is left for later."""
         if not path.is_file():
             return []
         size, count = self._size, self._count  # another thread may read the same lines
@@ -109,7 +109,7 @@ class KeptReviews:
         ]
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
-        """Why no further review can be stored; None if it can."""
+        """Return why no further review can be stored, or None if one can be stored."""
         if self._count >= MOST_REVIEWS:
             return f"there are {MOST_REVIEWS:,} reviews, which is the maximum; archive them first"
         there = self.of(run_id)
@@ -118,7 +118,7 @@ class KeptReviews:
         return None
 
     def of(self, run_id: str) -> Mapping[str, Review]:
-        """The reviews of a run, by reviewer; empty if it has no review."""
+        """Return the reviews of a run, by reviewer; empty if it has no review."""
         return self.by_run.get(run_id, {})
 
     def add(self, run_id: str, reviewer: str, review: Review, key: str) -> None:
@@ -141,7 +141,7 @@ class KeptReviews:
             ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:
-        """The ids of the runs that this reviewer reviewed; by default, those of all reviewers."""
+        """Return the ids of the runs that this reviewer, by default any reviewer, has reviewed."""
         return [run for run, reviews in self.by_run.items() if not reviewer or reviewer in reviews]
 
 
@@ -181,6 +181,6 @@ def _table(reviews_of_runs: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
 
 
 def exported(to: str, stored_runs: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
-    """A table of runs, oldest first, with their reviews, in a format ``to`` of ``EXPORTS``."""
+    """Return a table of runs with their reviews, oldest first, in one of the ``EXPORTS``."""
     runs = [logged_run(stored_run, str(stored_run.get("run_id"))) for stored_run in stored_runs]
     return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")

@@ -1,7 +1,8 @@
 """The HTTP routes of the runs page: lists of runs, their reviews, counts, and exports.
 
-These requests are admitted like all other requests to the service. A key sees and reviews only its
-own runs. A key with ``runs=all`` sees and reviews the runs of every key.
+These requests are admitted like all other requests to the service. A caller sees and reviews only
+the runs of their own key. A caller whose key has ``runs=all`` sees and reviews the runs of every
+key.
 """
 
 import logging
@@ -55,7 +56,7 @@ def add_runs_page(app: FastAPI) -> None:
 
 
 async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
-    """The current reviews. Only an admitted caller gets them."""
+    """Return the current reviews. Only an admitted caller gets them."""
     reviews: KeptReviews = request.app.state.reviews
     await read_kept(reviews.refresh)
     return reviews
@@ -79,7 +80,7 @@ class _RunQuery(BaseModel):
     to: str = ""
 
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
-        """The filter for the requested runs.
+        """Return the filter for the requested runs.
 
         With a reviewer, it selects the runs that the reviewer has reviewed or, if ``review`` is
         ``open``, has not reviewed yet.
@@ -120,13 +121,13 @@ class _ReviewBody(BaseModel):
 
 @_routes.get("/runs")
 async def runs_page() -> Response:
-    """The HTML page. It needs no key, but the data that it loads does."""
+    """Return the HTML page. It needs no key, but the data that it loads does."""
     return page_file("runs.html")
 
 
 @_routes.get("/v1/runs")
 async def runs(service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns) -> Response:
-    """One page of the list of runs, newest first."""
+    """Return one page of the list of runs, newest first."""
     run_filter, after = query.runs(caller, reviews), _PAGE_RUNS * (query.page - 1)
     total, runs_of_page = await read_kept(
         lambda: service.runs.listed(run_filter, _PAGE_RUNS, after)
@@ -149,7 +150,7 @@ async def runs(service: Shared, caller: Caller, reviews: Reviewed, query: Querie
 async def reviews_of_run(
     run_id: str, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
-    """One page of a run's reviews, and the verdicts that reviewers can give it."""
+    """Return one page of a run's reviews, and the verdicts that reviewers can give the run."""
     run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
     run_reviews, end = reviews.of(run_id), _PAGE_REVIEWS * query.page
@@ -202,7 +203,7 @@ async def review(
 
 @_routes.get("/v1/reviews")
 async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
-    """How many runs were reviewed, what the verdicts were, and how far reviewers agree."""
+    """Return how many runs were reviewed, what the verdicts were, and how far reviewers agree."""
     everything = RunFilter(owner=caller.reads)
     _, all_runs = await read_kept(lambda: service.runs.listed(everything))
     return JsonResponse(await in_thread(lambda: counts(all_runs, reviews)))
@@ -212,7 +213,7 @@ async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response
 async def export(
     request: Request, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
-    """The selected runs with their reviews, in a format that ``conflictscore export`` writes."""
+    """Return the selected runs with their reviews, in a format of ``conflictscore export``."""
     if query.to not in EXPORTS:
         message = f"to: it must be one of {', '.join(EXPORTS)}"
         raise RefusedError(400, message, code="invalid_value", param="to")

@@ -18,7 +18,7 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def documents_in_cell(cell: str) -> Any:
-    """The documents in a cell, as a list; a plain text is one document, and an empty cell has none.
+    """Return the documents in a cell as a list: one for plain text, and none for an empty cell.
 
     A cell that begins like a list but cannot be read as a list is returned as text, and the caller
     refuses it.
@@ -41,7 +41,7 @@ def documents_in_cell(cell: str) -> Any:
 
 
 def _quoted_items(cell: str) -> list[str] | None:
-    """The texts in a list of quoted texts, with or without commas; None for any other list.
+    """Return the texts in a list of quoted texts, with or without commas; None for other lists.
 
     NumPy prints no commas, and Python would join the texts of such a list into one text.
     """

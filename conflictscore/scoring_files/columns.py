@@ -22,7 +22,7 @@ _LONGEST_LITERAL: Final = 1_000_000
 
 
 class _Family(NamedTuple):
-    """The field names of one or several tools. The first name that a row has is read."""
+    """The field names of one or more tools. The first name that a row has is read."""
 
     answers: tuple[str, ...]
     documents: tuple[str, ...]
@@ -72,7 +72,7 @@ class Columns:
     documents: str | None = None
 
     def among(self, names: Collection[str]) -> tuple[str, str]:
-        """The paths of the answer and the documents in a row whose fields have these names.
+        """Return the paths of the answer and the documents in a row whose fields have these names.
 
         Raises:
             InputError: The answer or the documents are missing, or such a field occurs more than
@@ -85,7 +85,7 @@ class Columns:
         return answer, documents
 
     def of(self, fields: Mapping[str, Any]) -> tuple[str, str]:
-        """The paths of the answer and the documents of a row; a null field counts as missing.
+        """Return the paths of a row's answer and documents; a null field counts as missing.
 
         Raises:
             InputError: The answer or the documents are missing.
@@ -93,7 +93,7 @@ class Columns:
         return self._choose(lambda path: value_at(fields, path) is not None)
 
     def _choose(self, is_there: Callable[[str], bool]) -> tuple[str, str]:
-        """The paths of the answer and the documents, from the first family with both paths."""
+        """Return the paths of the answer and documents, from the first family with both paths."""
         families = _families(self)
         has_answer = False
         for answers, documents in families:
@@ -109,7 +109,7 @@ class Columns:
 
 @lru_cache
 def _families(columns: Columns) -> tuple[_Family, ...]:
-    """The families of field names, with the user's names in place of the known names."""
+    """Return the families of field names, with the user's names in place of the known names."""
     answers = columns.answer and (columns.answer,)
     documents = columns.documents and (columns.documents,)
     return tuple(
@@ -118,7 +118,7 @@ def _families(columns: Columns) -> tuple[_Family, ...]:
 
 
 def value_at(fields: Mapping[str, Any], path: str) -> Any:
-    """The value at a path; None if there is no such value.
+    """Return the value at a path, or None if there is no such value.
 
     An object on the path may be serialised as a string, as LangSmith and pandas write it to CSV.
     """
@@ -131,7 +131,7 @@ def value_at(fields: Mapping[str, Any], path: str) -> Any:
 
 
 def _heads(path: str) -> list[str]:
-    """The path and its prefixes of whole names, longest first."""
+    """Return the path and its prefixes of whole names, longest first."""
     names = path.split(".")
     return [".".join(names[:count]) for count in range(len(names), 0, -1)]
 

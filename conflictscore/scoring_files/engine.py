@@ -15,7 +15,7 @@ from conflictscore.records import ConflictReport
 
 
 def default_concurrency(context: RunContext) -> int:
-    """The default number of answers scored at once: 1 with a model on this machine, otherwise 16.
+    """Return the default number of concurrent answers: 1 with a local model, otherwise 16.
 
     The limit on calls in flight is also 16, so a labeler in this process never waits for claims.
     """
@@ -51,7 +51,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
 
 
 def unscored_reason(report: ConflictReport) -> str | None:
-    """Why a finished run gave the answer no scores; None if the answer has scores."""
+    """Return why a finished run gave the answer no scores, or None if the answer has scores."""
     if report.error is None and report.coverage == 0:
         pair = report.claims[0].labels[0]
         return f"no pair of claim and document could be labelled: {pair.error}"

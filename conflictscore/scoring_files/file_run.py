@@ -28,7 +28,7 @@ from conflictscore.storage.manifests import differences
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
-"""A run ends after this many consecutive failures, which single bad rows cannot explain."""
+"""A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
 _FORMAT = 3
 
 
@@ -48,9 +48,9 @@ class Summary:
 
     Attributes:
         rows: Number of rows in the input.
-        scored_now: Rows that finished in this session.
-        failed: Rows without scores.
-        incomplete: Rows with scores that also have an unlabelled pair.
+        scored_now: Number of rows that finished in this session.
+        failed: Number of rows without scores.
+        incomplete: Number of scored rows with an unlabelled pair.
         usage: Calls and tokens of this session.
     """
 
@@ -73,9 +73,9 @@ async def ascore_file(
 ) -> Summary:
     """Score the rows that have no scores yet, and write all rows to a file.
 
-    An existing run is resumed. With ``retry_failed``, rows that failed or have an unlabelled pair
-    are scored again. ``engine`` scores the rows elsewhere; by default this process scores them,
-    ``concurrency`` at a time.
+    An existing run is resumed. If ``retry_failed`` is True, rows that failed or have an unlabelled
+    pair are scored again. If there is an ``engine``, it scores the rows; otherwise this process
+    scores them, ``concurrency`` at a time.
 
     Raises:
         InputError: The run was started with a different input or different settings, another
@@ -133,7 +133,7 @@ def _kept_beside(out: Path) -> Path:
 
 
 def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
-    """The input and settings that determine a run's scores, without secrets."""
+    """Return the input and settings that determine a run's scores, without secrets."""
     return {
         "format": _FORMAT,
         "input": {"rows": source.total, "sha256": source.sha256},
@@ -184,7 +184,7 @@ class _Journal:
         self._add(outcome, start)
 
     def outcomes(self) -> Iterator[Outcome]:
-        """The outcomes of all finished rows, ordered by row."""
+        """Yield the outcomes of all finished rows, ordered by row."""
         with self._path.open("rb") as file:
             for row in sorted(self.starts):
                 file.seek(self.starts[row])

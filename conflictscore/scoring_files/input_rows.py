@@ -31,7 +31,7 @@ _LONGEST_CELL: Final = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of an input: its number from 1, and its JSON fields or why it cannot be read."""
+    """A row: its number from 1, and either its JSON fields or the reason why it is unreadable."""
 
     number: int
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Source:
 
 
 _Contents = Iterator[dict[str, Any] | str]
-"""The fields of each row, or why it could not be read."""
+"""For each row, its fields or the reason why it could not be read."""
 
 
 class _NotFiniteError(ValueError):
@@ -111,7 +111,7 @@ def _json_lines(path: Path, columns: Columns) -> _Contents:
 
 
 def _json_list(path: Path, columns: Columns) -> _Contents:
-    """The objects of a JSON list; a file that begins otherwise is read as JSON lines."""
+    """Return the objects of a JSON list; a file that begins otherwise is read as JSON lines."""
     with path.open("rb") as file:
         begins_a_list = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
     if not begins_a_list:
@@ -136,7 +136,7 @@ def _json_list(path: Path, columns: Columns) -> _Contents:
 
 
 def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
-    """Read the object at a place: its fields, or why they cannot be read, and where it ends."""
+    """Read the object at an offset; return its fields or the reason for failure, and its end."""
     try:
         fields, end = _STRICT.raw_decode(text, place)
     except _NotFiniteError as fault:
@@ -206,7 +206,7 @@ def _parquet_rows(path: Path, columns: Columns) -> _Contents:
 
 @contextmanager
 def parquet_file(path: Path) -> Iterator[Any]:
-    """An open ``pyarrow.parquet.ParquetFile``.
+    """Open a Parquet file as a ``pyarrow.parquet.ParquetFile``.
 
     Raises:
         InputError: The file cannot be read as Parquet.
@@ -226,7 +226,7 @@ def parquet_file(path: Path) -> Iterator[Any]:
 
 
 def _plain(cell: Any) -> Any:
-    """A Parquet value as JSON.
+    """Return a Parquet value as JSON.
 
     NaN, which pandas writes for a missing value, and infinities become null. Bytes in UTF-8 become
     text, since Impala and old Hive do not mark a column as text. Other bytes are not text and are
@@ -258,7 +258,7 @@ _READERS: Final[Mapping[str, Callable[[Path, Columns], _Contents]]] = {
 
 
 def task_of(row: Row, columns: Columns) -> "RagState":
-    """The answer and documents of a row.
+    """Return the answer and documents of a row.
 
     Raises:
         InputError: A field is missing or empty, or has the wrong type; the message names the field

@@ -50,7 +50,7 @@ def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None
 
 
 def read_outcomes(out: Path) -> Iterator[Outcome]:
-    """The outcomes in an output, in the order of its rows."""
+    """Yield the outcomes in an output, in the order of its rows."""
     if out.suffix == ".jsonl":
         with out.open("rb") as lines:
             for line in lines:
@@ -100,7 +100,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
 
 
 def _cell(outcome: Outcome) -> dict[str, Any]:
-    """The struct of an outcome, without lone surrogates, which UTF-8 cannot encode.
+    """Return the struct of an outcome, without lone surrogates, which UTF-8 cannot encode.
 
     Surrogates become question marks in the error and the notes, and are escaped in the report.
     """

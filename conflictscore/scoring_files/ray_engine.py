@@ -3,7 +3,8 @@
 A single Ray Data task reads the input on the caller's machine, with the same reader as a local run.
 Ray's own readers would change rows, since they add missing fields and fix a type for each column.
 Actors hold the models and the labeler, and score blocks of rows. Ray restarts a dead actor and
-gives it its block again. Results stream back to the caller, whose journal makes a run resumable.
+assigns its block to it again. Results stream back to the caller, whose journal makes a run
+resumable.
 """
 
 import asyncio
@@ -71,7 +72,7 @@ class RayEngine:
                 once.
             settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker with other
                 settings ends the run.
-            concurrency: Rows scored at a time on each worker, at least 1.
+            concurrency: Number of rows scored at a time on each worker, at least 1.
             workers: Number of workers; None for one per processor of the cluster.
 
         Raises:
@@ -88,8 +89,8 @@ class RayEngine:
     ) -> None:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
-        If the workers of a block died, its rows are scored again in blocks of one row. So a row
-        fails only if its own workers die again.
+        If the workers that scored a block died, the rows of the block are scored again, each in a
+        block of its own. So a row fails only if the workers that score it alone die too.
         """
         rows_so_far = {*ended_rows}
 
@@ -119,7 +120,7 @@ class RayEngine:
     def _blocks(
         self, source: Source, ended_rows: Collection[int], block_bytes: int
     ) -> Iterator[list[str]]:
-        """The results of unfinished rows, one list per block, as workers finish them."""
+        """Yield the results of unfinished rows, one list per block, as workers finish them."""
         ray = _ray()
         context = ray.data.DataContext.get_current().copy()
         context.enable_progress_bars = False
@@ -217,7 +218,7 @@ def _table(json_rows: list[dict[str, Any]]) -> _Table:
 
 
 def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
-    """A Ray Data source that yields the unfinished rows from a single task."""
+    """Return a Ray Data source that yields the unfinished rows from a single task."""
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
 
@@ -236,7 +237,7 @@ def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
 
 
 def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
-    """Tables of a few rows each, which Ray splits or joins into blocks."""
+    """Yield tables of a few rows each, which Ray splits or joins into blocks."""
     rows = (row for row in source.rows() if row.number not in ended_rows)
     try:
         while few := list(islice(rows, 16)):

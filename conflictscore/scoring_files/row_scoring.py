@@ -18,7 +18,7 @@ from conflictscore.threads import each
 class Outcome(TypedDict):
     """The field that is added to a scored row, as plain JSON.
 
-    It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
+    It leaves out calls and cache hits, so that a run that was stopped and resumed produces the same
     bytes as an uninterrupted run.
     """
 
@@ -37,7 +37,7 @@ class ScoredRow:
     outcome: Outcome
     usage: Usage = field(default_factory=Usage)
     was_tried: bool = True
-    """False if the row itself is at fault, so that no judge was asked."""
+    """Whether a judge was called; False if the row itself is at fault."""
 
 
 class RowEngine(Protocol):
@@ -69,7 +69,7 @@ class LocalEngine:
 
         async def work(row: Row) -> None:
             take(await score_row(self._context, row, source.columns))
-            # without this pause, Ctrl-C would have no effect while all replies are cached
+            # without this pause, Ctrl-C would have no effect while all replies come from the cache
             await asyncio.sleep(0)
 
         rows = (row for row in source.rows() if row.number not in ended_rows)
@@ -79,7 +79,7 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; if it cannot be scored, the outcome says why.
 
-    A row with a bad cell is not tried, so it does not count among the consecutive failures that end
+    A row with a bad cell is not tried. It is therefore not one of the consecutive failures that end
     a run.
 
     Raises:
@@ -106,12 +106,12 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
 
 
 def failed_outcome(number: int, reason: str) -> Outcome:
-    """The outcome of a row that has no scores."""
+    """Return the outcome of a row that has no scores."""
     return Outcome(row=number, error=reason, report=None, notes=[])
 
 
 def scoring_settings(context: RunContext) -> dict[str, Any]:
-    """The models, labeler and settings that determine the scores, as plain JSON without secrets.
+    """Return the models, labeler and settings that affect scores, as plain JSON without secrets.
 
     A run that was started with other settings is not resumed, since its rows would not be
     comparable. Concurrency is left out, since it affects no score.

@@ -40,7 +40,7 @@ class Scores(tuple[Run, ...]):
         return reduce(add, (run.usage for run in self), Usage())
 
     def columns(self) -> dict[str, list[Any]]:
-        """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value per answer.
+        """Return columns for ``pandas.DataFrame`` and ``frame.assign``, with one value per answer.
 
         The columns ``cs_c``, ``cs_r`` and ``coverage`` are in [0, 1]. ``claims`` is the number of
         claims, ``conflicting`` the number of claims with evidence on both sides, and ``uncovered``
@@ -66,7 +66,7 @@ class Scores(tuple[Run, ...]):
         return by_column
 
     def to_pandas(self) -> Any:
-        """The columns as a pandas ``DataFrame``."""
+        """Return the columns as a pandas ``DataFrame``."""
         import pandas
 
         return pandas.DataFrame(self.columns())
@@ -90,7 +90,7 @@ def score(
     ```
 
     An answer that cannot be scored does not affect the others. Verdicts are cached by content, so a
-    call that is stopped and repeated pays for nothing twice.
+    call that is stopped and repeated pays for no verdict twice.
 
     Args:
         answers: The answers, or a single answer.
@@ -121,7 +121,7 @@ async def ascore(
     progress: bool = True,
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
-    """Async version of :func:`score`."""
+    """Score existing answers asynchronously; see :func:`score`."""
     context = run_context(judge, **settings)
     return await _scored(context, _states(answers, contexts), concurrency, progress=progress)
 
@@ -175,7 +175,7 @@ def score_frame(
 def _pairs(
     frame: Any, names: Collection[Any], columns: Columns, paths: tuple[str, str]
 ) -> list[tuple[Any, Any]]:
-    """The answer and documents of each row; None for an answer or documents that are missing."""
+    """Return the answer and documents of each row, with None for a missing answer or documents."""
     if all(path in names for path in paths):
         rows = [
             dict(zip(paths, cells, strict=True))
@@ -233,7 +233,7 @@ def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagSt
 
 
 def _documents(row_documents: Any) -> Sequence[DocumentLike]:
-    """A row's documents as a list; anything else is returned as it is, and refused when scored."""
+    """Return a row's documents as a list; other values stay as they are and are refused later."""
     single = isinstance(row_documents, str | Mapping | BaseModel)
     return (
         list(row_documents) if isinstance(row_documents, Iterable) and not single else row_documents

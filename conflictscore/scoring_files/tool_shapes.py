@@ -16,7 +16,7 @@ _PHOENIX: Final = "document."
 
 
 def answer_text(answer: Any) -> Any:
-    """The text of an answer that is a serialised LangChain message; other values are unchanged."""
+    """Return the text of a serialised LangChain message; other answers are returned unchanged."""
     if not isinstance(answer, Mapping):
         return answer
     message = _constructed(answer)
@@ -28,7 +28,7 @@ def answer_text(answer: Any) -> Any:
 
 
 def documents_list(documents: Any, path: str) -> Any:
-    """The documents of a row as a list of texts and mappings; other values are unchanged.
+    """Return the documents of a row as a list of texts and mappings; other values are unchanged.
 
     A string is read as a list in a table cell, or as a single document. Documents in the shapes of
     LangChain, Phoenix and DeepEval become mappings with ``text`` or ``page_content``.
@@ -44,7 +44,7 @@ def documents_list(documents: Any, path: str) -> Any:
 
 
 def document_shape(document: Any) -> Any:
-    """A document in a shape that :func:`~conflictscore.retrieval.documents.as_document` reads.
+    """Return a document in a shape that ``retrieval.documents.as_document`` reads.
 
     A value of any other shape is returned unchanged.
     """
@@ -69,7 +69,7 @@ def document_shape(document: Any) -> Any:
 
 
 def _constructed(wrapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The object inside a wrapper of LangChain's ``dumpd``; other objects are unchanged."""
+    """Return the object inside a wrapper of LangChain's ``dumpd``; other objects are unchanged."""
     arguments = wrapping.get("kwargs")
     return arguments if wrapping.get("lc") == 1 and isinstance(arguments, Mapping) else wrapping
 

@@ -25,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
-"""Seconds without writes after a failed write, since each attempt may wait for a lock."""
+"""Seconds without writes after a failed write, since each further attempt may wait for a lock."""
 _TABLE = "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _FIND = "SELECT key, value FROM cache WHERE key IN ({})"
 _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
 def cache_dir() -> Path:
-    """The cache folder: ``CONFLICTSCORE_CACHE_DIR``, or the user's cache folder."""
+    """Return the cache folder: ``CONFLICTSCORE_CACHE_DIR``, or the user's cache folder."""
     folder = os.environ.get("CONFLICTSCORE_CACHE_DIR")
     return Path(folder) if folder else user_cache_path("conflictscore", appauthor=False)
 
@@ -61,7 +61,7 @@ class ContentCache:
 
     @classmethod
     def default(cls) -> "ContentCache":
-        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder.
+        """Return the cache in the ``CONFLICTSCORE_STORE`` database, or in the user's cache folder.
 
         The cache is optional. If its folder cannot be used, for example in a read-only container or
         on a full disk, a warning says so and verdicts are kept in memory.
@@ -78,7 +78,7 @@ class ContentCache:
             return cls(SQLiteTables(None, unusable=partial(_unusable, path)))
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The value stored for this content; None if nothing is stored or it cannot be read."""
+        """Return the value stored for this content, or None if there is no readable value."""
         key = content_key(content)
         return self.find([key]).get(key)
 
@@ -87,7 +87,7 @@ class ContentCache:
         self.keep(content_key(content), value)
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The readable values under these keys, which come from :func:`content_key`."""
+        """Return the readable values under these keys, which come from :func:`content_key`."""
         try:
             rows = self._database.execute(self._find, json.dumps(keys)) if keys else ()
         except ConfigurationError as error:
@@ -99,8 +99,8 @@ class ContentCache:
     def write_at_once(self) -> None:
         """Write each value before :meth:`keep` returns, even on an event loop.
 
-        This suits a process that owns its event loop, such as a run over a file. Even a kill then
-        loses no value that was paid for.
+        This suits a process that owns its event loop, such as a run over a file. Then a kill loses
+        no value that was paid for.
         """
         self._behind = False
 
@@ -121,8 +121,9 @@ class ContentCache:
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Store a value like :meth:`put`, under a key from :func:`content_key`.
 
-        On an event loop, and to PostgreSQL, the value is written in the background. Before the
-        process exits, it waits until everything is written. See :meth:`write_at_once`.
+        The value is written in the background if the caller is on an event loop or the cache is in
+        PostgreSQL. At exit, the process waits until everything is written. See
+        :meth:`write_at_once`.
         """
         text = json.dumps(value)
         if self._database.remote or (self._behind and on_event_loop()):
@@ -179,6 +180,6 @@ _KEY_TEXTS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=Fals
 
 
 def content_key(content: Mapping[str, Any]) -> str:
-    """The cache key of this content: 64 hexadecimal digits."""
+    """Return the cache key of this content: 64 hexadecimal digits."""
     text = _KEY_TEXTS.encode(content)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -29,10 +29,10 @@ class Database(Protocol):
     """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
 
     def make(self, *tables: str) -> None:
-        """Create tables with ``CREATE … IF NOT EXISTS``, even if other processes do so as well."""
+        """Create tables (``CREATE … IF NOT EXISTS``), even while other processes do the same."""
 
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
-        """Run a statement to its end, and return its rows."""
+        """Run a statement to completion, and return its rows."""
 
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """Run a statement in the background, in no particular order relative to other statements.
@@ -74,7 +74,7 @@ class SQLiteTables:
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
         self._adding = threading.Lock()
         self._running = threading.RLock()
-        # the thread that runs an `on_done` callback, which may run statements itself
+        # the thread that is running an `on_done` callback; the callback may run statements itself
         self._reporter_id = 0
         self._worker = ThreadPoolExecutor(1, "conflictscore database")
         try:
@@ -102,7 +102,7 @@ class SQLiteTables:
             return
         with self._adding:
             self._waiting.append((statement, parameters, on_done))
-            if len(self._waiting) == 1:  # an earlier statement has woken the thread
+            if len(self._waiting) == 1:  # otherwise an earlier statement woke the thread
                 self._worker.submit(self._run_waiting)
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class SQLiteTables:
 
 
 def storable(values: Iterable[Value]) -> list[Value]:
-    """The values, with lone surrogates and null characters replaced."""
+    """Return the values, with lone surrogates and null characters replaced."""
     return [_storable_text(v) if isinstance(v, str) else v for v in values]
 
 

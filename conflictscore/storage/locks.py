@@ -1,4 +1,4 @@
-"""Locks files and folders, so that two commands never write to one of them at the same time.
+"""Locks files and folders, so that two commands never write to the same place at once.
 
 A lock is a separate, empty file, because filelock truncates the file that it locks. The operating
 system releases the lock when its process ends, so a kill leaves only the empty file behind.
@@ -20,7 +20,7 @@ _ITS_OWNER_ALONE = 0o600
 def lock(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
     """Lock the file ``path`` until the returned context, or the process, ends.
 
-    With ``wait``, wait until the lock is free.
+    If ``wait`` is True, wait until the lock is free.
 
     Raises:
         OSError: The file is locked already (``filelock.Timeout``), or cannot be written.

@@ -7,11 +7,11 @@ from itertools import takewhile
 from typing import Any
 
 _WIDTH, _LEAD = 40, 10
-"""Characters shown of a value that differs, and how many of them precede the difference."""
+"""Number of characters shown of a changed value, and how many of them precede the change."""
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The differences between two manifests of plain JSON, in the order of their fields.
+    """Return the differences between two manifests of plain JSON, in the order of their fields.
 
     Each difference is a line such as ``configuration.model.temperature was 0.0 and is now 0.7``.
     """
@@ -30,7 +30,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A value as JSON; if it is long, it is cut and ends with dots."""
+    """Return a value as JSON; if it is long, it is cut and ends with dots."""
     return _cut(_json(value), 0)
 
 
@@ -47,7 +47,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 def _cut(text: str, start: int) -> str:
-    """The text; if it is long, the part that begins at an offset, with dots at the cuts."""
+    """Return the text; if it is long, the part that begins at an offset, with dots at the cuts."""
     if len(text) <= _WIDTH:
         return text
     end = start + _WIDTH

@@ -1,8 +1,8 @@
 """Stores tables in PostgreSQL, where processes and machines can share them.
 
-All exchanges run on an event loop in a separate thread, so callers wait for a bounded time whatever
-the server or the network does. After a failure, calls fail at once for a few seconds; background
-statements are retried after that.
+All exchanges run on an event loop in a separate thread, so callers wait for a limited time only,
+whatever the server or the network does. After a failure, calls fail at once for a few seconds;
+background statements are retried after that.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _MAKING = 0x636F6E66
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""SQLSTATE classes of errors that the statement caused, as opposed to the server."""
+"""SQLSTATE classes of errors that the statement caused rather than the server."""
 _TRIES = 10
 """Maximum retries of a statement that may run twice, with a pause before each retry."""
 
@@ -133,7 +133,7 @@ class PostgresTables:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, work: "Exchange[T]") -> T:
-        """Run ``work`` with a connection, and wait a few seconds at most for its result."""
+        """Run ``work`` with a connection, and wait at most a few seconds for its result."""
         self._refuse_in_rest()
         future = self._start(self._connected(work))
         try:
@@ -188,7 +188,7 @@ class PostgresTables:
 
 @lru_cache
 def shared_tables(url: str) -> PostgresTables:
-    """The tables at an address, with connections shared by all callers."""
+    """Return the tables at an address, with connections shared by all callers."""
     return PostgresTables(url)
 
 
@@ -205,7 +205,7 @@ async def _pool(url: str) -> Any:
 
 
 def shown_store(url: str) -> str:
-    """The address without its password; ConfigurationError if it is not a PostgreSQL address."""
+    """Return a PostgreSQL address without its password; raise ConfigurationError for any other."""
     try:
         parts = urlsplit(url)
         hosts = parts.netloc.rpartition("@")[2]
@@ -222,7 +222,7 @@ def shown_store(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of the server's or the system's error; it quotes no value."""
+    """Return the first line of the server's or the system's error; it quotes no value."""
     if isinstance(error, TimeoutError):
         return "timed out"
     if isinstance(error, OSError):

@@ -15,7 +15,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def owner_only(path: str, flags: int) -> int:
-    """An opener for ``open(path, mode, opener=owner_only)``: creates files with mode 0600.
+    """Open a file with mode 0600; pass this function to ``open`` as its ``opener``.
 
     An existing file loses the permissions of other users. Pipes and terminals are left as they are.
     """
@@ -25,7 +25,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def remedy_for(error: OSError) -> str:
-    """The step to take after a failed write, before another attempt."""
+    """Return advice on what to do after a failed write, before another attempt."""
     return "make room there" if error.errno in _NO_ROOM else "remove the cause"
 
 
@@ -43,7 +43,7 @@ def close_to_others(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically: a reader sees, and a kill leaves, the old content or the new.
+    """Write a file atomically: even after a kill, it has either the old or the new content.
 
     Reports and exports quote questions and answers, so only the owner may read them (0600).
 
@@ -55,7 +55,7 @@ def write_whole(path: Path, content: bytes) -> None:
         with open(part, "wb", opener=owner_only) as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # or a power cut could leave the new name without its content
+            os.fsync(file.fileno())  # otherwise a power cut could leave an empty file
         part.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -36,11 +36,11 @@ class RecordLine(NamedTuple):
 
 
 IsHalf = Callable[[RecordLine], bool]
-"""Decides whether a last line without a newline is partial, as a kill in mid-write leaves it."""
+"""Decides whether a last line without a newline is partial, as after a kill in mid-write."""
 
 
 def no_json(line: RecordLine) -> bool:
-    """Whether a last line is partial: only a line of valid JSON is complete."""
+    """Return whether a last line is partial, that is, not valid JSON."""
     try:
         json.loads(line.text)
     except (ValueError, RecursionError):
@@ -104,8 +104,8 @@ class RecordFile:
     ) -> None:
         """Open and lock the file; create it if it is missing, otherwise leave it unchanged.
 
-        ``resumed_from`` names, in error messages, the data that the same command resumes from after
-        a full disk.
+        ``resumed_from`` is the phrase in error messages for the data from which the same command
+        resumes after the disk was full.
 
         Raises:
             InputError: The file cannot be written, or another command is writing to it.
@@ -177,7 +177,7 @@ class RecordFile:
         self._size += len(line)
 
     def close(self) -> None:
-        """Sync to disk, and release the lock; ConfigurationError if the disk is full."""
+        """Sync to disk, and release the lock. Raise ConfigurationError if the disk is full."""
         with self._lock:
             if self._file.closed:
                 return
@@ -201,7 +201,7 @@ class RecordFile:
 
 
 def json_line(value: Any, *, escape: bool = True) -> bytes:
-    """Plain JSON as a line with its newline, in ASCII by default.
+    """Return plain JSON as a line with its newline, in ASCII by default.
 
     With ``escape=False`` the line is in UTF-8, and only lone surrogates are escaped.
 

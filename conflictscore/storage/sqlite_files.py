@@ -13,7 +13,7 @@ _CONNECTING = threading.Lock()
 
 
 def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
-    """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
+    """Open an SQLite file (created with mode 0600) in autocommit mode, for use in any thread.
 
     SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing files lose the
     permissions of other users. ``timeout`` is how many seconds to wait while another process

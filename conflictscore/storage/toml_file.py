@@ -11,7 +11,7 @@ _MOST_BYTES = 1_000_000
 """Maximum bytes of a file. People write far less, and tomllib takes seconds for each megabyte."""
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
-"""Matches a key of more than 50 parts; tomllib's time grows with the square of their number."""
+"""Matches a key of more than 50 parts. tomllib takes time quadratic in the number of parts."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -57,7 +57,7 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """The model named by the part of a spec after ``local:``: the default, a name, or a path.
+    """Return the model that the part after ``local:`` names: the default, a name, or a path.
 
     A path contains a separator or ends in ``.gguf``.
 

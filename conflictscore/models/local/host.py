@@ -1,8 +1,8 @@
 """The child process that runs llama.cpp; `server` starts this file and never imports it.
 
-It is a separate process for three reasons: the runtime can abort or be killed for memory; stopping
-it during a computation blocks its interpreter; and the OpenMP setting that keeps idle threads from
-spinning is read only at process start.
+It is a separate process for three reasons: the runtime can abort, or be killed when memory runs
+out; stopping the runtime during a computation blocks its interpreter; and the OpenMP setting that
+keeps idle threads from spinning is read only at process start.
 
 It reads one JSON line of settings, answers with one JSON line, and exits when its standard input
 closes. So it never outlives the process that started it.

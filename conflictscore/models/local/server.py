@@ -45,7 +45,7 @@ class LocalServer:
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
-        """Load a GGUF file and start listening; takes from a second to a minute.
+        """Load a GGUF file and start listening. This takes from a second to a minute.
 
         Raises:
             ConfigurationError: The runtime is not installed, llama.cpp cannot load the file, or the
@@ -174,7 +174,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
-    """This process's server for a file and window; raises the errors of `LocalServer`.
+    """Return this process's server for a file and window. Raises the same errors as `LocalServer`.
 
     The server starts at the first call and stops when the interpreter exits. If it was closed, the
     next call starts a new server.
