@@ -37,7 +37,7 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
 
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """Return a stricter form of the parser's list rule, which reads "12. Mai 1932" as item 12.
+    """Apply the parser's list rule, but do not read "12. Mai 1932" as item 12 of a list.
 
     A number only begins a list item if it belongs to a sequence. Either it is 1 and a later line
     begins with 2, or an earlier line begins with the preceding number.

@@ -126,14 +126,14 @@ def terms_in(text: str) -> list[str]:
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return the distinct terms of each text (see :func:`terms_in`), quickly if all are ASCII."""
+    """Return each text's distinct terms (see :func:`terms_in`). This is fast if all are ASCII."""
     if "".join(texts).isascii():
         return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
 
 
 def spaced_out(text: str) -> str:
-    """Return a text with spaces between its terms, which :func:`terms_in` explains."""
+    """Return a text with spaces between its terms (see :func:`terms_in`)."""
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 

@@ -300,7 +300,7 @@ class DeclaredSettings:
 
     @classmethod
     def read(cls, name: str, value: Any) -> Any:
-        """Return the stored form of a value. Raises ValueError if the value is not allowed."""
+        """Return the stored form of a value; raise ValueError if the value is not allowed."""
         return _read(name, value)
 
 
@@ -316,7 +316,7 @@ def _types() -> dict[str, Any]:
 
 
 def _read(name: str, value: Any) -> Any:
-    """Return the stored form of a value. Raises ValueError if the value is not allowed."""
+    """Return the stored form of a value; raise ValueError if the value is not allowed."""
     reader = DeclaredSettings.declaration(name).read
     if reader is not None:
         value = reader(value)

@@ -44,7 +44,7 @@ def load_vocabulary() -> None:
 
 
 def token_starts(text: str) -> list[int]:
-    """Return the character offset of each token that ``count_tokens`` counts or estimates.
+    """Return the offset in characters of each counted or estimated token, in ascending order.
 
     A token that begins inside a multi-byte character gets the offset of that character.
     """

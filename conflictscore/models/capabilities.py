@@ -36,7 +36,7 @@ _SAYS_NOTHING = re.compile(
     r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
     r"|something went wrong\W?"
 )
-"""Matches a failure without a reason. Some servers fail so on every request with a schema."""
+"""Matches a failure without a reason, as some servers return for any request with a schema."""
 _UNEXPLAINED_FAILURES = 3
 """Number of unexplained failures after which a request for JSON is sent in another form."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")

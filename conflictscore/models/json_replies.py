@@ -22,8 +22,7 @@ _REPAIRABLE_CHARS = 64_000
 """Maximum characters of a reply to repair. Longer replies are not verdicts and take long to
 repair."""
 _MOST_UNCLOSED = 50
-"""Maximum unclosed brackets to repair. json-repair takes 0.1 s of CPU time for a thousand of
-them."""
+"""Maximum unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
 _RESTARTS = 16
 _DEPTH = 6
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
@@ -51,7 +50,7 @@ class _Form(NamedTuple):
     needed: AbstractSet[str]
     """Fields that an object must have."""
     listed: str
-    """The list field as which a bare list of objects is read; empty if no field is a list."""
+    """The field as which a bare list of objects is read; empty if no field is a list."""
     aliases: Mapping[str, str]
     """Maps other names that models use to the needed fields."""
 
@@ -341,7 +340,7 @@ def _is_closed(bare: str) -> bool:
 
 
 def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
-    """Return the texts of a list, or of the only list in an object, or None for any other value."""
+    """Return the texts of a list, or of an object's only list; None for any other value."""
     elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
     if isinstance(elements, Mapping):
         return _texts_of(elements, depth - 1) if depth else None
@@ -357,7 +356,7 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the list of claims in an object, or the object that contains it, or None if unclear.
+    """Return the list of claims in an object, or the object with that list; None if unclear.
 
     It is the only list or object among the fields. If there are several, it is the field that is
     named for claims. An object whose only field is a string counts as a list of that string.

@@ -106,7 +106,7 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 
 
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
-    """Return tokens to reserve for reasoning in a reply, from the model's profile and setting."""
+    """Return the number of tokens to reserve for reasoning, from the profile and the setting."""
     if (chat.profile or {}).get("reasoning_output"):
         return THINKING_TOKENS
     return min(THINKING_TOKENS, window // 2) if effort_setting else 0

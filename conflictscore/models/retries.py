@@ -134,7 +134,7 @@ class Retries:
     """Seconds after the first attempt during which a refused or timed-out call is retried."""
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
-        """Return seconds before the next attempt; None to give up.
+        """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
         """

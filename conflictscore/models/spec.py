@@ -111,7 +111,7 @@ class _Settings(TypedDict):
 
 
 def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
-    """Return a model of any LangChain provider, at temperature 0 if it accepts a temperature."""
+    """Open a model of any LangChain provider, at temperature 0 if it accepts a temperature."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
         raise ConfigurationError(_unknown(spec))
@@ -200,7 +200,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
 
 
 def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
-    """Return a model of OpenAI, or of a compatible endpoint at an address.
+    """Open a model of OpenAI, or of a compatible endpoint at an address.
 
     The model is called at temperature 0 and counts as deterministic, unless its profile says that
     it accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
@@ -256,7 +256,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    """Return an embedded model or a ``.gguf`` file, served by this process; downloaded if missing.
+    """Open an embedded model or a ``.gguf`` file, which this process serves; download if missing.
 
     The digest of the weights is part of the model's identity, so that verdicts are cached by
     weights rather than by name or path. The model takes one call at a time, since parallel calls

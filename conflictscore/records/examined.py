@@ -137,7 +137,7 @@ class Examined(Record):
         return next(iter([*deciding, *self.gaps]), None)
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """Return the ledger with further gaps added, each once."""
+        """Return the ledger with further gaps, without adding a gap twice."""
         new = tuple(gap for gap in dict.fromkeys(gaps) if gap not in self.gaps)
         return self.model_copy(update={"gaps": (*self.gaps, *new)}) if new else self
 

@@ -181,6 +181,6 @@ def _table(reviews_of_runs: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
 
 
 def exported(to: str, stored_runs: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
-    """Return a table of runs with their reviews, oldest first, in one of the ``EXPORTS``."""
+    """Return a table of runs and their reviews, oldest first, in one format of ``EXPORTS``."""
     runs = [logged_run(stored_run, str(stored_run.get("run_id"))) for stored_run in stored_runs]
     return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")

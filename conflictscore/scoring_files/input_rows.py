@@ -111,7 +111,7 @@ def _json_lines(path: Path, columns: Columns) -> _Contents:
 
 
 def _json_list(path: Path, columns: Columns) -> _Contents:
-    """Return the objects of a JSON list; a file that begins otherwise is read as JSON lines."""
+    """Yield the objects of a JSON list; a file that begins otherwise is read as JSON lines."""
     with path.open("rb") as file:
         begins_a_list = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
     if not begins_a_list:

@@ -29,7 +29,7 @@ _MAKING = 0x636F6E66
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""SQLSTATE classes of errors that the statement caused rather than the server."""
+"""SQLSTATE classes of errors that are caused by the statement, not by the server."""
 _TRIES = 10
 """Maximum retries of a statement that may run twice, with a pause before each retry."""
 
