@@ -1,7 +1,8 @@
 """The conflict taxonomy of "DRAGged into Conflicts": types, expected behaviour, and citations.
 
-The correction loop does not use these types. The questions of CONFLICTS come with a type, which the
-methods ``pipeline``, ``taxonomy-aware`` and ``oracle`` use.
+The correction loop does not use these types. The questions of CONFLICTS come with an annotated
+type. The method ``oracle`` uses this type. With the methods ``pipeline`` and ``taxonomy-aware``,
+the model names a type itself.
 """
 
 import re

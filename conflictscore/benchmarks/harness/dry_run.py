@@ -125,7 +125,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # without a heading, a sentence can be read as a claim too
+                    continue  # a sentence without a heading could also be read as a claim
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)

@@ -12,7 +12,7 @@ _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
 
 
 def failures(records: Iterable[StepRecord]) -> set[StepKey]:
-    """Find the steps that failed completely, and those of which a part or a verdict failed."""
+    """Find the steps that failed completely, and the steps in which a part or a verdict failed."""
     return {(record.question, record.step, record.key) for record in records if _failed(record)}
 
 
@@ -34,7 +34,7 @@ def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_lacking(report: Mapping[str, Any]) -> bool:
-    """Whether a recorded report lacks claims, or labels that were requested."""
+    """Return whether a recorded report lacks claims or requested labels."""
     if report["error"] is not None:
         return True
     pairs = (pair for claim in report["claims"] for pair in claim["labels"])

@@ -58,12 +58,12 @@ class Paired(Record):
     measure: str
     n: int
     both_right: int | None
-    """The number of questions that both methods answer right; None for a graded measure."""
+    """The number of questions that both methods answer correctly; None for a graded measure."""
     both_wrong: int | None
     corrected: int
-    """The number of questions that only the method answers right."""
+    """The number of questions that only ``method`` answers correctly."""
     harmed: int
-    """The number of questions that only the other method answers right."""
+    """The number of questions that only ``against`` answers correctly."""
     p_value: float | None
     """The p-value of a two-sided test.
 
@@ -80,7 +80,7 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """A method's outcomes on first answers that have a conflict (ACL submission, section 6.4).
+    """The outcomes of a method on first answers with a conflict (ACL submission, section 6.4).
 
     The figures cover the questions that the method finished and whose first answer has a claim with
     evidence on both sides. A free-form answer counts as revised if its claims differ from those of
@@ -114,7 +114,7 @@ class Transitions(Record):
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
-    """The same figures, but counting every change of wording as a revision.
+    """The same figures, except that every change of wording counts as a revision.
 
     It is None in multiple choice, and if no two answers were compared by their claims.
     """
@@ -218,7 +218,7 @@ class Figures(Record):
     scores: tuple[MethodScores, ...] = ()
     """The mean scores of each method whose answers were scored."""
     coverage: Interval
-    """The share of labelled pairs in the first answers, averaged over questions."""
+    """The share of pairs of claim and document in first answers that are labelled, by question."""
     cost: Cost
 
     @property

@@ -1,4 +1,4 @@
-"""Derives verdicts on free-form answers from their ConflictScore, and checks a judge's values."""
+"""Derives verdicts on free-form answers from ConflictScores, and checks the values of judges."""
 
 from collections.abc import Collection, Mapping
 

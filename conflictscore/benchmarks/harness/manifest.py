@@ -96,7 +96,7 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """Convert fields to what format 1 would have recorded, so that its runs can be resumed.
 
-    Format 1 recorded at most a retriever's class name, and fewer hashes.
+    Format 1 recorded fewer hashes and, for a retriever, only the name of its class, if anything.
     """
     retrieval = dict(fields["configuration"].get("retrieval") or {})
     identity = retrieval.pop("retriever", None)

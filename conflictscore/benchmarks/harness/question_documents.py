@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
 
 _SHOWN = 3
-"""The maximum number of missing questions that an error message shows."""
+"""The maximum number of questions without documents that an error message shows."""
 
 
 def with_documents(

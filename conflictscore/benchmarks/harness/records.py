@@ -42,8 +42,8 @@ class Question(Record):
     gold: Annotated[int, Field(ge=0)] | None = None
     """The index of the right option.
 
-    It is None in free form, if the right option is unknown, and if several options are right;
-    ``correct`` then lists the right ones.
+    It is None if the question is free-form, if the right option is unknown, or if several options
+    are right. In the last case, ``correct`` lists the right options.
     """
     correct: tuple[str, ...] = ()
     """The reference answers that are right."""
@@ -53,11 +53,11 @@ class Question(Record):
     documents: tuple[dict[str, Any], ...] = ()
     """The documents that come with the question.
 
-    Each has ``text``, and ``title`` and ``url`` if known. If there are any, no documents are
-    retrieved.
+    Each document has ``text`` and, if known, ``title`` and ``url``. If a question comes with
+    documents, no others are retrieved.
     """
     conflict_type: ConflictType | None = None
-    """The annotated conflict type of the documents, which only the method ``oracle`` sees."""
+    """The annotated conflict type of the documents; only the method ``oracle`` sees the type."""
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
@@ -208,7 +208,7 @@ class MethodResult(Record):
 
 
 class Guard(Record):
-    """The guard's verdict on a changed answer, which decides the answer of ``guarded-rag``."""
+    """The guard's verdict on a changed answer; it decides the answer of ``guarded-rag``."""
 
     accepted: bool
     note: str | None = None
@@ -241,7 +241,7 @@ class QuestionResult(Record):
     Only methods that name a conflict type are included.
     """
     same_claims: dict[str, bool] = Field(default_factory=dict)
-    """Whether two differently worded answers make the same claims, by :func:`meaning_key`.
+    """Whether two answers with different wording make the same claims, by :func:`meaning_key`.
 
     Pairs that were not compared, or could not be compared, are absent.
     """

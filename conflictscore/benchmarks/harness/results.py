@@ -75,7 +75,7 @@ def results(
       accepts it. Otherwise it has the first answer.
     - Methods that start from the loop's first answer count as not yet run if the loop was repeated
       after them.
-    - A method that should have named the conflict type but failed counts as naming no type.
+    - If a method should have named the conflict type but failed, it counts as having named no type.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
     for record in records:
@@ -163,7 +163,7 @@ class _Recorded:
         }
 
     def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
-        """Return the changes by the loop, and by each method that starts from its first answer."""
+        """Return the changes made by the loop and by methods that start from its first answer."""
         changes = {LOOP: self._loop.changes} if isinstance(self._loop, LoopValue) else {}
         for method in methods.values():
             if method.begins_with_first and (
@@ -194,7 +194,7 @@ class _Recorded:
 
     @cached_property
     def _guard(self) -> Guard | None:
-        """The guard's verdict as the loop recorded it; computed here for runs of format 1."""
+        """The guard's verdict that the loop recorded; computed here for runs of format 1."""
         if not isinstance(self._loop, LoopValue) or self._loop.regeneration_error is not None:
             return None
         if self._loop.guard is not None:
@@ -223,7 +223,7 @@ class _Recorded:
         return method_result.model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
-        """Return an answer with the verdicts from its grade, or without verdicts if not graded yet.
+        """Return an answer with the verdicts from its grade, or with none if it has no grade yet.
 
         Equally worded answers share a grade, whichever methods gave them.
         """

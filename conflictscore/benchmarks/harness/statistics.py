@@ -64,7 +64,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
-@lru_cache(maxsize=1024)  # a report asks repeatedly for many of these intervals
+@lru_cache(maxsize=1024)  # a report computes many of these intervals repeatedly
 def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
     import numpy as np
     from scipy.stats import bootstrap
@@ -82,7 +82,7 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
 
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """Return after minus before, by question, rounded so that rounding errors do not matter."""
+    """Return the differences by question, after minus before, without their rounding errors."""
     return [round(new - old, 12) for old, new in pairs]
 
 

@@ -139,7 +139,7 @@ class RunStore:
     def done(self) -> Mapping[StepKey, StepRecord]:
         """The last record of each step, by question id, step and key.
 
-        Some of them are failures.
+        Some of these records are failures.
         """
         return MappingProxyType(self._done)
 

@@ -10,7 +10,7 @@ from conflictscore.errors import InputError
 
 FOLDER = "transcripts"
 GZIP = 16 + zlib.MAX_WBITS
-"""zlib's window size when reading and writing the gzip format."""
+"""The window size with which zlib reads and writes the gzip format."""
 
 
 class TornTranscriptError(InputError):

@@ -211,7 +211,7 @@ class Transcriber(BaseCallbackHandler):
     def kept(
         self, messages: Sequence[BaseMessage], max_tokens: int, cached_reply: Mapping[str, Any]
     ) -> None:
-        """Write a cached reply as a call, with the served model if the cache has it."""
+        """Write a cached reply as a call, with the served model if the cache names it."""
         call = self._sent(messages, {"max_tokens": max_tokens})
         served_model = cached_reply.get("served") or {}
         self._writer.write(

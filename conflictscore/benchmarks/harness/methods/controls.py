@@ -17,7 +17,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
 
 _RESAMPLE_SEED = 5000
-"""The number added to a model's seed for the second sample."""
+"""The number that is added to the seed of a model to draw the second sample."""
 
 
 def _first(request: Asked) -> Attempt:
@@ -58,7 +58,7 @@ async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]
 
 
 async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Send the first answer's prompt unchanged, for a second sample."""
+    """Send the prompt of the first answer again, unchanged, to draw a second sample."""
     first = _first(request)
     if _disputed_claim(asker, first) is None:
         return _kept(first.answer)

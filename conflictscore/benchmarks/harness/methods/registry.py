@@ -115,7 +115,7 @@ COMPARED = (
     ("regenerated-rag", "resample"),
     ("regenerated-rag", "placebo"),
 )
-"""Comparisons made in addition to those with ``rag``, if both methods were run.
+"""The comparisons besides those with ``rag``; each is made if both of its methods were run.
 
 The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
 controls.

@@ -87,9 +87,9 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
 
     ``flipped``, ``reworded`` and ``kind`` (correction, harm or neither, by the first measure)
     compare the answer with that of ``rag``. ``against_METHOD`` is the kind of change when the
-    answer is compared with that of another method. In free form, a flipped answer makes other
-    claims, and a reworded answer has other words. ``reviewers``, ``verdicts`` and ``comments`` are
-    lists with one entry per reviewer, in the same order.
+    answer is compared with that of another method. In free form, an answer is flipped if its claims
+    differ, and reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists
+    with one entry per reviewer, in the same order.
 
     In CSV, a text that a spreadsheet could interpret as a formula gets a leading apostrophe, and a
     list is written as JSON. A lone surrogate is always replaced by ``?``.

@@ -47,7 +47,7 @@ def flip_kind(
     falls: bool = False,
     against: str = BASELINE,
 ) -> FlipKind | None:
-    """Classify the difference between two methods' answers.
+    """Classify the difference between the answers of two methods.
 
     Returns:
         The kind of change, or None if the answers do not differ or if one is missing.

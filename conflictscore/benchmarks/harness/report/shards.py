@@ -12,7 +12,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import LIVE, Report
 from conflictscore.errors import InputError
 
 FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
-"""A function that computes figures from a manifest and the results of its questions."""
+"""A function that computes figures from the manifest and the question results of a run."""
 
 
 def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:

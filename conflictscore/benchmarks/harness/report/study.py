@@ -85,7 +85,7 @@ class FlipAgreement(Record):
 
     method: str
     questions: int
-    """The number of questions answered in all runs, before and after."""
+    """The number of questions with a first answer and an answer of the method in all runs."""
     ever: int
     """The number of these questions whose answer changed in at least one run."""
     always: int

@@ -125,7 +125,7 @@ class _Tally:
     answers: int = 0
     revised: int = 0
     judged: int = 0
-    """The number of answers judged before and after; the other counts are parts of it."""
+    """The number of answers judged before and after; the counts below are subsets of these."""
     judged_revised: int = 0
     corrected: int = 0
     harmed: int = 0
@@ -249,7 +249,7 @@ def _results(runs: Iterable[ReportRun]) -> Iterator[QuestionResult]:
 
 
 def _methods(runs: Sequence[ReportRun]) -> list[str]:
-    """Return the methods of all runs, each once, in the order of tables."""
+    """Return the methods of all runs without repetitions, in the order of tables."""
     return list(dict.fromkeys(m.method for run in runs for m in run.figures.methods))
 
 

@@ -1,7 +1,7 @@
 """Shows the figures of a run as tables: in a terminal, on the report page and in files.
 
-In a terminal, the tables fit into 80 to 100 columns. The names of models and categories, and error
-messages, are untrusted text. They are shown without markup or control characters.
+In a terminal, the tables fit into 80 to 100 columns. Model names, category names and error messages
+are untrusted text. They are shown without markup or control characters.
 """
 
 from collections import defaultdict
@@ -148,7 +148,7 @@ def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -
 
 
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Yield a table for each compared method and measure, with the paper's figures."""
+    """Yield a table for each measure and each method with which others are compared."""
     groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)
@@ -312,7 +312,7 @@ def _coverage(figures: Figures) -> str:
 
 
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
-    """List why methods failed, and why answers have no verdict or score, merging equal reasons.
+    """List why methods failed, and why answers lack a verdict or a score; merge equal reasons.
 
     The counts are of questions. A reason counts once if several methods of a question share it.
     """

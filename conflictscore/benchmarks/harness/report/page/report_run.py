@@ -1,4 +1,4 @@
-"""The input of a report: a benchmark run, or logged runs, which only reviewers judge."""
+"""The input of a report: a benchmark run, or logged runs that are judged only by reviewers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

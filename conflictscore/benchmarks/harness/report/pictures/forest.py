@@ -114,7 +114,7 @@ def levels(study: Study, stem: str) -> Picture | None:
 
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
-    """Draw each estimate, top to bottom, as a stroke from low to high with a mark at the value.
+    """Draw the estimates from top to bottom: a stroke from low to high, with a mark at the value.
 
     The mark is a diamond for pooled runs, and a dot otherwise. All values are in points, that is,
     hundredths.
@@ -150,7 +150,7 @@ def color_of(interval: Interval) -> str:
 
 
 def in_points(interval: Interval) -> str:
-    """Write a difference in words, with its interval."""
+    """Describe a difference and its interval in words."""
     bounds = span(points(interval.low), points(interval.high))
     return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
 

@@ -69,7 +69,7 @@ class Picture:
 
     @property
     def address(self) -> str:
-        """The chart as a data URL, for an ``img`` in a page that loads nothing."""
+        """The chart as a data URL, for an ``img`` element in a page that loads nothing."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.image('svg')).decode()}"
 
 
