@@ -185,7 +185,7 @@ def open_run(
 
 
 def _check_collaborators(model: Model | None, judge: Model | None, retriever: object) -> None:
-    """Refuse objects that are not a retriever or not a model."""
+    """Refuse a retriever or a model that has an unsupported type."""
     if not isinstance(retriever, BaseRetriever | None):
         what = f"retriever is {type(retriever).__name__}, not a LangChain retriever"
         raise ConfigurationError(f"{what}; make one with open_retrieval(…)")

@@ -223,7 +223,7 @@ def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
 
 
 def _replaced(holder: Any, run: Run) -> Any:
-    """Replace the first answer in a value by the final answer; data keeps its type."""
+    """Replace the first answer in a value with the final answer; data keeps its type."""
     if isinstance(holder, str):
         return CheckedText.of(run)
     if _completion_text(holder) is not None:

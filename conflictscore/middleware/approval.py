@@ -25,7 +25,7 @@ _WORDS = (
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
-    """Store a flip for a person to decide on; until then the first answer is kept."""
+    """Store a flip for a person to decide on; until the decision, the first answer is kept."""
     return {"replaces": first.id, "message": message_to_dict(message), "run": run.to_json()}
 
 

@@ -65,7 +65,7 @@ class _Places:
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """Return the position in the new text; in a changed part, this is its new end."""
+        """Return the new position of a place; a place in a changed part moves to its end."""
         for start, now, length in self._kept:
             if place <= start + length:
                 return now + max(0, place - start)

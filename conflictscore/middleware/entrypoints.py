@@ -22,7 +22,7 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 
 
 class PassedOnError(Exception):
-    """Carries an answerer's error through the graph, to be raised unchanged for the caller."""
+    """Carries an answerer's error through the graph, so that the caller gets the original error."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))

@@ -20,7 +20,7 @@ _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _LEAST_EVIDENCE = 12
 """A tool result with fewer words than this is usually a receipt, a time or a sum."""
 _SHARED_TERMS = 2
-"""A short tool result with this many terms of the question concerns the question."""
+"""A short tool result with at least this many terms of the question concerns the question."""
 _PROSE_WORDS = 40
 _WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400

@@ -69,7 +69,7 @@ class TurnMemory:
         with self._changing:
             results = dict(self._results.get(turn["id"], {}))
         place = _place_of_question(messages, turn)
-        if place is None:  # summarised away, along with everything before it
+        if place is None:  # the question was summarised away, along with everything before it
             last_human = max(
                 (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
             )

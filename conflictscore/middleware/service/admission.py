@@ -26,8 +26,8 @@ class Access:
 
     A web page can make a browser call a service on the same machine under another host name (DNS
     rebinding), and a proxy on the machine may forward requests from elsewhere. A service without
-    keys therefore accepts a request only if it names this machine as host, comes from a page of
-    this machine, and did not pass through a proxy.
+    keys therefore accepts a request only if it names this machine as host, does not come from a
+    page of another machine, and did not pass through a proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:

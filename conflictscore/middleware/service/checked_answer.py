@@ -57,7 +57,7 @@ _KINDS = {"search": GapKind.NO_DOCUMENTS}
 
 
 class CheckedAnswer:
-    """Answers one request and checks the answer; also closes the request's record."""
+    """Answers one request, checks the answer, and closes the request's record."""
 
     def __init__(self, service: Service, request: ChatRequest, record: RequestRecord) -> None:
         self._service, self._request, self._record = service, request, record

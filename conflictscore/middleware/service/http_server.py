@@ -31,7 +31,7 @@ from conflictscore.errors import InputError
 
 _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
-"""Seconds that interrupted requests get to clean up."""
+"""Time in seconds for interrupted requests to clean up."""
 _PREFACE = "PRI"
 """The method in the first line of every HTTP/2 connection."""
 

@@ -50,7 +50,8 @@ def key_digest(key: str) -> bytes:
 def key_holder(line: str, where: str) -> KeyHolder:
     """Read a line of a key file.
 
-    Error messages call the line ``where`` and never quote it, since it may be a mistyped key.
+    Error messages refer to the line as ``where`` and never quote it, since it may be a mistyped
+    key.
     """
     fields = line.split()
     reads_all = _READS_ALL in fields[1:]

@@ -159,7 +159,7 @@ def _told(change: object) -> tuple[str, ...]:
 
 
 class StepwiseRun:
-    """Runs the loop for one request and streams its steps; also closes the request's record."""
+    """Runs the loop for one request, streams its steps, and closes the request's record."""
 
     def __init__(
         self,

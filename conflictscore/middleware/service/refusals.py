@@ -83,7 +83,7 @@ NOTHING_FOUND = "no documents found"
 
 
 def plain_reason(error: BaseException) -> str:
-    """Return a failure message for callers, without secrets and paths.
+    """Return a failure message for callers, without secrets or paths.
 
     An error in the deployment's settings is logged, and the caller is referred to the log.
     """

@@ -17,8 +17,8 @@ UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
 """The response if an answer could not be checked: the answer alone, the answer with a note, or an
 error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
-"""The request for the first answer: ``rag`` puts the documents that were found before the text of
-the last message; ``upstream`` sends the request unchanged."""
+"""How the first answer is requested: ``rag`` puts the retrieved documents before the text of the
+last message; ``upstream`` sends the request unchanged."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20
@@ -49,37 +49,38 @@ class ServiceSettings:
     """Whether requests may name any model; the served model always answers. Clients that default to
     an OpenAI model then need to change only the address."""
     keys: tuple[str, ...] = field(default=(), repr=False)
-    """Bearer keys, each in the form of a line in a key file. Callers see only their own runs.
-    Without any key, here or in a file, the service accepts only requests to this machine's own
+    """Bearer keys, each written like a line of a key file. Callers see only their own runs. If
+    there is no key here or in a file, the service accepts only requests to this machine's own
     names.
     """
     key_file: Path | None = None
     """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""
     no_auth: bool = False
-    """Whether to accept requests to any host name even without keys."""
+    """Whether to accept requests to any host name even if there are no keys."""
     cors_origins: tuple[str, ...] = ()
     """Origins (``https://chat.example``) whose pages may call the service from a browser; none by
     default. ``*`` is not allowed, since any page could then use a visitor's key."""
     store: str | None = field(default=None, repr=False)
     """PostgreSQL database (``postgresql://…``) that stores runs instead of the file."""
     max_body: int = _MIB
-    """Maximum bytes of a request body."""
+    """Maximum size of a request body, in bytes."""
     max_concurrent: int = 32
-    """Maximum requests served at once. The same number may wait; further requests get HTTP 429.
-    With several keys, each key can use at most half, so that none blocks the others."""
+    """Maximum number of requests served at once. The same number may wait; further requests get
+    HTTP 429. If there are several keys, each can use at most half of the capacity, so that none
+    blocks the others."""
     timeout: float = 300.0
-    """Maximum seconds that a request may take, including waiting."""
+    """Maximum time for a request in seconds, including the time that it waits."""
     heartbeat: float = 10.0
     """Seconds between keep-alive events in a stream that has no text yet."""
     runs_kept: int = 1000
-    """Maximum runs to store; the least recently used run is dropped first."""
+    """Maximum number of runs to store; the least recently used run is dropped first."""
     runs_bytes: int = 256 * _MIB
-    """Maximum bytes of stored runs."""
+    """Maximum total size of the stored runs, in bytes."""
     runs_file: Path | None = None
-    """File that stores runs across restarts; by default they are kept in memory."""
+    """File that stores runs across restarts; by default, runs are kept in memory."""
 
     def __post_init__(self) -> None:
-        """Check each setting, and the combination of settings.
+        """Check each setting and the combination of all settings.
 
         Raises:
             InputError: A setting is out of range or has no effect; the error names it.

@@ -105,7 +105,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """Return ``ok`` or the problem for upstream and judge, without addresses and names."""
+        """Return ``ok`` or the problem for upstream and judge, without addresses or names."""
         async with self._asking:  # concurrent requests share the answer
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)

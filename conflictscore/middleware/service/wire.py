@@ -35,7 +35,8 @@ def finite_json(data: bytes) -> Any:
     """Parse JSON, and refuse numbers that other JSON parsers could not represent.
 
     Raises:
-        ValueError: The text is not JSON, or has ``NaN``, ``Infinity`` or a number beyond a double.
+        ValueError: The text is not JSON, or has ``NaN``, ``Infinity`` or a number outside the range
+            of a double.
         RecursionError: The JSON is nested too deeply.
     """
     return json.loads(data, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
