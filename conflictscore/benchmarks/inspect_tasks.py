@@ -35,9 +35,9 @@ def self_correcting_rag(
     """Answer with the loop, and save both answers and the evidence in the sample's store.
 
     If the sample has ``choices``, they are the options of a multiple-choice question. If the
-    sample's metadata contain ``documents``, these replace the documents from the retriever.
-    conflictscore calls the model directly, so the calls do not appear in Inspect's log. All other
-    arguments are passed to :func:`~conflictscore.create_self_correcting_rag`.
+    sample's metadata contains ``documents``, they replace the documents from the retriever. The
+    calls to the model are made by conflictscore, not by Inspect, so they do not appear in Inspect's
+    log. All other arguments are passed to :func:`~conflictscore.create_self_correcting_rag`.
     """
     graph = create_self_correcting_rag(model, retriever, **settings)
 

@@ -64,8 +64,8 @@ class RatingBias(Record):
     difference: Interval
     """How often the judge gave this rating minus how often annotators did, in [-1, 1]."""
     recall: Proportion
-    """The judge's recall: the share of the answers with this rating by annotators to which the
-    judge gave the same rating."""
+    """The share of answers to which the judge gave this rating, among those to which annotators
+    gave it."""
 
 
 class MethodDifference(Record):

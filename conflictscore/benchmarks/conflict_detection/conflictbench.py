@@ -306,9 +306,9 @@ def _constructed(
     """Construct groups as ConflictBench does, with one claim per question, about half in conflict.
 
     If a question has contradicting documents, a random draw that depends on ``seed`` decides
-    whether they are shown with the supporting ones. All other groups contain the question's first
-    supporting document and documents from other questions, so that the number of documents does not
-    reveal the conflict.
+    whether they are shown with the supporting ones. If not, or if there are none, the group
+    contains the question's first supporting document and documents from other questions. This way,
+    the number of documents does not reveal the conflict.
 
     Raises:
         InputError: There are too few documents from other questions.

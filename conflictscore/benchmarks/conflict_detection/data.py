@@ -55,7 +55,7 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """From every set, draw up to ``size // 2`` groups with a conflict, and as many without.
+    """From every set, draw up to ``size // 2`` groups with a conflict, and up to as many without.
 
     A random sample would hardly contain conflicts, since they are rare in real evidence. For
     example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the

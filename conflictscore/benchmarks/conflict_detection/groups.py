@@ -75,7 +75,7 @@ class _Labelled(PublishedRow):
 
 
 class GroupRow(PublishedRow):
-    """A line of a file that contains claims with labelled documents."""
+    """A line of a file of groups, with a claim and its labelled documents."""
 
     id: Text
     claim: Text
@@ -120,7 +120,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 
 def statement(question: str, answer: str) -> str:
-    """Return a claim in fixed wording, which states that this is the answer to the question."""
+    """Return a claim, in fixed wording, that ``answer`` is the answer to ``question``."""
     question_text = question.replace('"', "'")
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 

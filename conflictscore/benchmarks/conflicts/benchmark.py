@@ -45,7 +45,7 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The conflict types whose questions have a single right answer by annotators (section 3).
+"""The conflict types of questions for which annotators gave a single right answer (section 3).
 
 Questions of other types sometimes come with an answer too, but it is one of several right answers.
 """

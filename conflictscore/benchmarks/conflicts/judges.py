@@ -131,7 +131,7 @@ def read_support(reply: str) -> SentenceVerdict:
 def split_sentences(answer: str) -> tuple[str, ...]:
     """Split an answer into sentences, with rules for European, Chinese and Japanese text.
 
-    A sentence ends at the end of its line at the latest, unless the line ends with a colon.
+    No sentence extends beyond the end of its line, unless the line ends with a colon.
     Bullets, list numbers and heading marks are removed. If a citation in brackets follows a full
     stop, it belongs to the preceding sentence. Text that has no letter or digit outside brackets is
     not a sentence.

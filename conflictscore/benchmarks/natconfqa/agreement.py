@@ -70,7 +70,7 @@ class DecisionAgreement(Record):
     undecided: _Natural
     """The number of decisions that the judge failed to make.
 
-    These decisions enter no other figure except ``decisions``.
+    These decisions count in ``decisions``, but in no other figure.
     """
     agreement: Proportion
     kappa: float | None

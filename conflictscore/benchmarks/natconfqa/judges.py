@@ -77,9 +77,9 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     """Judge a free-form answer, with one call to split it and one call for each decision.
 
     No call is needed if a short answer equals a reference answer word for word, as in most yes/no
-    questions. In this case, the answer gives the reference answer. The passages also give the short
-    answer, since annotators found the reference answer there. The same applies to conflicting
-    pairs.
+    questions. In this case, it is certain that the judged answer gives the reference answer. It is
+    also certain that the passages give the short answer, since annotators found the reference
+    answer there. The same applies to conflicting pairs.
 
     If a call fails, or if its reply is unreadable twice, the decision (or the whole decomposition)
     has an error instead of a value. Other decisions are not affected. Passages may have been

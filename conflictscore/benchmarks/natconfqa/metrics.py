@@ -4,9 +4,9 @@ The paper leaves some points open. We settle them as follows:
 
 - A fraction with denominator 0 is undefined and enters no mean. So if an answer gives no short
   answers, the precision of answers is undefined. If it names no conflicts, the precision of
-  conflicts is undefined. Recall is undefined if the references contain nothing to find. Otherwise
-  the paper's Table 8 could not be explained. In that table, Gemini 2.5 Pro with the conflict-aware
-  prompt has a mean F1 of 100, but a mean recall of 80.
+  conflicts is undefined. Recall is undefined if the references contain nothing to find. No other
+  rule explains the paper's Table 8. In this table, Gemini 2.5 Pro with the conflict-aware prompt
+  has a mean F1 of 100, but a mean recall of 80.
 - F1 is undefined if precision or recall is undefined. As in the authors' code, F1 is also undefined
   if both are 0. An answer whose F1 is undefined is left out of the mean. In our own measure
   ``f1 with zeros``, F1 is 0 if both are 0. For conflicts, both kinds of F1 cover only answers that

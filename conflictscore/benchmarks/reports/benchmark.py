@@ -1,4 +1,4 @@
-"""Defines the report benchmark: reports on topics whose documents disagree, with ConflictScore.
+"""Defines the report benchmark, which scores reports on topics whose documents disagree.
 
 The paper takes 100 questions of ConflictingQA, and the main entity of each question is the topic of
 a report. Here, the topic is the question itself, or the claim if there is no question. With
@@ -66,8 +66,8 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
     The topic of a row is its field ``topic``. If this field is missing, the topic is the row's
     question, and if there is no question either, it is the claim. If several topics have the same
-    documents, only the first one counts. An example is the two claims for each question of
-    WikiContradict.
+    documents, only the first one counts. For example, WikiContradict has two claims for each
+    question, and they share their documents.
 
     The file contains JSON lines in one of two formats. A line of a file of groups has the fields
     ``id``, ``claim``, ``docs`` and ``has_conflict``, and it can have ``topic`` or ``question``. A

@@ -1,4 +1,4 @@
-"""Reads answers that annotators judged, and the documents from which the answers were written.
+"""Reads answers that annotators judged, and the documents that belong to their questions.
 
 No language model splits the answers into claims. Every sentence counts as a claim.
 """
@@ -51,7 +51,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
-    """Read WikiContradict's rated answers, with the ratings as 0, .5 and 1."""
+    """Read WikiContradict's rated answers, and convert each rating to 0, .5 or 1."""
     return [
         JudgedAnswer(
             id=f"{question_id('wc', row.question)}/{row.model}/{number}",

@@ -40,7 +40,7 @@ class Tracked(Record):
 
     measure: str
     expected: int
-    """The direction: 1 if better answers should have higher values, -1 if lower values."""
+    """The expected direction, which is 1 or -1; see ``MEASURES``."""
     mean: float | None
     rho: Interval
     """Spearman's correlation with the annotators' judgement, in [-1, 1].

@@ -18,7 +18,7 @@ class ContradictingQuestion(Record):
     """The question's id, which is derived from the question's text."""
     question: str
     contexts: tuple[str, str]
-    """The passages that models were shown, which are ``context1`` and ``context2`` in the file."""
+    """The passages in the wording that models see: ``context1`` and ``context2`` in the file."""
     answers: tuple[str, str]
     """The answer that each passage gives, in the order of the passages."""
     contradiction_type: str

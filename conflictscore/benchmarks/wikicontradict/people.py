@@ -55,15 +55,15 @@ def read_human_eval(path: str | Path) -> list[HumanEvalRow]:
 
 
 def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) -> RatedSet:
-    """Read the rated answers, whose methods are the prompt templates 1 to 5.
+    """Read the rated answers; the method of each answer is its prompt template, from 1 to 5.
 
     Prompts 2 and 3 show a single passage, so annotators rated the answers to them by this passage.
     They rated the answers to prompts 1, 4 and 5 by both passages.
 
     Args:
         answers: The path of ``human_eval.jsonl``.
-        sample: The number of answers in a sample. Only whole rows are drawn, each with a model's
-            five answers to a question. If it is None, all answers are read.
+        sample: The number of answers to draw, or None for all answers. Only whole rows are drawn,
+            each with a model's five answers to a question.
         seed: The seed of the sample.
     """
     rows = read_human_eval(answers)
