@@ -1,8 +1,8 @@
 """Labelers, which judge whether a document supports or contradicts a claim.
 
-``LABELERS`` lists them, each with a summary. A custom labeler implements ``Labeler``, whose
-``label`` judges one pair of claim and document, or ``TableLabeler`` if it is better at judging many
-pairs together.
+``LABELERS`` lists them, each with a summary. A custom labeler implements ``Labeler``, whose method
+``label`` judges one pair of a claim and a document. If it judges many pairs better together, it
+implements ``TableLabeler`` instead.
 """
 
 import lazy_loader

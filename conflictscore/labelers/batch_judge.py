@@ -1,9 +1,9 @@
 """The labeler ``per-document``: an LLM judges several claims against one document in one call.
 
-The claims of one call form a batch. Each has an id derived from its text. A verdict counts only if
-its id belongs to exactly one claim of the batch. The judge is asked again about claims without a
-usable verdict. A claim that reads like an instruction to the judge gets a separate call. Rules and
-document precede the claims, so that a server can cache them for the next claims.
+The claims of one call form a batch. Each claim has an id derived from its text. A verdict counts
+only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
+without a usable verdict. A claim that reads like an instruction to the judge gets a separate call.
+The rules and the document precede the claims, so that a server can cache them for the next claims.
 """
 
 import itertools
@@ -35,22 +35,22 @@ from conflictscore.threads import in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The reply field with the verdicts: on all claims, or only on those that are not irrelevant."""
+"""The reply field for verdicts: either on all claims, or on all those that are not irrelevant."""
 _IRRELEVANT = "irrelevant"
-"""The reply field with the ids of irrelevant claims, which need neither a snippet nor a reason."""
+"""The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
-"""Maximum claims in a call; one more is allowed if it would otherwise need a separate call.
+"""Maximum claims in a call; one more is allowed if it would otherwise need its own call.
 
-Models make more errors far down a long list.
+Models make more errors near the end of a long list.
 """
 _ROUNDS = 3
-"""Maximum number of times that a pair is asked about, in ever smaller batches."""
+"""Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Reply tokens besides those for each verdict; in a smaller batch, each verdict gets more."""
+"""Reply tokens in addition to those for each verdict, so a smaller batch has more per verdict."""
 _VERDICT_TOKENS = 80
 _CLAIMS_TOKENS = 512
-"""Tokens reserved for claims, so that the cut of a document does not depend on them."""
+"""Tokens reserved for claims, so that the claims do not affect where a document is cut."""
 _MARK_TOKENS = 16
 
 
@@ -73,7 +73,7 @@ SCHEMA = {
 """The form of a reply.
 
 It is the same for all calls, since servers cache schemas and a new schema is costly. So it does not
-list the ids, which are checked here.
+list the ids; they are checked here instead.
 """
 BRIEF_SCHEMA = {
     "title": "evidence_labels",
@@ -93,7 +93,7 @@ _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
 _ORDER = re.compile(
-    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which prose does not use
+    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which do not occur in prose
     r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
     r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
     r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
@@ -105,10 +105,10 @@ _ORDER = re.compile(
 
 
 def reads_like_an_order(claim: Claim) -> bool:
-    """Whether a claim may address the judge, since it says how to label or mentions other claims.
+    """Return whether a claim may address the judge: it says how to label, or mentions other claims.
 
-    A false positive costs one call. A false negative lets the claim influence other claims of its
-    batch.
+    A false positive costs one call. A false negative lets the claim influence the verdicts on other
+    claims of its batch.
     """
     return _ORDER.search(neutral(claim.text)) is not None
 
@@ -122,30 +122,31 @@ class OpenClaim(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One call: claims, and the document to check them against."""
+    """The content of one call: claims, and the document to check them against."""
 
     claims: tuple[Claim, ...]
     document: Document
     shown: str = ""
     """The document as the prompt shows it."""
     cut: bool = False
-    """Whether some of the document is not read at all."""
+    """Whether part of the document is not read at all."""
     further: tuple[str, ...] = ()
-    """The other parts of a document that is too long for a prompt, each for a separate call."""
+    """The other parts of a document that is too long for one prompt; each needs its own call."""
     no_room: ContextWindowError | None = None
-    """Why claims and document do not fit into a call; None if they do."""
+    """The reason why the claims and the document do not fit into a call; None if they do."""
 
     def ids(self) -> dict[int, str]:
-        """The id of each claim, by its number."""
+        """Return the id of each claim, by claim number."""
         return content_ids((claim.number, claim.text) for claim in self.claims)
 
 
 def read_reply(
     reply: Mapping[str, Any], batch: Batch
 ) -> tuple[list[EvidenceLabel], list[OpenClaim]]:
-    """Read a reply; returns the labels, and the claims that are still open.
+    """Read a reply, and return the labels and the claims that are still open.
 
-    A claim stays open if it has no verdict or several. Verdicts with other ids are ignored.
+    A claim stays open if the reply has no verdict on it, or several. Verdicts with other ids are
+    ignored.
     """
     verdict_list = reply.get(VERDICTS)
     verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
@@ -172,13 +173,13 @@ def read_reply(
 
 
 def _listed_ids(claims: Any) -> list[str]:
-    """The ids in a list of ids or of objects with ids; an empty list for anything else."""
+    """Return the ids in a list of ids or of objects with ids; an empty list for anything else."""
     ids = claims if isinstance(claims, list) else []
     return [str(each.get("claim") if isinstance(each, Mapping) else each) for each in ids]
 
 
 def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
-    """The label in the only verdict on a claim; raises ValueError if there is no such label."""
+    """Return the label in the only verdict on a claim; raise ValueError if there is none."""
     if not verdicts:
         raise ValueError("has no verdict under its id")
     if len(verdicts) > 1:
@@ -205,12 +206,12 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """Judges up to nine claims against a document in one call, or fewer if they are long.
+    """A judge of up to nine claims against one document per call, or fewer if the claims are long.
 
-    Its cached verdicts are never used for a judge of single pairs. At a remote endpoint, where each
-    output token costs time and money, the judge only lists the ids of irrelevant claims. The
-    embedded model, the prompt set ``paper`` and a user's own ``label_per_document`` template
-    require a verdict on each claim.
+    A judge of single pairs never uses the cached verdicts of this judge. At a remote endpoint,
+    where each output token costs time and money, a reply lists irrelevant claims by their ids only.
+    But a verdict on each claim is required if the model is embedded, if the prompt set is
+    ``paper``, or if the user overrides the template ``label_per_document``.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
@@ -236,7 +237,7 @@ class BatchJudge:
         return label
 
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
+        """Judge many pairs; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
         by_document: dict[int, tuple[Document, list[Claim]]] = {}
         for claim, document in pairs:
             by_document.setdefault(document.number, (document, []))[1].append(claim)
@@ -247,7 +248,7 @@ class BatchJudge:
                     start(partial(settle, batch, meter, on_label, _ROUNDS))
 
     async def _settle_parts(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Report a label for each claim of a batch, after reading every part of its document."""
+        """Read every part of a document, and then report a label for each claim of the batch."""
         parts = [batch._replace(shown=text, further=()) for text in (batch.shown, *batch.further)]
         labels_by_part = [dict[int, EvidenceLabel]() for _ in parts]
         async with together() as start:
@@ -267,7 +268,7 @@ class BatchJudge:
             tell(await label_of_parts(own, ask_again))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Report a label for each claim of a batch; ask again about claims that stay open."""
+        """Report a label for each claim of a batch, and ask again about claims that stay open."""
         open_claims, parts = await self._attempt(batch, meter, tell)
         if rounds == 1 or not parts:
             for claim, reason, failure in open_claims:
@@ -280,7 +281,7 @@ class BatchJudge:
     async def _attempt(
         self, batch: Batch, meter: UsageMeter, tell: Tell
     ) -> tuple[list[OpenClaim], list[list[Claim]]]:
-        """Ask once; returns the open claims, and the groups in which to ask about them again."""
+        """Ask once; return the open claims, and the groups in which to ask about them again."""
         claims = list(batch.claims)
         if batch.no_room:
             return _all_open(claims, batch.no_room), []
@@ -325,15 +326,16 @@ class BatchJudge:
         )
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """The batches; long documents are counted and cut in a thread, not on the event loop."""
+        """Return the batches; a thread counts the tokens of long documents and cuts them."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
         return await in_thread(lambda: list(self._batches(claims, document)))
 
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
-        """Put the claims into batches, in order, each as large as is allowed and fits.
+        """Put the claims into batches, in order; each batch is as large as the limits allow.
 
-        A document that does not fit is read in parts, starting with the part nearest to the claims.
+        A document that does not fit is read in parts, and the part nearest to the claims comes
+        first.
         """
         some: list[Claim] = []
         total = 0
@@ -354,7 +356,7 @@ class BatchJudge:
     def _batch(
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
-        """A batch for claims of this many tokens, with the parts nearest to them and ``beside``."""
+        """Return a batch for claims of this many tokens; it has parts near them and ``beside``."""
         room = _REPLY_TOKENS + _VERDICT_TOKENS * self._most + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
 
@@ -377,7 +379,7 @@ class BatchJudge:
 
 
 def _into(labels: dict[int, EvidenceLabel]) -> Tell:
-    """Make a callback that stores each label under the number of its claim."""
+    """Return a callback that stores each label under the number of its claim."""
 
     def keep(label: EvidenceLabel) -> None:
         labels[label.claim] = label

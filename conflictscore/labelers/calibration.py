@@ -1,7 +1,8 @@
-"""Turns log-probabilities of three labels into calibrated probabilities.
+"""Conversion of the log-probabilities of three labels into calibrated probabilities.
 
-Temperature scaling brings probabilities closer to actual frequencies, without changing which label
-wins. Each NLI model has one temperature, fitted on labelled pairs (``training/calibrate.py``).
+Temperature scaling brings probabilities closer to actual frequencies without changing which label
+is the most probable. Each NLI model has one temperature, fitted on labelled pairs
+(``training/calibrate.py``).
 """
 
 from collections.abc import Mapping
@@ -23,10 +24,10 @@ class Calibration(BaseModel):
     temperature: float = Field(gt=0)
     """Above 1 for an overconfident model, below 1 for an underconfident one."""
     fitted_on: str
-    """The name of the data, and the number of pairs used."""
+    """The name of the data set, and the number of pairs used."""
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
-        """Calibrated probabilities, which sum to 1, from natural log-probabilities."""
+        """Return calibrated probabilities, which sum to 1, for natural log-probabilities."""
         scores = {k: x / self.temperature for k, x in logprobs.items()}
         top = max(scores.values())
         weights = {label: exp(score - top) for label, score in scores.items()}
@@ -35,7 +36,7 @@ class Calibration(BaseModel):
 
 
 def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
-    """Probabilities in the form of records: in [0, 1], rounded to four places."""
+    """Return probabilities in the form used in records: in [0, 1], rounded to four places."""
     return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 
@@ -44,7 +45,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration and the model that it was fitted for; it is not valid for other models."""
+    """A calibration, and the model that it was fitted for; it is not valid for other models."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +56,7 @@ class FittedCalibration(BaseModel):
 
 
 def read_calibration(path: Path, *, model: str) -> Calibration:
-    """Read a calibration from a file with a :class:`FittedCalibration` as JSON."""
+    """Read a calibration from a JSON file that contains a :class:`FittedCalibration`."""
     try:
         fitted_calibration = FittedCalibration.model_validate_json(path.read_bytes())
     except OSError as error:

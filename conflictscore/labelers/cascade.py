@@ -17,17 +17,17 @@ _Place = tuple[int, int]
 Deciding = Literal["none", "sole", "sides"]
 """Which cheap verdicts the judge must confirm.
 
-``none``: no verdict. ``sole``: if a claim has evidence on both sides, a verdict that is the only
-one on its side. ``sides``: if a claim is contradicted, every verdict on a side.
+``none`` means no verdict. ``sole`` means a verdict that is the only one on its side, if the claim
+has evidence on both sides. ``sides`` means every verdict on a side, if the claim is contradicted.
 """
 
 
 class Thresholds(NamedTuple):
-    """For each label, the minimum score (0 to 1) at which a cheap verdict counts.
+    """The minimum score (0 to 1) at which a cheap verdict counts, for each label.
 
-    With the default thresholds, three in four SUPPORTS and CONTRADICTS verdicts of the bundled NLI
-    model are right. Of its IRRELEVANT verdicts, where an error would hide a conflict, 87 in 100 are
-    right.
+    With the default thresholds, three in four of the SUPPORTS and CONTRADICTS verdicts of the
+    bundled NLI model are right. So are 87 in 100 of its IRRELEVANT verdicts, where an error would
+    hide a conflict.
     """
 
     supports: float = 0.6
@@ -36,33 +36,34 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Thresholds":
-        """The thresholds for an NLI model, given by name or folder; ``nli-mpnet`` has its own."""
+        """Return the thresholds for an NLI model, by name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
     def from_score(cls, score: float) -> "Thresholds":
-        """The same threshold for each label."""
+        """Return thresholds that are the same for each label."""
         return cls(score, score, score)
 
     def allows(self, verdict: EvidenceLabel) -> bool:
-        """Whether a verdict's score is high enough."""
+        """Return whether a verdict's score is high enough."""
         least = self._asdict().get(verdict.label.lower())
         return least is not None and (verdict.score or 0.0) >= least
 
 
 class Cascade:
-    """A labeler with two stages, a cheap labeler and a judge; a label names the stage that decided.
+    """A labeler with two stages, a cheap labeler and a judge; each label names the deciding stage.
 
     The cheap labeler decides a pair if its score is high enough. The judge decides all other pairs.
-    It also confirms cheap verdicts on which a conflict depends; by default, these are verdicts that
-    are the only one on their side, if there is evidence on the other side too.
+    It also checks the cheap verdicts on which a conflict depends. By default, such a verdict is the
+    only one on its side, and there is evidence on the other side too.
 
-    So the label of a pair may depend on other documents, and is computed in each run. Only the
+    So the label of a pair may depend on other documents, and is computed anew in each run. Only the
     verdicts of the two stages are cached, each under the identity of its labeler. A pair that the
-    judge could not label is UNLABELLED, even if it has a cheap verdict. If the judge says SUPPORTS
-    although the document has a different number in place of the claim's, the cheap verdict counts.
+    judge could not label is UNLABELLED, even if it has a cheap verdict. The cheap verdict counts if
+    the judge says SUPPORTS although the document has a different number in place of the number in
+    the claim.
     """
 
     def __init__(
@@ -77,12 +78,12 @@ class Cascade:
 
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
-            judge: Decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None means the
-                judge that the run would have without a cascade.
-            thresholds: Minimum scores for cheap verdicts to count; by default those of
+            judge: A labeler that decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``.
+                None means the judge that the run would have without a cascade.
+            thresholds: The minimum scores at which cheap verdicts count; by default, those of
                 :class:`Thresholds`.
-            deciding: Which further cheap verdicts the judge must confirm; by default ``sole``, or
-                ``none`` if every cheap verdict counts.
+            deciding: The further cheap verdicts that the judge must confirm. The default is
+                ``sole``, or ``none`` if every cheap verdict counts.
         """
         self._cheap, self._set_judge = cheap, judge
         self._thresholds = Thresholds() if thresholds is None else thresholds
@@ -113,15 +114,15 @@ class Cascade:
 
     @property
     def voter(self) -> Labeler:
-        """The labeler to use for competing statements: the cheap one if the judge is embedded.
+        """The labeler for competing statements, which is the cheap one if the judge is embedded.
 
-        The embedded judge needs a call for each pair and is less accurate than ``nli-mpnet``.
+        The embedded judge needs a call for each pair, and is less accurate than ``nli-mpnet``.
         Besides, the probabilities of two models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
 
     def with_judge(self, judge: Labeler) -> "Cascade":
-        """A copy of this cascade with another judge."""
+        """Return a copy of this cascade with another judge."""
         return Cascade(self._cheap, judge, self._thresholds, deciding=self._asked)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -139,7 +140,7 @@ class Cascade:
         on_label: Callable[[EvidenceLabel], None],
         cache: ContentCache | None = None,
     ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
+        """Judge many pairs; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
         judge = self._judge
         at = {(claim.number, document.number): (claim, document) for claim, document in pairs}
         hard, sides = dict(at), dict[_Place, EvidenceLabel]()
@@ -152,7 +153,7 @@ class Cascade:
                 return
             del hard[place]
             final_verdict = _decided_by(self._cheap, verdict)
-            if final_verdict.label is Label.IRRELEVANT:  # no conflict depends on it
+            if final_verdict.label is Label.IRRELEVANT:  # no conflict depends on this verdict
                 on_label(final_verdict)
             else:
                 sides[place] = final_verdict
@@ -177,7 +178,7 @@ class Cascade:
                     on_label(sides.pop(place))
                 await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
-        finally:  # report these even if the budget or the time runs out
+        finally:  # report these verdicts even if the budget or the time runs out
             for verdict in sides.values():
                 on_label(verdict)
 
@@ -187,9 +188,9 @@ class Cascade:
     def _believed(
         self, pair: Pair, cheap: EvidenceLabel, judge_verdict: EvidenceLabel
     ) -> EvidenceLabel:
-        """The judge's verdict, or the cheap one if the judge overlooks a different number.
+        """Return the judge's verdict, or the cheap one if the judge overlooks a different number.
 
-        A small judge gives most documents on the topic the label SUPPORTS, whatever year they
+        A small judge gives the label SUPPORTS to most documents on the topic, whatever year they
         state.
         """
         claim, document = pair
@@ -205,9 +206,9 @@ class Cascade:
 def _deciding(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel], which: Deciding
 ) -> list[_Place]:
-    """The positions of cheap verdicts that the judge must confirm; see :data:`Deciding`.
+    """Return the positions of cheap verdicts that the judge must confirm; see :data:`Deciding`.
 
-    The judge's own verdicts count as evidence for a side, but need no confirmation.
+    The verdicts of the judge itself count as evidence for a side, but need no confirmation.
     """
     if which == "none":
         return []
@@ -234,7 +235,7 @@ def _deciding(
 def _sides_of_claims(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
 ) -> dict[int, dict[Label, list[_Place | None]]]:
-    """For each claim and side, the positions of cheap verdicts, and None for judge verdicts."""
+    """Return, by claim and side, the positions of cheap verdicts, and None for judge verdicts."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -246,7 +247,7 @@ def _sides_of_claims(
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    """The verdict with its stage, which is the labeler's name if the verdict has no stage yet."""
+    """Return a verdict with its stage; if it has none yet, the stage is the labeler's name."""
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 

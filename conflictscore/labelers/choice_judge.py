@@ -15,7 +15,7 @@ LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
 
 
 class ChoiceJudge:
-    """Asks for one token for each pair; ``score`` is the model's own probability of the label."""
+    """A judge that replies with one token; ``score`` is the model's probability of the label."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge; the model's server must return log-probabilities."""
@@ -27,7 +27,7 @@ class ChoiceJudge:
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
-        # older versions calibrated some models; with this entry, their cached verdicts stay valid
+        # older versions calibrated some models; this entry keeps their cached verdicts valid
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 

@@ -1,7 +1,7 @@
-"""Makes denials of the form "It is not true that “…”.", and finds the statement that one denies.
+"""Functions that write a denial, "It is not true that “…”.", and find the statement it denies.
 
 A small NLI model hardly notices this form, and reads such a claim as the statement in it. So the
-model is asked about the statement instead, and the two sides are swapped.
+model is asked about the statement instead, and the labels SUPPORTS and CONTRADICTS are swapped.
 """
 
 import re
@@ -15,7 +15,7 @@ _ENDS, _QUOTES = " .\n", "“”\"' \n"
 
 
 def denial_of(statement: str) -> str:
-    """The denial of a statement; for a denial, the statement that is denied."""
+    """Return the denial of a statement, or, if the statement is a denial, what it denies."""
     inner_statement = denied_in(statement)
     return (
         f"It is not true that “{statement.rstrip(_ENDS)}”."
@@ -25,7 +25,7 @@ def denial_of(statement: str) -> str:
 
 
 def denied_in(statement: str) -> str | None:
-    """The statement that a text denies, without a full stop; None if the text is not a denial."""
+    """Return the statement that a text denies, without a full stop; None if it is no denial."""
     match = _DENIAL.fullmatch(statement)
     inner_statement = match and (match["denied"] or match["framed"])
     return inner_statement and inner_statement.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)

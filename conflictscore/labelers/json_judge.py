@@ -18,7 +18,7 @@ _REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):
-    """The format of the reply: as in Table 7, but without repeating the claim."""
+    """The format of the reply, which is that of Table 7 without the repetition of the claim."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 
@@ -40,21 +40,22 @@ class _PapersVerdict(BaseModel):
 
 _SCHEMA, _PAPERS_SCHEMA = _Verdict.model_json_schema(), _PapersVerdict.model_json_schema()
 _NEEDED = frozenset({"answer"})
-"""The required field; a verdict is clear without the other fields."""
+"""The only required field, since a verdict is clear without the other fields."""
 
 
 class JsonJudge:
-    """Makes one call for each pair, and checks whether the document contains the quoted snippet.
+    """A judge that needs one call per pair, and whose snippets are looked up in the document.
 
     A label counts even if its snippet is not in the document, since such labels are right as often
-    as others (docs/findings/labelers.md).
+    as other labels (docs/findings/labelers.md).
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
-        Its rules are the template ``label_rules_paper`` with the prompt set ``paper``. With other
-        sets they are ``label_rules`` for a local model and ``label_rules_brief`` for other models.
+        Its rules are in the template ``label_rules_paper`` if the prompt set is ``paper``.
+        Otherwise, they are in ``label_rules`` if the model is local, and in ``label_rules_brief``
+        if not.
         """
         self._model = model
         self._prompts = prompts
@@ -82,7 +83,7 @@ class JsonJudge:
     async def _ask(
         self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool
     ) -> EvidenceLabel:
-        """Ask once; the label is that of the document or of the part that the prompt shows."""
+        """Ask once, and return the label of the document, or of the part that the prompt shows."""
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")

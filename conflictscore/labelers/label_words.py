@@ -1,4 +1,4 @@
-"""Reads the label in a judge's reply: in any case, inflected, or in the language of its rules."""
+"""Functions that read the label in a reply, in any case, inflected, or in the rules' language."""
 
 import re
 import tomllib
@@ -13,12 +13,12 @@ from conflictscore.records import Label
 
 def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    plain = plain.replace("i\u0307", "i")  # casefold leaves this for the Turkish capital I
+    plain = plain.replace("i\u0307", "i")  # casefold turns the Turkish capital I into this
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
-# Loaded with the module, since the first reply that needs it may be read on an event loop.
+# Loaded with the module, since the first reply that needs this may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
 _LABELS = {_plain(one): Label(label) for label, of in _FORMS.items() for one in of.split(",")}
 _MARKS = " \t\r\n\"'`*_#.,;:!()[]{}<>«»“”‘’„。、\\-–—"
@@ -29,9 +29,10 @@ _LED = re.compile(
 )
 _LABELLED = re.compile(r"(?:the|this)\sclaim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
-"""Labels that may be followed by an explanation.
+"""Labels after which an explanation is allowed.
 
-Labels in other languages may not, since we do not know how an explanation could negate them.
+It is not allowed after labels in other languages, since an explanation could negate such a label in
+an unknown way.
 """
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 _SIDES = re.compile(r"support|contradict")
@@ -54,10 +55,10 @@ ANSWER_ALIASES = dict.fromkeys(_FIELDS, "answer")
 
 
 def read_label(answer: str) -> Label:
-    """The label stated in a text.
+    """Return the label that a text states.
 
-    Punctuation and words such as "Answer:" around it are ignored. An explanation may follow if it
-    names no label.
+    Punctuation and words such as "Answer:" around the label are ignored. An explanation can follow
+    if it names no label.
     """
     text = _plain(answer)
     if text.endswith("?"):
@@ -84,10 +85,10 @@ def read_label(answer: str) -> Label:
 
 
 def label_of(reply: Mapping[str, Any]) -> Label:
-    """The label in a verdict: a text in ``answer``, or the only item of a list or object there."""
+    """Return the label in ``answer`` of a verdict: a text, or the only item of a list or object."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
-        with suppress(ValueError):  # an alias may hold anything
+        with suppress(ValueError):  # a field with an alias may contain anything
             labels.add(_label_in(reply[name]))
     if len(labels) != 1:
         raise ValueError("its labels were different" if labels else "it had no label")
@@ -106,7 +107,7 @@ def _label_in(answer: Any) -> Label:
 
 
 def text_of(reply: Mapping[str, Any], field: str) -> str | None:
-    """The text of a field that explains a verdict; None if the field is blank, null or missing."""
+    """Return the text of a field that explains a verdict; None if it is blank, null or missing."""
     content = reply.get(field)
     if isinstance(content, list | Mapping):
         parts = content.values() if isinstance(content, Mapping) else content

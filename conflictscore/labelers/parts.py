@@ -1,8 +1,8 @@
-"""Reads all of a document that is too long for one prompt, with one part in each call.
+"""Functions that read a whole document that is too long for one prompt, one part in each call.
 
-The parts nearest to the claims are read first, then the rest in order. The document has to be read
-completely, since the decisive line may not share a word with the claim. If that would take too many
-calls, only the nearest parts are read, and the label records this (``document_cut``).
+The parts nearest to the claims are read first, and then the rest in order. The document must be
+read completely, since the decisive line may not share a word with the claim. If that would require
+too many calls, only the nearest parts are read, and the label records this (``document_cut``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,30 +15,30 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.threads import at_once
 
 MOST_PARTS = 4
-"""Maximum parts of a document that are read; each part costs a call for each claim or batch."""
+"""Maximum parts of a document that are read; each part costs one call per claim or batch."""
 _TITLE_CHARS = 300
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]
-"""Fits a document into a judge's prompt."""
+"""A function that fits a document into a judge's prompt."""
 AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
-"""Asks about a document again, showing the parts around quotations from it."""
+"""A function that asks about a document again, and shows the parts around quotations from it."""
 
 
 class Parts(NamedTuple):
     """A document in the form that a judge sees."""
 
     texts: tuple[str, ...]
-    """The text for each prompt; a single text if the whole document fits."""
+    """The text for each prompt; only one text if the whole document fits."""
     cut: bool
-    """Whether further parts of the document are not read."""
+    """Whether the document has further parts that are not read."""
 
 
 def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
-    """The parts of a document that are read; ``choose`` finds the parts nearest to the claims.
+    """Return the parts of a document to read; ``choose`` finds the parts nearest to the claims.
 
     Raises:
-        ContextWindowError: There is no room for any part.
+        ContextWindowError: The prompt has no room for any part.
     """
     fitted = fit(document, choose)
     first = as_shown(fitted.documents[0])
@@ -51,7 +51,7 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
         fitted = fit(document.model_copy(update={"text": rest}), None)
         texts.append(as_shown(fitted.documents[0]))
         rest, before = fitted.rests.get(document.number, ""), rest
-        # a part in another script may hold twice as many characters, but hardly more
+        # a part in another script may have twice as many characters, but hardly more
         most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
     return Parts(tuple(texts), cut=False)
 
@@ -61,19 +61,19 @@ async def label_by_parts(
     ask: Callable[[str], Awaitable[EvidenceLabel]],
     ask_again: AskAgain,
 ) -> EvidenceLabel:
-    """The label of a document; each of the prompts shows a part of it."""
+    """Return the label of a document; each of the prompts shows one part of the document."""
     if len(prompts) == 1:
         return await ask(prompts[0])
     return await label_of_parts(await at_once(partial(ask, each) for each in prompts), ask_again)
 
 
 async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
-    """Combine the labels of a document's parts, of which the first is nearest to the claim.
+    """Combine the labels of the parts of a document; the first part is nearest to the claim.
 
     The result is the side that the parts take. If they take both sides, the judge is asked again,
-    and its prompt shows the parts around its quotations. If it takes no side then, the part with
-    the highest score decides, or the nearest part on a tie. If any part has no label, the document
-    has none.
+    and the prompt shows the parts around its quotations. If the judge then takes no side, the part
+    with the highest score decides; if there is a tie, the nearest part does. If any part has no
+    label, the document has no label.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
@@ -90,6 +90,6 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
 
 
 def as_shown(document: Document) -> str:
-    """Title and text as a judge reads them, safe to put between marks."""
+    """Return the title and text as a judge reads them, safe to put between marks."""
     title = document.title.strip()[:_TITLE_CHARS]
     return material(f"{title}\n\n{document.text}" if title else document.text)

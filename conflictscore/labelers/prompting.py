@@ -1,4 +1,4 @@
-"""Writes the prompts of LLM judges, whose first part a server can cache, and ids for claims."""
+"""Functions that write prompts for LLM judges, with a beginning to cache, and ids for claims."""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ from conflictscore.threads import in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450
-_MORE_IDS = 2  # ids for each text if there are more texts
+_MORE_IDS = 2  # number of ids for each text if there are more texts
 _CLAIM_TOKENS = 256
 LONG_CHARS = 20_000
-"""The tokens of a longer document are counted in a thread, to keep the event loop free."""
+"""If a document is longer, a thread counts its tokens, to keep the event loop free."""
 
 
 class JudgePrompts(NamedTuple):
-    """The prompts of a pair: one, or one for each part of a document that is too long."""
+    """The prompts of a pair: only one, or one for each part of a document that is too long."""
 
     texts: tuple[str, ...]
     document_cut: bool
@@ -31,13 +31,13 @@ class JudgePrompts(NamedTuple):
 
 
 def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
-    """The template with the rules for the prompt of a judge of single pairs.
+    """Return the name of the template with the rules for a judge of single pairs.
 
     Every call contains the rules, so most judges get the short form (``label_rules_brief``). Judges
-    that reply with a single letter get the long form. So does the ``json`` judge on a local model:
-    small models recognise irrelevant documents better with it (docs/findings/labelers.md), and
-    local tokens are free. In the set ``paper``, the ``json`` judge gets the paper's rules (Table
-    7).
+    that reply with a single letter get the long form. The ``json`` judge also gets the long form if
+    the model is local: small models recognise irrelevant documents better with that form
+    (docs/findings/labelers.md), and local tokens are free. In the set ``paper``, the ``json`` judge
+    gets the paper's rules (Table 7).
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"
@@ -48,7 +48,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """Everything that a verdict depends on besides claim and document; None if not all is known."""
+    """Return all that a verdict depends on besides claim and document; None if any is unknown."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
@@ -56,11 +56,11 @@ def identity_of(
 
 
 class PromptWriter:
-    """Writes the prompts of one judge, which contain rules, document and claim in this order.
+    """A writer of prompts for one judge, which contain the rules, document and claim in this order.
 
-    So the prompt's beginning is the same for all claims about a document. A document that is longer
-    than the context window is shown in parts, starting with those nearest to the claim. Each prompt
-    then says that it shows only a part.
+    So the prompts for all claims about a document begin in the same way. If a document is longer
+    than the context window, each prompt shows one part and says so. The parts nearest to the claim
+    come first.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class PromptWriter:
         self._last: tuple[Document, int, Parts] | None = None
 
     async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
-        """The prompts of a pair; for a long document they are written in a thread.
+        """Return the prompts of a pair; for a long document, they are written in a thread.
 
-        With texts in ``beside``, there is a single prompt, which also shows the parts nearest to
-        these texts.
+        If there are texts in ``beside``, there is only one prompt, which also shows the parts
+        nearest to these texts.
         """
         if len(document.text) > LONG_CHARS:
             return await in_thread(partial(self._of, claim, document, *beside))
@@ -110,16 +110,16 @@ class PromptWriter:
 
         parts = parts_of(document, fit, near(*queries))
         if len(parts.texts) == 1 and not parts.cut:
-            self._last = (document, room, parts)  # complete, and so the same for all claims
+            self._last = (document, room, parts)  # complete, so the same for all claims
         return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
-    """An id for each text, by the text's number.
+    """Return an id for each text, by the number of the text.
 
-    An id is derived from the text and has three digits, which most models read as one token. So if
-    a reply numbers the claims from 0 or 1, the numbers never match the id of a wrong claim. If
-    there are more texts than such ids, the ids are longer.
+    An id is derived from the text, and has three digits, which most models read as one token. So if
+    a reply numbers the claims from 0 or 1, no number matches the id of a wrong claim. If there are
+    too many texts for three digits, the ids are longer.
     """
     text_by_number = dict(texts)
     n_ids = _IDS if len(text_by_number) <= _IDS else _MORE_IDS * len(text_by_number)

@@ -16,10 +16,10 @@ Pair = tuple[Claim, Document]
 
 
 def supports_script(labeler: object, claim: Claim) -> bool:
-    """Whether a labeler supports the script of a claim.
+    """Return whether a labeler supports the script of a claim.
 
-    A labeler may have an attribute ``scripts`` with Unicode names of scripts. Labelers without it,
-    such as language models, are assumed to support all scripts.
+    A labeler can have an attribute ``scripts`` with Unicode names of scripts. A labeler without
+    this attribute, such as a language model, is assumed to support all scripts.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})
@@ -30,14 +30,14 @@ class Labeler(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in records, such as ``choice(local:qwen2.5-coder-1.5b-instruct)``."""
+        """The name in records, such as ``choice(local:qwen2.5-coder-1.5b-instruct)``."""
 
     @property
     def identity(self) -> Mapping[str, Any] | None:
-        """Everything that a verdict depends on besides claim and document, as plain JSON.
+        """Everything that a verdict depends on besides the claim and the document, as plain JSON.
 
-        It includes model, endpoint, parameters and prompt. None if any of these is unknown; its
-        verdicts are then not cached.
+        It includes the model, endpoint, parameters and prompt. It is None if any of these is
+        unknown; verdicts are then not cached.
         """
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -46,7 +46,7 @@ class Labeler(Protocol):
         The judge sees the document's text and title, but not its number.
 
         Raises:
-            ConfigurationError: A setting is wrong, so that no pair can be judged.
+            ConfigurationError: A setting is wrong, so no pair can be judged.
             ProviderError: This pair could not be judged.
         """
 
@@ -60,26 +60,27 @@ class TableLabeler(Labeler, Protocol):
     ) -> None:
         """Judge pairs, in batches of any size.
 
-        The call is cancelled when the time is up. Labels reported before that are kept.
+        The call is cancelled when the time is up. Labels that were reported before then are kept.
 
         Args:
-            pairs: The pairs to judge, at least one, each with its own claim and document number.
-                The first pairs matter most and should be judged early.
-            meter: Counts the calls.
-            on_label: Must be called once for each pair as soon as its label is known, with
-                UNLABELLED and the reason for a pair that could not be judged.
+            pairs: The pairs to judge. There is at least one, and each has its own claim number and
+                document number. The first pairs are the most important, and should be judged early.
+            meter: The meter that counts the calls.
+            on_label: A callback that must be called once for each pair, as soon as its label is
+                known. If a pair could not be judged, the label is UNLABELLED and includes the
+                reason.
 
         Raises:
-            ConfigurationError: A setting is wrong, so that no pair can be judged.
-            ProviderError: None of the pairs not yet reported could be judged.
+            ConfigurationError: A setting is wrong, so no pair can be judged.
+            ProviderError: None of the pairs that are still without a report could be judged.
         """
 
 
 @runtime_checkable
 class StagedLabeler(Labeler, Protocol):
-    """A labeler whose verdict on a pair depends on other pairs of the claim.
+    """A labeler whose verdict on a pair depends on other pairs of the same claim.
 
-    So its own verdicts cannot be cached by the content of a pair, but the verdicts of its stages
+    So its final verdicts cannot be cached by the content of a pair, but the verdicts of its stages
     can.
     """
 
@@ -94,18 +95,18 @@ class StagedLabeler(Labeler, Protocol):
 
 
 def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
-    """Whether a labeler is a :class:`StagedLabeler`, which is recognised by its extra method.
+    """Return whether a labeler is a :class:`StagedLabeler`, which is recognised by its method.
 
-    ``isinstance`` would check each member of the protocol in every call, which takes longer than a
+    In every call, ``isinstance`` would check each member of the protocol. That takes longer than a
     lookup in the cache of verdicts.
     """
     return hasattr(labeler, "label_in_stages")
 
 
 def judges_many(labeler: Labeler) -> TypeIs[TableLabeler | StagedLabeler]:
-    """Whether a labeler can judge many pairs in a call, which is recognised by its methods."""
+    """Return whether a labeler has a method that judges many pairs in one call."""
     return judges_in_stages(labeler) or hasattr(labeler, "label_all")
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]
-"""Makes a labeler from the judging model and the templates, once a run has opened them."""
+"""A function that makes a labeler from the judging model and the templates of a run."""

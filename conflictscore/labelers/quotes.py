@@ -1,6 +1,7 @@
-"""Finds evidence in a document: the place of a quotation, or the sentences nearest to a claim.
+"""The search for evidence in a document: a quotation, or the sentences nearest to a claim.
 
-Evidence is always shown in the document's own words. A judge's quotation only says where to look.
+Evidence is always shown in the words of the document. The judge's quotation only says where to
+look.
 """
 
 import re
@@ -21,10 +22,10 @@ LONGEST_PASSAGE = 400
 """Maximum characters of a document shown for a verdict."""
 
 Span = tuple[int, int]
-"""Start and end offset of a piece of text; the end is exclusive."""
+"""The start and end offsets of a piece of text; the end is exclusive."""
 
 _ENDS = "\"'“”‘’«»… ."
-"""Characters at the ends of a quotation that do not belong to it."""
+"""Characters that do not belong to a quotation if they are at either end."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 _SQUEEZABLE = re.compile(
     r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
@@ -32,11 +33,11 @@ _SQUEEZABLE = re.compile(
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
-    """The spans where a quotation occurs in a text; empty if it does not occur.
+    """Return the spans where a quotation occurs in a text; empty if it does not occur.
 
     White space, case, quotation marks and hyphenation at line ends are ignored. A quotation with
-    omissions (``…``, ``...`` or ``[…]``) occurs if all its parts occur in order; there is then one
-    span for each part.
+    omissions (``…``, ``...`` or ``[…]``) occurs if all its parts occur in order. Each part then has
+    its own span.
     """
     whole = quote.strip(_ENDS)
     if not whole:
@@ -75,23 +76,23 @@ def _squeezed(text: str) -> Folded:
 
 
 def stands_in(quote: str, document: Document) -> bool:
-    """Whether a quotation occurs in a document's title or text; see :func:`quoted_spans`."""
+    """Return whether a quotation occurs in a document's title or text; see :func:`quoted_spans`."""
     return bool(found_in(quote, document)[1])
 
 
 def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
-    """A document's title and text as a judge reads them, and the spans of a quotation in them."""
+    """Return the title and text as a judge reads them, and the spans of a quotation in them."""
     whole = material(f"{document.title}\n{document.text}")
     return whole, quoted_spans(material(quote), whole)
 
 
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
-    """The passage of a document to show for a verdict, on one line and in the document's words.
+    """Return the passage to show for a verdict, on one line and in the words of the document.
 
-    This is the text that the judge quoted or the window that decided. If there is no quotation, or
-    it is not in the document or longer than 400 characters, the passage consists of the sentences
-    with most of the claim's words; rare words have more weight. None if the verdict takes no side
-    or the document is blank.
+    This is the text that the judge quoted, or the window that decided. If there is no quotation, or
+    if it is not in the document or is longer than 400 characters, the passage consists of the
+    sentences with most of the claim's words; rare words have more weight. Return None if the
+    verdict takes no side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
@@ -106,34 +107,35 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 
 def _nearest(claim: str, text: str) -> str:
-    """The consecutive sentences, of at most 400 characters, that have most of the claim's words."""
+    """Return the run of sentences, at most 400 characters long, with most of the claim's words."""
     texts, terms_by_sentence, lasts = _sentences(text)
     if not lasts:
         return texts[0]
     claim_words = frozenset(terms_in(claim))
     shared_words = [claim_words & terms for terms in terms_by_sentence]
     spread = Counter(chain.from_iterable(shared_words))
-    if not spread:  # no sentence has any of the words
+    if not spread:  # no sentence has any of the claim's words
         return " ".join(texts[: lasts[0]])
     worth = _Worth({word: log(1 + len(texts) / count) for word, count in spread.items()})
     best, most = (0, 0), (-1.0, -1.0)
     before: frozenset[str] | None = None
     words, end = frozenset[str](), 0
     for first, (own, last) in enumerate(zip(shared_words, lasts, strict=True)):
-        if own == before:  # this run has all words of the previous one, and maybe more
+        if own == before:  # this run has all the words of the previous run, and maybe more
             for more in shared_words[end:last]:
                 words |= more
         elif own:
             words = own.union(*shared_words[first + 1 : last])
         before, end = own, last
-        # if a run's first sentence has none of the words, the run from the next one is as good
+        # if the first sentence of a run has none of the words, the run from the next sentence is as
+        # good
         if own and (worth[words], worth[own]) > most:
             best, most = (first, last), (worth[words], worth[own])
     return " ".join(texts[slice(*best)])
 
 
 class _Worth(dict[frozenset[str], float]):
-    """The worth of each set of words, which is the sum of their weights, computed only once."""
+    """The worth of sets of words, which is the sum of their weights; each is computed only once."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         super().__init__()
@@ -145,17 +147,17 @@ class _Worth(dict[frozenset[str], float]):
 
 
 class _Sentences(NamedTuple):
-    """The sentences of a document, each on one line; sentences that are too long are split."""
+    """The sentences of a document, each on one line; a sentence that is too long is split."""
 
     texts: Sequence[str]
     terms: Sequence[frozenset[str]]
     lasts: Sequence[int]
-    """For each sentence, the end of the longest run from there with at most 400 characters."""
+    """The end of the longest run, of at most 400 characters that begins at each sentence."""
 
 
-@lru_cache(maxsize=64)  # all claims of an answer are compared with the same documents
+@lru_cache(maxsize=64)  # all the claims of an answer are compared with the same documents
 def _sentences(text: str) -> _Sentences:
-    """The sentences of a text; a short text is returned as one sentence, without terms and runs."""
+    """Return the sentences of a text; a short text is one sentence, without terms and runs."""
     starts = [*sentence_starts(text), len(text)]
     pieces = [text[start:end] for start, end in pairwise(starts)]
     texts = [line for line in map(" ".join, map(str.split, pieces)) if line]
@@ -171,7 +173,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """For each sentence, the end of the longest run from there with at most 400 characters."""
+    """Return the end of the longest run of at most 400 characters that begins at each sentence."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

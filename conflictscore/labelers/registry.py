@@ -1,4 +1,4 @@
-"""The labelers by name, with what each needs; help and error messages are generated from this."""
+"""The labelers, by name, and their requirements, from which help and errors are generated."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
 
-if TYPE_CHECKING:  # making help and errors must not load model clients
+if TYPE_CHECKING:  # generating help and errors must not load model clients
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
@@ -35,12 +35,14 @@ class LabelerKind:
     """The entry of a labeler in ``LABELERS``.
 
     Attributes:
-        summary: What it does, in a few words.
-        maker: The callable that makes it, as ``module:callable`` within ``conflictscore.labelers``.
-        needs: What it needs from a run. ``model``: its maker is called with the judging model and
-            the templates. ``judge``: a judge for pairs that it leaves open. Or ``nothing``.
-        options: Keyword arguments of its maker that a spec may set, as in ``cascade:certain=0.9``,
-            each with a function that parses the text.
+        summary: A few words on what the labeler does.
+        maker: The callable that makes the labeler, as ``module:callable`` within
+            ``conflictscore.labelers``.
+        needs: What the labeler needs from a run. ``model`` means that its maker is called with the
+            judging model and the templates, ``judge`` that it needs a judge for pairs that it
+            leaves open, and ``nothing`` that it needs neither.
+        options: The keyword arguments of its maker that a spec can set, as in
+            ``cascade:certain=0.9``, each with a function that parses the text.
     """
 
     summary: str
@@ -97,8 +99,9 @@ def make_labeler(
 ) -> "Labeler":
     """Make the labeler of a run.
 
-    ``labeler`` is a name in ``LABELERS``, a labeler, or a factory. None means the default for the
-    ``effort`` (:func:`default_labeler`). A cascade without a judge gets :func:`default_judge`.
+    ``labeler`` is a name in ``LABELERS``, a labeler or a factory. None means the default for the
+    ``effort`` (:func:`default_labeler`). A cascade without a judge gets the one that
+    :func:`default_judge` returns.
 
     Raises:
         ConfigurationError: The name is unknown, or something that the labeler needs is missing.
@@ -117,16 +120,17 @@ def make_labeler(
 
 
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The default labeler for an effort and a model.
+    """Return the default labeler for an effort and a model.
 
-    At a remote endpoint each call costs money, so a call shows up to 9 claims with one document. It
-    never shows several documents, since one could then influence another's label. With ``fast``, an
-    NLI model decides the easy pairs. With ``thorough``, pairs on which a conflict depends are
-    judged again one by one. With ``paper``, the paper's judge is used.
+    At a remote endpoint, each call costs money, so a call shows up to 9 claims with one document.
+    It never shows several documents, since one document could then influence the label of another.
+    If the effort is ``fast``, an NLI model decides every pair on which no conflict depends. If it
+    is ``thorough``, pairs on which a conflict depends are judged again one at a time. If it is
+    ``paper``, the paper's judge is used.
 
-    For the local model the default is ``nli`` (with ``nli-mpnet`` if downloaded). ``choice`` takes
-    over for scripts that NLI does not support, or if the extra ``nli`` is missing. With
-    ``thorough``, it is ``json``.
+    For the local model, the default is ``nli`` (with ``nli-mpnet`` if downloaded). It is ``choice``
+    for scripts that NLI does not support, or if the extra ``nli`` is missing. If the effort is
+    ``thorough``, the default is always ``json``.
     """
     from conflictscore.labelers.cascade import Cascade, Thresholds
     from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -137,7 +141,7 @@ def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -
         if not nli_is_installed():
             return default_judge(model, prompts)
         larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        # accuracy falls if the 1.5B model judges any pairs too (docs/findings/labelers.md)
+        # accuracy is lower if the 1.5B model judges some of the pairs (docs/findings/labelers.md)
         nli = Cascade(open_nli_by_claim(larger), thresholds=all_count)
         return make_labeler(nli, model, prompts)
     if model.is_local or effort == "paper":
@@ -152,17 +156,17 @@ def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -
 
 
 def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The default judge of single pairs: ``choice`` on the local model, otherwise ``json``."""
+    """Return the default judge of pairs: ``choice`` on the local model, otherwise ``json``."""
     return make_labeler("choice" if model.is_local else "json", model, prompts)
 
 
 def nli_is_installed() -> bool:
-    """Whether the packages for NLI models are installed (extras ``local`` and ``nli``)."""
+    """Return whether the packages for NLI models are installed (extras ``local`` and ``nli``)."""
     return all(map(find_spec, _NLI_PACKAGES))
 
 
 def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
-    """Name and options of a labeler's spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``."""
+    """Parse the name and options of a spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``."""
     name, _, option_text = spec.partition(":")
     if name not in LABELERS:
         option_help = ", ".join(LABELERS)
@@ -183,7 +187,7 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def check_labeler(labeler: Any) -> Any:
-    """Return a labeler, a function that makes one, a spec or None unchanged; refuse the rest."""
+    """Return a labeler, a labeler factory, a spec or None unchanged; refuse anything else."""
     if isinstance(labeler, str):
         parse_labeler(labeler)
     elif (
@@ -196,7 +200,7 @@ def check_labeler(labeler: Any) -> Any:
 
 
 def open_labeler(spec: str) -> "Labeler | LabelerFactory":
-    """Make the labeler of a spec, or a factory if the labeler needs the judging model.
+    """Make the labeler that a spec names, or a factory if the labeler needs the judging model.
 
     Raises:
         ConfigurationError: The spec is wrong, or something that the labeler needs is missing.

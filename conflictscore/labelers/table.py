@@ -1,4 +1,4 @@
-"""Labels every claim against every document; each distinct pair is judged once."""
+"""The labelling of every claim against every document; each distinct pair is judged once."""
 
 import asyncio
 from collections import Counter
@@ -16,7 +16,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import Work, together
 
 _OF_A_PAIR = ("claim", "document", "passage")
-"""The fields of a verdict that can differ between pairs with the same content."""
+"""The fields of a verdict that can differ between pairs of the same content."""
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
 
@@ -35,24 +35,24 @@ async def label_table(
 ) -> tuple[ClaimEvidence, ...]:
     """Label each claim against each document (paper, section 3, step 2).
 
-    Pairs are judged document by document, so that the judge's server can reuse its cached prompt
-    prefix; the model limits the number of concurrent calls. A labeler that takes many pairs at once
-    (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets all of them in that order. Pairs
-    with the same content are judged once. A verdict is cached as soon as it arrives; failures are
-    never cached.
+    Pairs are judged document by document, so that the server of the judge can reuse its cached
+    prompt prefix; the model limits the number of concurrent calls. A labeler that accepts many
+    pairs at once (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets all pairs in that
+    order. Pairs with the same content are judged only once. A verdict is cached as soon as it
+    arrives; failures are never cached.
 
     ``on_label`` is called for each pair as soon as its label is known. At most ``max_claims``
-    claims are judged: those that the documents cover best. With a time limit of ``seconds``, the
-    most informative pairs are judged first, and pairs that are not judged in time are skipped;
-    cached verdicts do not count towards the limit. Once the labels put a claim in dispute, the
-    limit falls to ``seconds_if_disputed``, which leaves time to correct the claim.
+    claims are judged: those that the documents cover best. If there is a time limit (``seconds``),
+    the most informative pairs are judged first, and pairs that are not judged in time are skipped;
+    the lookup of cached verdicts does not count towards the limit. Once the labels put a claim in
+    dispute, the limit falls to ``seconds_if_disputed``, which leaves time to correct the claim.
 
     Returns:
-        One entry for each claim, with one label for each document, both in order. A pair is
-        UNLABELLED, with the reason, if it was skipped or its judge failed.
+        One entry for each claim, with one label for each document, both in order. If a pair was
+        skipped or its judge failed, its label is UNLABELLED and includes the reason.
 
     Raises:
-        ConfigurationError: A setting is wrong, so that no pair can be judged.
+        ConfigurationError: A setting is wrong, so no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
     time_limit = _TimeLimit(seconds, seconds_if_disputed)
@@ -96,10 +96,10 @@ async def label_table(
 
 
 class _TimeLimit:
-    """The time limit for judging a table, which becomes shorter once a claim is in dispute.
+    """The time limit for judging a table; it becomes shorter once a claim is in dispute.
 
     If cached labels put a claim in dispute before the judging begins, the shorter limit applies
-    from the start.
+    from the beginning.
     """
 
     def __init__(self, seconds: float | None, seconds_if_disputed: float | None) -> None:
@@ -115,7 +115,7 @@ class _TimeLimit:
             self._timeout.reschedule(min(end, self._shorter_end))
 
     async def run(self, works: Sequence[Work]) -> None:
-        """Run the work concurrently; work that is not done in time is cancelled."""
+        """Run all work concurrently, and cancel work that is not finished in time."""
         seconds = self._seconds
         if seconds is not None and seconds <= 0:
             return
@@ -131,12 +131,12 @@ class _TimeLimit:
             if not timeout.expired():
                 raise
         finally:
-            # after the end, labels of skipped pairs must not change the limit
+            # after this, the labels of skipped pairs must not change the limit
             self._timeout = None
 
 
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Whether a claim has evidence on both sides, or two documents against it, ignoring weights."""
+    """Return whether a claim has evidence on both sides or two documents against it, unweighted."""
     sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)
@@ -168,8 +168,9 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
 def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
     """Estimate how much each document says about each claim, in [0, 1].
 
-    This is the share of a claim's words that occur in the document; words that fewer documents
-    contain have more weight. There is one row for each claim, with one number for each document.
+    The estimate is the share of a claim's words that occur in the document; words that fewer
+    documents contain have more weight. There is one row for each claim, with one number for each
+    document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)
@@ -190,9 +191,9 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
 
 
 def most_overlapping(rows: Sequence[Sequence[float]], most: int) -> list[int]:
-    """The indices of the claims that the documents cover best, ascending.
+    """Return the indices of the claims that the documents cover best, in ascending order.
 
-    Only the two documents that say most about a claim count, since a conflict takes two.
+    Only the two documents that say most about a claim count, since a conflict requires two.
     """
     worth = [sum(sorted(row, reverse=True)[:2]) for row in rows]
     best = sorted(range(len(rows)), key=lambda index: -worth[index])[:most]

@@ -1,6 +1,6 @@
-"""Turns pairs into labels: looks up stored verdicts, has the rest judged, and stores the results.
+"""From pairs to labels: stored verdicts are looked up, and new verdicts are obtained and stored.
 
-Every pair gets a label, and every labeler is called from here.
+Every pair gets a label, and every labeler is called from this module.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ _Place = tuple[int, int]
 """The numbers of a claim and a document."""
 
 _FORMAT = 1
-"""Version of the stored form; increased if an EvidenceLabel from before cannot be read any more."""
+"""Version of the stored form; increased if an older EvidenceLabel can no longer be read."""
 _READING = 2
-"""Version of the way in which long documents are read; increased whenever it changes."""
+"""Version of the way in which long documents are read; increased whenever that way changes."""
 _LONG_BYTES = 6000
-"""Keys contain ``_READING`` only for documents with more bytes; others fit most prompts."""
+"""If a document has more bytes, its keys contain ``_READING``; shorter ones fit most prompts."""
 _NOT_TOLD = "the labeler returned no label"
 
 
@@ -46,12 +46,12 @@ async def judging(
     meter: UsageMeter,
     cache: ContentCache | None = None,
 ) -> list[Work]:
-    """Report the stored labels of pairs, and return tasks that obtain the other labels.
+    """Report the stored labels of pairs, and return tasks that obtain the missing labels.
 
-    Each verdict is stored and reported as soon as it arrives. A pair that could not be judged is
-    UNLABELLED with the reason, and is not stored. The tasks raise ConfigurationError if a setting
-    is wrong, and BudgetError if the budget is used up. Before that, they report the results of
-    calls that have already started.
+    Each verdict is stored and reported as soon as it arrives. If a pair could not be judged, its
+    label is UNLABELLED, includes the reason and is not stored. The tasks raise ConfigurationError
+    if a setting is wrong, and BudgetError if the budget is used up. Before that, they report the
+    results of calls that have already begun.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
@@ -75,7 +75,7 @@ async def judging(
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
-        del waiting[place]  # raises KeyError if a labeler reports a pair twice
+        del waiting[place]  # this raises KeyError if a labeler reports a pair twice
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
             cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)
@@ -117,14 +117,14 @@ async def judge_all(
     meter: UsageMeter,
     cache: ContentCache | None,
 ) -> None:
-    """Look up or judge all pairs, for one stage of a labeler; arguments as for :func:`judging`."""
+    """Look up or judge all pairs for one stage of a labeler; see :func:`judging` for arguments."""
     async with together() as start:
         for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
 
 
 def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
-    """The label of a pair without a verdict, with the reason and the kind of failure."""
+    """Return the label of a pair without a verdict, with the reason and the kind of failure."""
     claim, document = pair
     return EvidenceLabel(
         claim=claim.number,
@@ -136,10 +136,10 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 
 
 def content_of(document: Document) -> str:
-    """A hash of a document's title and text as the judge sees them.
+    """Return a hash of a document's title and text as the judge sees them.
 
-    This is after control tokens have been neutralised, so older verdicts on documents with such
-    tokens are not used.
+    In that form, control tokens are neutralised, so older verdicts on documents with such tokens
+    are not used.
     """
     return _hashed(document.title, document.text)
 
@@ -151,11 +151,11 @@ def _hashed(title: str, text: str) -> str:
 
 
 def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:
-    """The label of a stored verdict; None if it is invalid, or the document must be read again.
+    """Return the label of a stored verdict; None if invalid or if the document must be reread.
 
-    Earlier versions read only one part of a document that did not fit into a prompt. If such a
-    document is not long, because the context window was small, their verdicts have the same key as
-    new ones.
+    Earlier versions read only one part of a document that did not fit into a prompt. If the context
+    window was small, such a document may be short; old verdicts on it then have the same key as new
+    ones.
     """
     claim, document = pair
     numbers = {"claim": claim.number, "document": document.number, "cached": True}
@@ -167,11 +167,11 @@ def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """The keys under which the verdicts of pairs are stored.
+    """Return the keys under which the verdicts of pairs are stored.
 
     If a judge reads several claims in a call, the text of one claim may influence its verdict on
     another. So the key includes all claims that are judged against the document in the same table,
-    and the verdict is not reused with other sets of claims.
+    and the verdict is not reused for other sets of claims.
     """
     if judges_in_stages(labeler) or labeler.identity is None:
         return {}
@@ -185,9 +185,9 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
 
 
 def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """The keys of verdicts on the same pairs that were obtained in a call with a single claim.
+    """Return the keys of verdicts on the same pairs that come from calls with a single claim.
 
-    No other claim could influence these, so they are valid with any set of claims.
+    No other claim could influence these verdicts, so they are valid for any set of claims.
     """
     if not _reads_many(labeler):
         return {}
@@ -200,13 +200,13 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
 
 
 def _claim_texts(pairs: Mapping[_Place, Pair]) -> dict[int, str]:
-    """The text of each claim as a judge sees it, by claim number."""
+    """Return the text of each claim as a judge sees it, by claim number."""
     claims = {claim.number: claim for claim, _ in pairs.values()}
     return {number: neutral(claim.text) for number, claim in claims.items()}
 
 
 def _reads_many(labeler: Labeler) -> bool:
-    """Whether a labeler judges several claims in a call; its identity then has ``at_once``."""
+    """Return whether a labeler judges several claims per call (its identity has ``at_once``)."""
     if judges_in_stages(labeler) or labeler.identity is None:
         return False
     return "at_once" in labeler.identity
@@ -215,9 +215,9 @@ def _reads_many(labeler: Labeler) -> bool:
 def _claims_beside(
     pairs: Mapping[_Place, Pair], claims: Mapping[int, str]
 ) -> dict[int, str | None]:
-    """For each document, a hash of the claims judged against it; None for a single claim.
+    """Return, for each document, a hash of the claims judged against it; None for a single claim.
 
-    The hash depends on the order of the claims, which determines the claims that share a call.
+    The hash depends on the order of the claims, which determines which claims share a call.
     """
     numbers: dict[int, list[int]] = {}
     for claim, document in pairs.values():

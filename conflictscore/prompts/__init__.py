@@ -1,11 +1,13 @@
-"""The templates of all texts that a model reads, one in each file, in named sets.
+"""The templates of all texts that a model reads, in named sets with one template per file.
 
-The set ``default`` is our own. The set ``paper`` follows the rules, inputs and forms of the paper's
-Tables 6 to 18, in our own words. For everything else it uses the templates of ``default``.
+The set ``default`` is specific to this project. The set ``paper`` follows the rules, inputs and
+forms of Tables 6 to 18 of the paper in different words. For all other texts, it uses the templates
+of ``default``.
 
 A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). For each set,
-this package has a folder with the loop's templates. A benchmark's templates are in the benchmark's
-own folder ``prompts/``. A file in a user's folder overrides the template with the same name.
+this package has a folder with the templates of the loop. The templates of a benchmark are in the
+folder ``prompts/`` of the benchmark. A file in a user's folder overrides the template of the same
+name.
 """
 
 import hashlib
@@ -33,14 +35,14 @@ _DOCUMENT = re.compile(
 )
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
-"""The named sets; the first is complete, and the others take missing templates from it."""
+"""The named sets; the first is complete, and the others use its templates for those they lack."""
 
 
 class PromptSet:
-    """A complete set of templates, which is checked when it is loaded.
+    """A complete set of templates that is checked when it is loaded.
 
-    ``name`` is the name of the set. If a user's folder overrides templates, ``+`` and the folder's
-    name are appended, and ``overridden`` contains the names of these templates.
+    ``name`` is the name of the set. If a user's folder overrides templates, ``+`` and the name of
+    the folder are appended, and ``overridden`` contains the names of these templates.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class PromptSet:
 
     @classmethod
     def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
-        """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
+        """Load a named set; templates in a user's folder (``NAME.txt``) replace those of the set.
 
         Raises:
             ConfigurationError: There is no such set or folder, or a file in the folder is not a
@@ -72,12 +74,12 @@ class PromptSet:
 
     @classmethod
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
-        """Open a named set, or the base set with the templates of a user's folder, if any.
+        """Open a named set, or the base set with any templates from a user's folder.
 
-        If a folder has the name of a set, give it as a path, such as ``./paper``.
+        A folder that has the name of a set must be written as a path, such as ``./paper``.
 
         Raises:
-            ConfigurationError: As for :meth:`load`.
+            ConfigurationError: For the same reasons as in :meth:`load`.
         """
         if isinstance(given, PromptSet):
             return given
@@ -97,19 +99,19 @@ class PromptSet:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The text of each template by its name, in alphabetical order."""
+        """Return the text of each template, by name, in alphabetical order."""
         return {name: self._templates[name].template for name in sorted(self._templates)}
 
     def placeholders(self, name: str) -> frozenset[str]:
-        """The placeholders in a template."""
+        """Return the placeholders in a template."""
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """A copy of the set in which some templates have the texts of others: ``{name: stand_in}``.
+        """Return a copy in which templates have the texts of others, given as ``{name: stand_in}``.
 
         Raises:
-            ConfigurationError: The user's folder overrides a template that would not be read any
-                more, but not the template that replaces it.
+            ConfigurationError: The user's folder overrides a template that would no longer be read,
+                but not the template whose text replaces it.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         for name, stand_in in aliases.items():
@@ -123,11 +125,11 @@ class PromptSet:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of every template, in hexadecimal."""
+        """Return the hash of all templates, in hexadecimal."""
         return self.sha256_of(*self._templates)
 
     def sha256_of(self, *names: str) -> str:
-        """Hash of the templates with these names, in hexadecimal."""
+        """Return the hash of the templates with these names, in hexadecimal."""
         digest = hashlib.sha256()
         for name in sorted(names):
             text = self._templates[name].template.encode()
@@ -135,7 +137,7 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template; the marks around a document get digits that its text cannot contain.
+        """Fill in a template; the marks around a document get digits that its text cannot contain.
 
         Raises:
             KeyError: A placeholder has no field, or a field has no placeholder.
@@ -147,7 +149,7 @@ class PromptSet:
         return template.substitute(marks, **fields)
 
     def documents(self, documents: Iterable[Document]) -> str:
-        """The documents as a prompt shows them, each between marks and with its number."""
+        """Return the documents as a prompt shows them, each with its number and between marks."""
         return "\n\n".join(
             self.render(
                 "document",
@@ -162,7 +164,7 @@ class PromptSet:
 
 
 def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
-    """Add places for ``mark_of`` to marks around documents; returns the template and the fields."""
+    """Add fields for ``mark_of`` to marks around documents; return the template and the fields."""
     mark = r' mark="${mark_of_\g<name>}"'
     text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
     return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))
@@ -186,12 +188,12 @@ def _read_shipped(name: str) -> Mapping[str, str]:
     }
 
 
-# Read when the module is imported (3 ms), since the first set may be loaded on an event loop.
+# The sets are read when the module is imported (3 ms), since one may be loaded on an event loop.
 _SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 
 def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, str]:
-    """A user's templates by name; each must have the placeholders of the template it replaces."""
+    """Read a user's templates; each must have the placeholders of the template that it replaces."""
     if not folder.is_dir():
         raise ConfigurationError(f"prompt folder {folder} is not a folder")
     texts: dict[str, str] = {}

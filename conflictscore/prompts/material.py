@@ -1,8 +1,9 @@
-"""Makes untrusted text safe to use in a prompt.
+"""Functions that make untrusted text safe to use in a prompt.
 
-A server such as llama.cpp's interprets the control tokens of its model's chat template wherever
-they occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the
-user's turn. Therefore only our own texts may contain such tokens, or the marks of our templates.
+A server such as that of llama.cpp interprets the control tokens of a chat template wherever they
+occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the turn
+of the user. Therefore, such tokens, and the marks that the templates contain, are allowed only in
+trusted text.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
-"""Invisible characters (Unicode's ``Default_Ignorable_Code_Point``)."""
+"""Invisible characters (``Default_Ignorable_Code_Point`` in Unicode)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
 _LOOK_ALIKE = {
     alike: stand_in
@@ -28,14 +29,14 @@ _LOOK_ALIKE = {
     for alike in alikes
 }
 _BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z])|\](?=[~!])")
-"""The brackets with which a token can begin; all others are skipped quickly."""
+"""Matches the brackets with which a token can begin; all other brackets are skipped quickly."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
-"""Tokens with pipes.
+"""Matches tokens with pipes.
 
-ChatML, Llama, Phi, Granite, Harmony, Kimi and GLM have tokens such as ``<|im_end|>``; DeepSeek has
-the same with wide pipes. Gemma has ``<|turn>`` and ``<turn|>``, and EXAONE ``[|user|]``.
+ChatML, Llama, Phi, Granite, Harmony, Kimi and GLM have tokens such as ``<|im_end|>``. DeepSeek has
+the same tokens with wide pipes. Gemma has ``<|turn>`` and ``<turn|>``, and EXAONE has ``[|user|]``.
 """
 _NAMED = (
     r"</?(?:(?:[a-z0-9]{1,32}:)?[a-z0-9]{1,32}(?:_[a-z0-9]{1,32}){1,6}|[a-z]{3,16}\d{4,6}"
@@ -44,12 +45,12 @@ _NAMED = (
     r"|human|role|tool|tools|toolcall|observation|image|end_?of\w{1,32}|unused_?\d+|0x[0-9a-f]{2}"
     r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237)>|<<?/?sys>>?"
 )
-"""Tokens with a name in angle brackets.
+"""Matches tokens with a name in angle brackets.
 
-They belong to Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder,
-Nemotron, MiniCPM, Ling, MiniMax and Hunyuan. Other names match if they consist of words joined by
-underscores or similar characters, of a word and a number, or of nested brackets. No HTML element
-has such a name.
+Such tokens are used by Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5,
+StarCoder, Nemotron, MiniCPM, Ling, MiniMax and Hunyuan. Any other name matches if it consists of
+words joined by underscores or similar characters, of a word and a number, or of nested brackets. No
+HTML element has such a name.
 """
 _SQUARE = (
     r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
@@ -57,19 +58,19 @@ _SQUARE = (
     r"|CLS|SEP|[a-z]?MASK|PAD|UNK|BOS|EOS)\]|\[e~\[|\]~!?b[\[\]]|\]!p~\[|>>[A-Z_]{4,32}<<"
     r"|<(?:PRE|MID|SUF|EOT|AI)>"
 )
-"""Tokens in capitals, most of them in square brackets.
+"""Matches tokens in capitals, most of which are in square brackets.
 
-They belong to Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code Llama. In lower case they are
-not tokens. Other names match if they consist of capitals joined by underscores.
+Such tokens are used by Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code Llama. In lower case,
+they are not tokens. Any other name matches if it consists of capitals joined by underscores.
 """
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 _MARK_DIGITS = 18
 
 
 def material(text: str) -> str:
-    """Make untrusted text safe to put between marks: it can neither close nor open one.
+    """Make untrusted text safe to put between marks, so that it can neither open nor close them.
 
-    Control characters other than tab and newline become spaces; everything else is as in
+    Control characters other than tab and newline become spaces. Everything else is done as in
     :func:`neutral`.
     """
     return neutral(_CONTROL.sub(" ", text.replace("\r\n", "\n")))
@@ -82,10 +83,10 @@ def material_line(text: str) -> str:
 
 @lru_cache(maxsize=64)  # the same document occurs in many prompts
 def neutral(text: str) -> str:
-    """Disarm control tokens of chat templates, and marks of our own, in untrusted text.
+    """Neutralise control tokens of chat templates, and prompt marks, in untrusted text.
 
-    The first bracket of each is replaced by a similar character, even if full-width letters or
-    invisible characters hide the token. Everything else is unchanged.
+    The first bracket of each token or mark is replaced by a similar character, even if full-width
+    letters or invisible characters hide the token. Everything else is unchanged.
     """
     plain = _NOT_ASCII.sub(lambda match: _form(match[0]), text)
     openings = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
@@ -99,21 +100,21 @@ def neutral(text: str) -> str:
 
 
 def without_invisibles(text: str) -> str:
-    """The text without its invisible characters."""
+    """Return a text without its invisible characters."""
     return _INVISIBLES.sub("", text)
 
 
 @lru_cache(maxsize=4096)
 def _form(character: str) -> str:
-    """A character as a model may read it: its plain form, or nothing if it is invisible."""
+    """Return a character as a model may read it: its plain form, or nothing if it is invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))
 
 
 def mark_of(text: str) -> str:
-    """The number in the marks around a text: 18 digits of its hash, so that no text can contain it.
+    """Return 18 digits of a text's hash for the marks around it; no text can contain its own.
 
-    It is the same in every run and on every machine, so prompts can be cached and reproduced.
-    Digits always take the same number of tokens.
+    The number is the same in every run and on every machine, so prompts can be cached and
+    reproduced. Eighteen digits always have the same number of tokens.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"

@@ -1,9 +1,10 @@
-"""The larger NLI model: MPNet-base, which is downloaded once, plus our trained additions.
+"""The larger NLI model: MPNet-base, which is downloaded once, plus trained additions.
 
 The package contains the graph and the additions (6 MB), which are low-rank products to be added to
-MPNet's matrices. After the download, they are added, and the sums are stored in 8 bits with a scale
-for every 64 numbers of a row. The stored model has a quarter of the checkpoint's size, runs in two
-thirds of its time, and gives the same labels (``docs/findings/nli-model.md``).
+the matrices of MPNet. After the download, the additions are made, and the sums are stored in 8 bits
+with one scale for every 64 numbers of a row. The stored model has a quarter of the size of the
+checkpoint, runs in two thirds of the time, and gives the same labels
+(``docs/findings/nli-model.md``).
 """
 
 import json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 64
-"""Numbers in a matrix row that share a scale."""
+"""Size of a block, which is the group of numbers in a matrix row that share a scale."""
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"
@@ -65,21 +66,21 @@ MPNET = Weights(
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model downloaded as an archive and completed by files shipped with the package."""
+    """A model that is downloaded as an archive and completed by files from the package."""
 
     name: str
     note: str
     archive: Weights
     data: str
-    """The file with the checkpoint's tensors in the archive."""
+    """The file in the archive that contains the tensors of the checkpoint."""
     packed_bytes: int
     """The size of ``DATA_FILE`` in bytes."""
     tokenizer: str
     pair_tokens: int
-    """The maximum length of a pair in training, in tokens."""
+    """Maximum length of a pair in training, in tokens."""
     shipped: Path
     stage: int
-    """The training stage; matrices from another stage do not fit the graph."""
+    """The training stage; matrices from another stage do not match the graph."""
 
     @property
     def folder(self) -> Path:
@@ -87,7 +88,7 @@ class AdaptedModel:
         return weights_dir() / f"8bit-{self.stage}" / self.name
 
     def fetched(self) -> Path | None:
-        """The model's folder, with the graph of this version; None if it was not downloaded."""
+        """Return the model's folder, with this version's graph; None if it is not downloaded."""
         data_path = self.folder / DATA_FILE
         if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
@@ -102,7 +103,7 @@ class AdaptedModel:
         return self.folder
 
     def fetch(self) -> Path:
-        """Download the model if it is missing; returns its folder.
+        """Download the model if it is missing, and return its folder.
 
         An interrupted download is resumed.
 
@@ -116,7 +117,7 @@ class AdaptedModel:
                 self._unpack(archive)
             except OSError as error:
                 raise self._unwritable(error) from error
-            archive.unlink(missing_ok=True)  # everything needed is unpacked
+            archive.unlink(missing_ok=True)  # everything that is needed has been unpacked
         earlier_stages = [f"8bit-{stage}" for stage in range(1, self.stage)]
         for earlier in (self.name, "8bit", *earlier_stages):
             shutil.rmtree(weights_dir() / earlier, ignore_errors=True)
@@ -142,7 +143,7 @@ class AdaptedModel:
             self._pack(tensors)
 
     def _pack(self, tensors: Path) -> None:
-        """Write the checkpoint's matrices, including our additions, in blocks of 8 bits."""
+        """Write the matrices of the checkpoint, with the additions, in blocks of 8-bit values."""
         import numpy as np
 
         # a temporary folder, so that concurrent processes write separate files
@@ -178,7 +179,7 @@ NLI_MPNET = AdaptedModel(
 def summed(
     name: str, parts: Sequence["NDArray[Any]"], arrays: Mapping[str, "NDArray[Any]"]
 ) -> "NDArray[Any]":
-    """A matrix of the checkpoint, joined from its parts, with our additions."""
+    """Return a matrix of the checkpoint, joined from its parts, with the trained additions."""
     import numpy as np
 
     matrix = np.concatenate(parts)
@@ -190,7 +191,7 @@ def summed(
 
 
 def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
-    """Convert a matrix to unsigned 8 bits, of shape (rows, blocks, 64), and a scale for each block.
+    """Convert a matrix to unsigned 8-bit values (rows, blocks, 64), and a scale for each block.
 
     A number is its 8-bit value minus 128, multiplied by the scale. If the last block is incomplete,
     it is padded with zeros.
@@ -200,8 +201,8 @@ def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
     rows, columns = matrix.shape
     full_rows = np.pad(matrix.astype(np.float32), ((0, 0), (0, -columns % BLOCK)))
     blocks = full_rows.reshape(rows, -1, BLOCK)
-    # Scales are rounded to 12 bits, so that differences between processors in the last bit of a sum
-    # do not matter: cached verdicts and calibrations depend on the digest of the file.
+    # Scales are rounded to 12 bits, so that the file is the same even if processors differ in the
+    # last bit of a sum: cached verdicts and calibrations depend on the digest of the file.
     mantissa, exponent = np.frexp(np.abs(blocks).max(axis=2) / np.float32(_MOST))
     scale = np.ldexp(np.rint(mantissa * _SCALE_STEPS) / _SCALE_STEPS, exponent).astype(np.float32)
     yield (np.rint(blocks / np.where(scale, scale, 1)[..., None]) + _ZERO).astype(np.uint8)
@@ -209,15 +210,15 @@ def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
 
 
 def aligned(size: int) -> int:
-    """The bytes that a tensor of this size takes in ``DATA_FILE``, with padding."""
+    """Return the bytes that a tensor of this size needs in ``DATA_FILE``, with padding."""
     return size + -size % _ALIGNED
 
 
 def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
-    """The single-precision tensors in a safetensors file, by name, without copying them.
+    """Return the single-precision tensors in a safetensors file, by name, without copying them.
 
-    The file begins with 8 bytes for the length of the header. The header (JSON with shape and
-    offsets of each tensor) and the tensors follow.
+    The file begins with 8 bytes for the length of the header. Next comes the header, which is JSON
+    with the shape and offsets of each tensor. The tensors follow.
     """
     header_end = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:header_end].tobytes())
@@ -230,7 +231,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """Set the length of pairs that a model was trained for in the text of a ``tokenizer.json``."""
+    """Set the pair length that a model was trained with in the text of a ``tokenizer.json``."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

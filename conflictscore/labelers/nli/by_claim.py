@@ -1,9 +1,9 @@
-"""Decides for each claim whether there is a conflict, from the NLI verdicts on all documents.
+"""The decision whether a claim is in conflict, based on the NLI verdicts on all documents.
 
-A conflict depends on two pairs, one on each side. If each pair's label is chosen separately, many
-conflicts are missed: a document with probabilities of .45 for SUPPORTS and .50 for IRRELEVANT does
-not count as support, even if another document surely contradicts. So the labels of the two
-documents that are most likely to disagree are decided together.
+A conflict depends on two pairs, one on each side. If the label of each pair is chosen separately,
+many conflicts are missed: a document with probabilities of 0.45 for SUPPORTS and 0.50 for
+IRRELEVANT does not count as support, even if another document surely contradicts. So the labels of
+the two documents that are most likely to disagree are decided together.
 """
 
 import math
@@ -22,27 +22,27 @@ from conflictscore.storage.cache import ContentCache
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
-"""The stage of a label that was decided together with another document."""
+"""The stage of a label that was decided together with the label of another document."""
 LEAST_PRODUCT = 0.22
 """Two documents disagree if P(SUPPORTS) of one times P(CONTRADICTS) of the other exceeds this.
 
 This bound is for a claim with two documents.
 """
 GROWTH = 0.0
-"""The exponent by which the bound grows with the number of documents.
+"""The exponent for the growth of the bound with the number of documents.
 
-Both values were chosen for the best F1 of conflict detection, on half of the claims, in sets of
-every size (``measurements.by_claim_rule``).
+Both values were chosen for the best F1 of conflict detection on half of the claims, with document
+sets of every size (``measurements.by_claim_rule``).
 """
 _MOST_PRODUCT = 0.95
-"""The largest bound, so that two documents that surely disagree do so among any number."""
+"""Maximum bound, so that two documents that surely disagree exceed it among any number."""
 
 
 def least_product(documents: int) -> float:
-    """The bound that the product for two documents must exceed, given the number of documents.
+    """Return the bound that the product for two documents must exceed among this many documents.
 
-    The more documents there are, the larger the largest product over all pairs, even if no two of
-    them disagree. So the bound may grow with their number.
+    The more documents there are, the larger the largest product over all pairs of documents, even
+    if no two documents disagree. So the bound can grow with the number of documents.
     """
     return min(LEAST_PRODUCT * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
 
@@ -50,11 +50,11 @@ def least_product(documents: int) -> float:
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
-    Of all pairs of documents i ≠ j, the one with the largest product of P(SUPPORTS) of i and
-    P(CONTRADICTS) of j decides. If the product exceeds :func:`least_product`, i gets the label
+    The deciding pair of documents i ≠ j is the one with the largest product of P(SUPPORTS) for i
+    and P(CONTRADICTS) for j. If the product exceeds :func:`least_product`, i gets the label
     SUPPORTS and j the label CONTRADICTS. Otherwise, if there are labels on both sides, each
     document on the weaker side gets its next most likely label. A changed label has the stage
-    ``pair``, and as ``score`` its own probability, which may be low.
+    ``pair``. Its ``score`` is the probability of the new label, which may be low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}
@@ -81,7 +81,7 @@ def _relabelled(
 def _weaker_side(
     labels: Mapping[int, Label], probabilities: Mapping[int, Mapping[Label, float]]
 ) -> dict[int, Label]:
-    """New labels for the documents on the less likely side; empty if one side is empty."""
+    """Return new labels for the documents on the less likely side; empty if one side is empty."""
     on_side = {
         side: [number for number, label in labels.items() if label is side]
         for side in (Label.SUPPORTS, Label.CONTRADICTS)
@@ -103,17 +103,18 @@ def _weaker_side(
 def most_likely_pair(
     probabilities: Mapping[int, Mapping[Label, float]],
 ) -> tuple[float, int, int]:
-    """Find the largest product of one document's P(SUPPORTS) and another's P(CONTRADICTS).
+    """Find the largest product of P(SUPPORTS) for a document and P(CONTRADICTS) for another.
 
-    It is 0 for fewer than two documents. Only the two most probable documents of each side need to
-    be compared. If one document is the most probable on both sides, it is paired with the second
-    one of the other side. The time is linear in the number of documents.
+    The product is 0 if there are fewer than two documents. Only the two most probable documents on
+    each side need to be compared. If the same document is the most probable one on both sides, it
+    is paired with the second most probable one on the other side. The time is linear in the number
+    of documents.
 
     Args:
-        probabilities: The probability of each label, by the number of the document.
+        probabilities: The probability of each label, by document number.
 
     Returns:
-        The product, the document that supports and the document that contradicts.
+        The product, the number of the supporting document, and that of the contradicting document.
     """
     supports, contradicts = (
         sorted(probabilities, key=lambda number: -probabilities[number][side])[:2]
@@ -129,10 +130,10 @@ def most_likely_pair(
 
 
 class NliByClaim:
-    """Judges pairs with NLI models, and decides conflicts per claim.
+    """A labeler that judges pairs with NLI models, and decides about conflicts claim by claim.
 
-    Verdicts are cached by model and pair. With several models, their probabilities for a pair are
-    averaged.
+    Verdicts are cached by model and pair. If there are several models, their probabilities for a
+    pair are averaged.
     """
 
     embedded = True
@@ -159,9 +160,9 @@ class NliByClaim:
         on_label: Callable[[EvidenceLabel], None],
         cache: ContentCache | None = None,
     ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`.
+        """Judge many pairs; see :class:`~conflictscore.labelers.protocol.StagedLabeler`.
 
-        A claim is decided when all its documents have verdicts, or when the time is up.
+        A claim is decided when there is a verdict on each document, or when the time is up.
         """
         pairs_by_claim = Counter(claim.number for claim, _ in pairs)
         verdicts_by_pair: dict[tuple[int, int], list[EvidenceLabel]] = {}
@@ -190,10 +191,10 @@ class NliByClaim:
 
 
 def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
-    """The verdict that results from the mean of several models' probabilities.
+    """Return the verdict that results from the mean of the probabilities of several models.
 
-    Its passage, and any doubt about it, come from the model with the highest probability for the
-    label. A pair is UNLABELLED if one of the models could not read it.
+    Its passage, and any doubt about the passage, come from the model that gives the label the
+    highest probability. A pair is UNLABELLED if one of the models could not read it.
     """
     probabilities = [
         verdict.probabilities for verdict in verdicts if verdict.probabilities is not None
@@ -221,8 +222,8 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
 def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
     """Open the NLI labeler of a run from the options in ``LABELERS``.
 
-    ``nli-mpnet`` is used together with the bundled model. Conflicts are decided per claim only with
-    our own models, since the bounds for other models are unknown.
+    ``nli-mpnet`` is used together with the bundled model. Conflicts are decided claim by claim only
+    if the model comes from this project, since the bounds for other models are unknown.
     """
     nli = NliLabeler.open(model)
     if model == NLI_MPNET.name:

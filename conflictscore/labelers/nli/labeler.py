@@ -1,4 +1,4 @@
-"""The NLI labeler: compares a claim with each window of a document; the strongest one decides."""
+"""The NLI labeler, which compares a claim with each window of a document."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,26 +24,26 @@ CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
 _READING = 6
-"""Version of how documents are read, which is part of the key of stored verdicts.
+"""Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
-differently, or verdicts contain more. Version 3 added probabilities, 4 doubts, 5 the handling of
-denials, and 6 dates and the context of windows.
+differently, or verdicts contain more. Version 3 added probabilities, version 4 added doubts,
+version 5 added the handling of denials, and version 6 added dates and the context of windows.
 """
 MOST_DOUBTED = 0.5
-"""Maximum ``score`` if the passage is a known trap.
+"""Maximum ``score`` of a label if its passage is a known trap.
 
-Half of such labels are right, whatever the model's own score (``docs/findings/labelers.md``). The
+Half of such labels are right, whatever the score of the model (``docs/findings/labelers.md``). The
 default thresholds of a cascade are all higher.
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _WINDOWS_A_THREAD = 4
-"""Windows that each thread reads between two checks of the remaining time."""
+"""Number of windows that each thread reads between two checks of the remaining time."""
 
 
 @dataclass
 class _Reading:
-    """A pair that is being processed, with the windows to read and the results so far."""
+    """A pair that is being processed, with its windows and the results so far."""
 
     claim: Claim
     """The claim; if it is a denial, its text is the statement that it denies."""
@@ -51,32 +51,32 @@ class _Reading:
     document: Document
     premises: Premises
     token_pairs: list[TokenPair]
-    """For each window, the tokens of its premise and of the claim."""
+    """The tokens of the premise and of the claim, for each window."""
     logprobs: list[dict[Label, float]] = field(default_factory=list)
     """The model's log-probabilities for each window that has been read so far."""
     error: str | None = None
 
 
 class NliLabeler:
-    """Uses a cross-encoder for natural language inference as the judge.
+    """A judge that is a cross-encoder for natural language inference.
 
     The model reads every window of a document as a premise, with the claim as the hypothesis.
     Entailment is SUPPORTS, contradiction is CONTRADICTS, and neutral is IRRELEVANT.
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
     That window is the snippet, and ``score`` is the calibrated probability of its label. If a
-    linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a side doubtful, ``score``
-    is at most .5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a document
-    has more than 128 windows, only the 128 nearest to the claim are read, or the first 128 if no
-    window shares a word with the claim. ``document_cut`` is then set.
+    linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
+    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a
+    document has more than 128 windows, only the 128 nearest to the claim are read, or the first 128
+    if no window shares a word with the claim. For such a document, ``document_cut`` is set.
 
-    The model runs in this process, and its use does not count as a language model call.
+    The model runs in this process, and its use does not count as a call of a language model.
     """
 
     embedded = True
-    """Whether this is one of the package's small judges, which miss some evidence."""
+    """Whether the labeler is one of the small judges of this package, which miss some evidence."""
 
     def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
-        """Make the judge; the default calibration is the one in the model's folder, if any."""
+        """Make the judge; by default, any calibration in the model's folder is used."""
         self._model = model
         self._at_once = model.threads * _WINDOWS_A_THREAD
         file = model.folder / CALIBRATION_FILE
@@ -101,12 +101,12 @@ class NliLabeler:
         *,
         calibration: Calibration | None = None,
     ) -> "NliLabeler":
-        """Open the judge; its model is loaded once per process.
+        """Open the judge; its model is loaded only once per process.
 
         Args:
-            model: ``nli-mpnet`` for the larger model, which must be downloaded, or a folder with
-                ``model.onnx``, ``tokenizer.json`` and ``config.json``. The default is the bundled
-                model.
+            model: ``nli-mpnet`` for the larger model, which must be downloaded, or a folder that
+                contains ``model.onnx``, ``tokenizer.json`` and ``config.json``. The default is the
+                bundled model.
             calibration: See the constructor.
 
         Raises:
@@ -122,14 +122,14 @@ class NliLabeler:
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
+        """Judge many pairs; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
         async for reading in self._read(pairs):
             on_label(self._verdict(reading))
 
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
-        """The natural log-probability of each label in the deciding window, before calibration.
+        """Return the natural log-probability of each label in the deciding window, uncalibrated.
 
         Raises:
             ContextWindowError: The claim is too long.
@@ -146,7 +146,7 @@ class NliLabeler:
         return reading
 
     async def _read(self, pairs: Sequence[Pair]) -> AsyncIterator[_Reading]:
-        """Run the model; yields each pair when all its windows have been read."""
+        """Run the model, and yield each pair when all its windows have been read."""
         groups = self._groups(pairs)
         while group := await in_thread(partial(next, groups, None)):
             windows = [pair for reading in group for pair in reading.token_pairs]
@@ -161,7 +161,7 @@ class NliLabeler:
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
-        """The pairs in order, in groups that are large enough to keep all threads busy."""
+        """Yield the pairs, in order, in groups that are large enough to keep all threads busy."""
         cut: dict[tuple[int, str, str], CutDocument] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
@@ -197,7 +197,8 @@ class NliLabeler:
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
-        # the window is chosen with uncalibrated probabilities, as when the calibration was fitted
+        # the window is chosen by uncalibrated probabilities, as it was when the calibration was
+        # fitted
         place = deciding_window([UNCALIBRATED.probabilities(window) for window in reading.logprobs])
         probabilities = self.calibration.probabilities(reading.logprobs[place])
         label, score = verdict_on(probabilities), 1.0
@@ -223,18 +224,19 @@ def _exchanged(logprobs: Mapping[Label, float]) -> dict[Label, float]:
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:
-    """The label for probabilities: the likelier side if it is likelier than IRRELEVANT."""
+    """Return the likelier side if it is likelier than IRRELEVANT, else IRRELEVANT."""
     side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
     return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
 
 
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
-    """The index of the window that decides the label of the document.
+    """Return the index of the window that decides the label of the document.
 
-    Among windows whose label is a side, this is the one with the highest probability for its side,
-    and the earliest on a tie. So if a document says both, it gets the side that it states most
-    strongly. A document is IRRELEVANT only if no window takes a side. In that case the window that
-    came nearest to a side represents the document.
+    Among the windows whose label is a side, this is the one with the highest probability for its
+    side; if there is a tie, it is the first such window. So if a document supports and contradicts
+    the claim, its label is the side that it states more strongly. A document is IRRELEVANT only if
+    no window takes a side. In that case, the window that came nearest to a side represents the
+    document.
     """
 
     def strength(place: int) -> tuple[bool, float]:

@@ -1,9 +1,9 @@
-"""Runs an NLI model, which is loaded once per process.
+"""An NLI model, which is loaded only once per process.
 
 Each pair is processed separately on one thread, and as many pairs run in parallel as there are
-cores. On a CPU this is as fast as batches if pairs have at least about 50 tokens, and it needs no
-padding. More importantly, results do not depend on other pairs: a dynamically quantised model
-scales a whole batch together, so a pair's numbers would depend on the rest of its batch.
+cores. On a CPU, this is as fast as batches if pairs have at least about 50 tokens, and it needs no
+padding. More importantly, the result for a pair does not depend on other pairs: a dynamically
+quantised model scales a whole batch together, so the result would depend on the rest of the batch.
 """
 
 import hashlib
@@ -37,11 +37,11 @@ _NAMES = {
 _CHUNK = 1 << 20
 
 LEAST_TOKENS = 96
-"""Minimum length of a pair, in tokens, so that both claim and premise fit."""
+"""Minimum length of a pair, in tokens, so that both the claim and the premise fit."""
 MOST_TOKENS = 512
 """Maximum length of a pair, in tokens, even if the model could read more."""
 _PAIR_TOKENS = 128
-"""Length of a pair, in tokens, if the tokenizer sets none.
+"""Length of a pair, in tokens, if the tokenizer sets no length.
 
 This is about three sentences, which can be shown in full as evidence.
 """
@@ -50,7 +50,7 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def resolve(model: str | Path | None) -> Path:
-    """The folder of a model."""
+    """Return the folder of a model."""
     if model is None:
         return _SHIPPED
     larger = adapted.NLI_MPNET
@@ -70,7 +70,7 @@ def resolve(model: str | Path | None) -> Path:
 
 
 def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
-    """The label of each output, in order, and the maximum tokens of claim and premise together.
+    """Read the label of each output, in order, and the maximum total tokens of claim and premise.
 
     The order of labels differs between models, so it is never guessed.
     """
@@ -93,7 +93,7 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
 
 
 def _digest(path: Path) -> str:
-    """A digest of a model's files, including a separate file of weights if there is one."""
+    """Return a digest of a model's files, including a separate file of weights if there is one."""
     digest = hashlib.sha256()
     for file in sorted({*path.glob("model.onnx*"), *(path / name for name in _FILES)}):
         digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
@@ -111,11 +111,11 @@ class TokenPair(NamedTuple):
 
 
 class PairTokenizer:
-    """Turns texts into tokens; thread-safe.
+    """A tokenizer that turns texts into tokens; it is thread-safe.
 
-    Special tokens in a text are read as plain words. So a document cannot end its premise and add a
-    claim of its own. ``marks`` is the number of special tokens in a pair. ``truncation`` is the
-    pair length that the tokenizer's file sets, if any.
+    Special tokens in a text are read as plain words, so a document cannot end its premise and add
+    its own claim. ``marks`` is the number of special tokens in a pair. ``truncation`` is the pair
+    length that the file of the tokenizer sets, if any.
     """
 
     def __init__(self, source: Path) -> None:
@@ -123,7 +123,7 @@ class PairTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
-        except Exception as error:  # tokenizers raises plain Exception
+        except Exception as error:  # tokenizers raises Exception itself
             raise ConfigurationError(f"cannot read {source}: {error}") from error
         truncation = self._tokenizer.truncation
         self.truncation: int | None = truncation["max_length"] if truncation else None
@@ -134,11 +134,11 @@ class PairTokenizer:
         self.marks: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
 
     def count(self, text: str) -> int:
-        """The number of tokens in a text, without special tokens."""
+        """Return the number of tokens in a text, without special tokens."""
         return len(self._starts(text))
 
     def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
-        """The tokens of each premise together with the claim."""
+        """Return the tokens of each premise together with those of the claim."""
         encodings = self._tokenizer.encode_batch(
             [(encodable(premise), encodable(claim)) for premise in premises]
         )
@@ -152,14 +152,14 @@ class PairTokenizer:
 class NliModel:
     """A cross-encoder with three outputs, and its tokenizer; thread-safe.
 
-    ``most_tokens`` is the maximum length of a pair including special tokens. ``pair_tokens`` is the
-    length that works best, which is the one that the tokenizer's file sets, or else 128. The model
+    ``most_tokens`` is the maximum length of a pair, including special tokens. ``pair_tokens`` is
+    the length that works best: the one that the file of the tokenizer sets, or else 128. The model
     reads ``threads`` pairs in parallel.
     """
 
     def __init__(self, path: Path) -> None:
         try:
-            import onnxruntime  # noqa: F401 - whether it is there
+            import onnxruntime  # noqa: F401 - whether it is installed
             import tokenizers  # noqa: F401
         except ImportError as error:
             raise ConfigurationError(
@@ -177,10 +177,10 @@ class NliModel:
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        self._turns = Semaphore(self.threads)  # the pool's work goes on after Ctrl-C
+        self._turns = Semaphore(self.threads)  # the work of the pool continues after Ctrl-C
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """The model's outputs for each pair, before calibration; the call blocks."""
+        """Return the model's outputs for each pair, before calibration; the call blocks."""
         with self._turns:
             return list(self._pool.map(self._run, pairs))
 
@@ -215,7 +215,7 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised anyway
+    options.log_severity_level = 4  # errors are raised in any case
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(
@@ -234,7 +234,7 @@ def _first_line(error: Exception) -> str:
 
 
 def shared_model(model: str | Path | None) -> NliModel:
-    """The model in a folder, loaded once per process."""
+    """Return the model in a folder, which is loaded only once per process."""
     with _loading:  # so that only one thread loads it
         return _loaded(resolve(model))
 

@@ -1,10 +1,10 @@
-"""Finds linguistic traps: passages about which an NLI model is often wrong, however sure it is.
+"""Detection of linguistic traps: passages on which an NLI model is often wrong, however sure.
 
-A small model notices whether a passage contains the words of a claim, but hardly how they are used.
-The passage may be a question or a plan, contain a double negation, have the words in a different
-order, or give a number in a different unit. The functions below look for this in the sentences
-nearest to the claim. They use cue words of seven languages (``pitfalls.toml``), and forms that work
-for all languages that separate words.
+A small model notices whether a passage contains the words of a claim, but hardly how the words are
+used. The passage may be a question or a plan, may contain a double negation, may have the words in
+a different order, or may state a number in a different unit. The functions below search the
+sentences nearest to the claim for such traps. They use cue words of seven languages
+(``pitfalls.toml``), and patterns that work for all languages that separate words.
 """
 
 import re
@@ -20,14 +20,14 @@ from conflictscore.scripts import fold
 from conflictscore.sentences import sentence_starts
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
-"""Maximum characters that are read of a passage and of a claim.
+"""Maximum number of characters of a passage, and of a claim, that are read.
 
 An NLI window has some 400 characters. The claim is compared with each sentence of the passage.
 """
 _STEM, _SHORTEST = 4, 3
-"""Letters of a stem, and letters of the shortest word that is compared."""
+"""Number of letters of a stem, and of the shortest word that is compared."""
 _ALL_BUT = 0.75
-"""Minimum share of the claim's words in a sentence that may be the claim in a different order."""
+"""Minimum share of the claim's words in a sentence that may be the claim, reordered."""
 
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
@@ -42,7 +42,7 @@ _INEXACT = re.compile(
 )
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
-"""Matches a line that is a row of a table."""
+"""Matches a row of a table."""
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _MONTH = re.compile(
@@ -50,19 +50,19 @@ _MONTH = re.compile(
     "|ago|sep|set|oct|okt|ott|outu|nov|dec|dez|dic"
 )
 _IN_WORDS = 20
-"""Numbers up to this one are often written as words."""
+"""Largest number that is often written as a word."""
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms that are needed to look for traps, computed only once."""
+    """A sentence in the forms in which traps are looked for; each form is computed only once."""
 
     text: str
     spoken: str
-    """Its words in lower case, with a space before and after each, for finding phrases."""
+    """Its words in lower case, each between spaces, so that phrases can be matched."""
     names_and_nouns: tuple[str, ...]
     """Its words as written, without function words and numbers."""
     stems: tuple[str, ...]
-    """The same words, folded and stemmed, together with its numbers, in order."""
+    """The same words, folded and stemmed, and its numbers, all in order."""
     numbers: frozenset[str]
     """Its numbers, without thousands separators."""
 
@@ -78,7 +78,7 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-# Loaded with the module, since the first use may be on an event loop.
+# Loaded with the module, since this may first be used on an event loop.
 _TABLE: dict[str, dict[str, list[str]]] = {
     kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
     for kind, rows in tomllib.loads(
@@ -109,10 +109,10 @@ def _read(text: str) -> _Sentence:
 
 
 def pitfall(claim: str, passage: str, label: Label) -> str | None:
-    """Why a model's label for a passage is doubtful; None if no trap is recognised.
+    """Return why a model's label for a passage is doubtful; None if no trap is recognised.
 
-    IRRELEVANT is never doubted: it is right for passages that only ask, plan or allege, and we know
-    no trap that makes these models miss a side.
+    IRRELEVANT is never doubted: it is right for passages that only ask, plan or allege, and there
+    is no known trap that makes these models miss a side.
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
@@ -137,10 +137,10 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
 
 
 def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Why a sentence is doubtful evidence for a side; None if no trap is recognised.
+    """Return why a sentence is doubtful evidence for a side; None if no trap is recognised.
 
-    Only the first reason is returned. Reasons that lie in the sentence itself come before those
-    that a more careful comparison may remove.
+    Only the first reason is returned. Reasons that depend on the sentence alone come before those
+    that a more careful comparison may refute.
     """
     return (
         _doubt_of_mood(claim, sentence)
@@ -150,7 +150,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """The form of a sentence, such as a question, unless the claim shares it; else None."""
+    """Return the form of a sentence, such as a question, unless the claim shares it; else None."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -162,7 +162,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Why numbers may be equal although they look different, or vice versa; None if not."""
+    """Return why numbers may be equal although they look different, or vice versa; else None."""
     if not (claim.numbers and sentence.numbers):
         return None
     if _other_unit(claim, sentence):
@@ -174,11 +174,11 @@ def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
-    """Why a sentence may give the claim's words other roles, or have another name; None if not."""
+    """Return why roles or names in a sentence may differ from those in the claim; else None."""
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
-    # if only the name differs, that may be the contradiction; if a number differs too, the sentence
-    # is about another thing
+    # if only the name differs, that may be the contradiction; if a number differs as well, the
+    # sentence is about another thing
     exact = claim.numbers <= sentence.numbers
     if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
         return "another name"
@@ -200,7 +200,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether a sentence gives a quantity like the claim's in a different unit."""
+    """Return whether a sentence states a quantity like one of the claim in a different unit."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
@@ -222,10 +222,11 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 
 
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether a sentence has the claim's words with two of them swapped.
+    """Return whether a sentence has the claim's words with two words swapped.
 
-    If only one of the two is in the passive voice, that swaps roles as well, so both together do
-    not count. Words that only move to the front ("In the final, …") do not change roles.
+    If either the claim or the sentence is in the passive voice, but not both, that swaps roles as
+    well. Both swaps together leave the roles unchanged. Words that only move to the front ("In the
+    final, …") do not change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
@@ -240,7 +241,7 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
-    """Whether "by" precedes one of the shared words."""
+    """Return whether the word "by" precedes one of the shared words."""
     words = sentence.spoken.split()
     return any(
         f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared_stems for w in after)
@@ -249,7 +250,7 @@ def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
 
 
 def _exchanged(order: Sequence[int]) -> bool:
-    """Whether two words swap places around a third, or only two words are out of place."""
+    """Return whether two words swap places around a third, or only two words are out of place."""
     reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
     out_of_place = [
         place
@@ -274,11 +275,12 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """A number of a claim in place of which a document has a different number; else None.
+    """Return a number of a claim that a document replaces by a different number; else None.
 
-    It may be a year if the document has only other years, a day of a month if it has only other
-    days, or a count of things if it has only other counts of these. Round numbers, ranges and other
-    units are ignored, since they may be equivalent.
+    The number can be a year if the document has only other years, a day of the month if the
+    document has only other days, or a count of things if the document has only other counts of the
+    same things. Round numbers, ranges and numbers with other units are ignored, since they may be
+    equivalent.
     """
     claim_sentence, document_sentence = _read(claim), _read(document)
     ours, theirs = _counted(claim_sentence), _counted(document_sentence)
@@ -295,7 +297,7 @@ def number_replaced(claim: str, document: str) -> str | None:
 
 
 def _counted(text: _Sentence) -> dict[str, set[str]]:
-    """A text's numbers by what they count: "year", "day", or the word after (or before) them."""
+    """Return a text's numbers by what they count: "year", "day", or the word after or before."""
     numbers_by_kind: dict[str, set[str]] = {}
     words = ["", *text.stems, ""]
     for before, number, after in zip(words, words[1:], words[2:], strict=False):

@@ -1,8 +1,8 @@
-"""Prepares a document for an NLI model, by cutting it into windows with enough context.
+"""Preparation of a document for an NLI model: it is cut into windows with enough context.
 
-One part of a page often explains another. The title names the subject, the date says when "from
-tomorrow" is, and the first row of a table says what the cells in the tenth row mean. So title and
-date precede each window, and all windows but the first are also preceded by their context.
+One part of a page often explains another. The title names the subject, the date explains "from
+tomorrow", and the first row of a table explains the cells in the tenth row. So the title and the
+date precede each window, and each window except the first is also preceded by its context.
 """
 
 import re
@@ -25,25 +25,25 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum windows of a document that are read; if it has more, the nearest ones are read."""
+"""Maximum windows of a document that are read; if it has more, those nearest to the claim are."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
-"""Characters of an ISO date without its time, which is left out."""
+"""Number of characters of an ISO date; the time after it is left out."""
 _LONGEST_DATE = 40
 """Maximum characters of a date in any other form; a longer text is not a date."""
 _CLAIM_TOKENS = 40
-"""Tokens reserved for the claim, so that a document's windows are the same for most claims."""
+"""Tokens reserved for a claim, so that the windows of a document are the same for most claims."""
 _PREMISE_TOKENS = 48
-"""Minimum tokens of a window, however long the claim is."""
+"""Minimum tokens for a window, however long the claim is."""
 _LEAD_TOKENS = 40
-"""Maximum tokens of a window's context, of which half are for the heading above it."""
+"""Maximum tokens for the context of a window; half of these are for the heading above it."""
 _LEAD_SHARE = 4
-"""The context takes at most this fraction (1/4) of a window."""
+"""The context has at most this fraction of a window: 1 / ``_LEAD_SHARE``."""
 _OVERLAP = 4
-"""A window repeats up to this fraction (1/4) of the previous one.
+"""A window repeats at most this fraction of the previous one: 1 / ``_OVERLAP``.
 
-So two successive sentences are together in at least one window.
+So any two successive sentences occur together in at least one window.
 """
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -51,11 +51,11 @@ _LONGEST_HEADING = 80
 _MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
 _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
-"""The line between header and rows of a Markdown table."""
+"""Matches the line between the header and the rows of a Markdown table."""
 _FEWEST_SEPARATORS = 2
-"""Minimum number of separators in a line of comma-separated values.
+"""Minimum number of separators in a line of comma-separated values, to be taken for a table.
 
-A neighbouring line must have the same number.
+A neighbouring line must have the same number of separators.
 """
 _SEPARATORS = (",", ";")
 
@@ -66,7 +66,7 @@ class Premises(NamedTuple):
     Attributes:
         texts: Its windows, each preceded by the title, the date and its context.
         windows: The same windows as they appear in the document.
-        cut: Whether it has more windows than are read.
+        cut: Whether the document has more windows than are read.
     """
 
     texts: tuple[str, ...]
@@ -75,15 +75,15 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Maximum tokens of a premise, so that premise and claim fit into a pair."""
+    """Return the maximum tokens of a premise, so that the premise and the claim fit into a pair."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
 class CutDocument:
-    """The windows of a document; if they are many, only the nearest to a claim are used."""
+    """The windows of a document; if there are too many, only those nearest to a claim are used."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
-        """Cut the document; arguments as for :func:`premises`."""
+        """Cut the document; the arguments are those of :func:`premises`."""
         self._text, self._vocabulary = document.text, vocabulary
         self._heading = _heading(document, vocabulary)
         room = size - vocabulary.count(self._heading)
@@ -113,12 +113,12 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """All windows or, if they are too many, those that share the most words with the claim."""
+        """Return all windows; if there are too many, those that share most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)
         if not scores.max() > 0:
-            return self._whole  # none shares a word with the claim
+            return self._whole  # no window shares a word with the claim
         nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
         return self._shown([self._windows[n] for n in sorted(nearest)], cut=True)
 
@@ -138,21 +138,21 @@ def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str =
     """Cut a document into windows, each with enough context to be understood.
 
     A document that fits is one window. The windows of a longer document overlap by a quarter, and
-    each but the first is preceded by its context. The context is the heading above the window,
-    followed by the header of the table in which the window begins, or by the previous sentence
-    outside a table.
+    each window except the first is preceded by its context. The context begins with the heading
+    above the window. If the window begins in a table, the header of the table follows; otherwise,
+    the previous sentence follows.
 
     Args:
         document: The document; its text, title and metadata ``date`` are used.
         size: Maximum tokens of a premise.
-        vocabulary: Counts tokens in the same way as the model.
-        claim: The claim; if there are very many windows, the nearest to it are read.
+        vocabulary: A vocabulary that counts tokens in the same way as the model.
+        claim: The claim; if there are too many windows, those nearest to the claim are read.
     """
     return CutDocument(document, size, vocabulary).near(claim)
 
 
 def _heading(document: Document, vocabulary: Vocabulary) -> str:
-    """The title (unless the text begins with it) and the date, each as a sentence."""
+    """Return the title (unless the text begins with it) and the date, each as a sentence."""
     title = " ".join(document.title.split())
     if document.text.lstrip().startswith(title):
         title = ""
@@ -174,7 +174,7 @@ def _as_sentence(text: str) -> str:
 
 
 class _Outline:
-    """The structure of a text: where lines and sentences begin, its headings and its tables."""
+    """The structure of a text: the starts of lines and sentences, the headings, and the tables."""
 
     def __init__(self, text: str) -> None:
         """Analyse the text, in linear time."""
@@ -189,12 +189,12 @@ class _Outline:
         self._lines = lines
 
     def before(self, start: int) -> tuple[str, ...]:
-        """The lines of context for a window at an offset; empty for the first window.
+        """Return the lines of context for a window at an offset; empty for the first window.
 
         Returns:
-            The nearest heading above, followed by the header of the table. Outside a table it is
-            followed by the previous sentence, or by the beginning of the sentence that contains the
-            offset.
+            The nearest heading above, followed by the header of the table. Outside a table, the
+            heading is followed by the previous sentence, or by the beginning of the sentence that
+            contains the offset.
         """
         if not start:
             return ()
@@ -213,7 +213,7 @@ class _Outline:
 
 
 def _last_headings(lines: Sequence[str]) -> list[int | None]:
-    """For each line, the number of the nearest heading above it."""
+    """Return, for each line, the number of the nearest heading above it."""
     latest: int | None = None
     headings: list[int | None] = []
     for number, line in enumerate(lines):
@@ -224,14 +224,14 @@ def _last_headings(lines: Sequence[str]) -> list[int | None]:
 
 
 def _is_heading(line: str) -> bool:
-    """Whether a line is marked as a heading, is in capitals, or introduces the next lines."""
+    """Return whether a line is a marked heading, is in capitals, or introduces the next lines."""
     if not line or len(line) > _LONGEST_HEADING or _ROW.search(line):
         return False
     return bool(_MARKED_HEADING.match(line)) or line.isupper() or line.endswith(":")
 
 
 def _table_heads(lines: Sequence[str]) -> list[int | None]:
-    """For each line in a table, the number of the table's first line; else None."""
+    """Return, for each line, the number of the first line of its table; None outside a table."""
     counts = [tuple(line.count(separator) for separator in _SEPARATORS) for line in lines]
     alike = [
         max((n for n, second in zip(first_counts, two, strict=True) if n == second), default=0)
@@ -252,7 +252,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
-    """Join the lines of a window's context, cut to at most this many tokens in total."""
+    """Join the lines of a window's context, and cut them to at most this many tokens in total."""
     lead = ""
     for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
         room = (most - vocabulary.count(lead)) // parts_left - 1
