@@ -29,7 +29,7 @@ _SECRET_CHARS = 6
 
 
 class FailureKind(StrEnum):
-    """Why a label or another output is missing. Code checks this kind; the sentence is for people.
+    """Why a label or another output is missing. Code checks this kind; the message is for people.
 
     Runs are stored with these values, so they must not change.
     """

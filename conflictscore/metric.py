@@ -49,7 +49,8 @@ def conflictscore_count(
 
     With weights, the largest weight on the weaker side of a claim is divided by the largest weight
     on its stronger side. So a claim that is supported with weight 1 and contradicted with weight .1
-    counts as a tenth of a conflict. None if no pair was labelled, as for an answer without claims.
+    counts as a tenth of a conflict. The score is None if no pair was labelled, for example because
+    the answer has no claims.
     """
     return _mean([_conflict(claim, weights) for claim in _scored(claims, weights)])
 
@@ -61,8 +62,8 @@ def conflictscore_ratio(
 ) -> float | None:
     """Return CS-R: the mean over claims of |D-| / (|D+| + |D-|), from 0 to 1; lower is better.
 
-    A claim with neither D+ nor D- counts as 0 (see :func:`uncovered_claims`). None if no pair was
-    labelled.
+    A claim with neither D+ nor D- counts as 0 (see :func:`uncovered_claims`). The score is None if
+    no pair was labelled.
     """
     scored = _scored(claims, weights)
     return _mean([contradiction_share(claim, duplicate_of, weights) or 0.0 for claim in scored])

@@ -52,7 +52,7 @@ _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_
 
 
 async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
-    """Run a coroutine that reads long texts in another thread, with a separate event loop.
+    """Run a coroutine that reads long texts on a separate event loop in another thread.
 
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
     clients, must be awaited through :func:`on_home_loop`. If the caller is cancelled, it continues

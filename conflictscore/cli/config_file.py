@@ -33,7 +33,7 @@ They may start in a folder with files from someone else, and their stderr is usu
 file found there must never choose the endpoint that receives the key."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"data"})
-"""Path options that any settings file may set, because the command only reads from the path."""
+"""Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
     {
         "disputed",

@@ -30,7 +30,7 @@ _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
 
 
 class RequestForm(NamedTuple):
-    """A caller's requirements for a reply: its length, parameters, and JSON schema."""
+    """A caller's requirements for a reply: the length, the parameters, and the JSON schema."""
 
     max_tokens: int
     """Maximum tokens of the reply, including reasoning."""

@@ -51,7 +51,7 @@ _MOST_LEAST_TOKENS = 4096
 """Highest plausible minimum; a larger number in a refusal is a maximum or a context window."""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the first request for JSON. A server that does not support a
-form refuses it within that time."""
+form of request refuses it within that time."""
 
 
 class RequestStyle(NamedTuple):

@@ -47,7 +47,7 @@ def clear_error(
     """Turn a client's exception into one clear line that says what to do next.
 
     ``has_answered`` means that an earlier call to this model succeeded. The key and the model name
-    then count as right unless the provider says otherwise.
+    are then assumed to be right unless the provider says otherwise.
 
     Returns:
         A :class:`ConfigurationError` if the user must change a setting (key, model name, endpoint),

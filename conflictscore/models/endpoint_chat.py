@@ -36,7 +36,7 @@ _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_f
 class EndpointChat(ChatOpenAI):
     """A ``ChatOpenAI`` that accepts any token report and raises errors sent with status 200.
 
-    If a server sends the reply as reasoning, the text is in
+    If a server sends the reply as reasoning, its text is in
     ``additional_kwargs["reasoning_content"]``.
     """
 

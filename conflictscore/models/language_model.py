@@ -89,7 +89,7 @@ class LanguageModel:
     """Tokens that a reasoning model may use in addition to the limit of its reply."""
     cache: ContentCache | None = None
     retries: Retries | None = None
-    """When to retry a failed call; None leaves retries to the client."""
+    """The rules for retrying a failed call; None leaves retries to the client."""
     admit: Callable[[], None] | None = None
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None

@@ -26,7 +26,8 @@ class ConcurrencyLimit:
     The limit adapts between 1 and ``calls``: it grows by one while the endpoint answers, and halves
     when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
     multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that a caller with many
-    calls does not delay another caller's first call. Calls from the same caller are made in order.
+    calls does not delay the first call of another caller. Calls from the same caller are made in
+    the order in which they arrive.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide

@@ -44,10 +44,10 @@ _FINAL_HEADER = re.compile(
     r"assistantfinal[ \t]{0,3}:?|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The header of the last channel, stripped of its tokens, which some servers leave in the text.
+"""The header of the last channel. Some servers remove its special tokens but leave its words.
 
-A sentence may contain "final:" or "assistant final", so the words are a header only if glued or on
-a line of their own.
+A sentence may contain "final:" or "assistant final", so the words are a header only if they are
+joined to the text or on a line of their own.
 """
 _FIRST_HEADER = re.compile(
     r"(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
@@ -55,9 +55,9 @@ _FIRST_HEADER = re.compile(
     r"|final[ \t]{0,3}\n|final(?=[{\[*#\"])"
     r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
 )
-"""A header that begins a reply: its words are glued to the text, or to the next token."""
+"""A header that begins a reply: its words are joined to the text, or to the next token."""
 _GLUED_HEADER = re.compile(r"final(?=[A-Z][a-z]*(?![\w(=.\[]))")
-"""The same before any capitalised word, which may also be an identifier such as finalScore."""
+"""The same header joined to any capitalised word. The two may also be an identifier: finalScore."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"

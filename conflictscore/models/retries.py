@@ -37,8 +37,8 @@ class TransientError(NamedTuple):
     """A temporary failure of a provider."""
 
     kind: Literal["refused", "late", "failed"]
-    """``refused``: too many calls for now; ``late``: no answer in time; ``failed``: anything
-    else."""
+    """``refused``: too many calls at the moment; ``late``: no answer in time; ``failed``: any other
+    failure."""
     again: bool
     """Whether the provider permits a retry."""
     after: float | None = None

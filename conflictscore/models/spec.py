@@ -72,7 +72,7 @@ def open_model(
         max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
             embedded model.
         reasoning_effort: How much the model should reason; ignored for models known to have no such
-            setting. None leaves the choice to the provider.
+            setting. If it is None, the provider decides.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.

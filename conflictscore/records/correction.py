@@ -19,7 +19,7 @@ _Document = Annotated[int, Field(ge=1)]
 class Ground(StrEnum):
     """A reason why one side of a dispute is right, other than having more documents."""
 
-    PRIMARY = "primary"  # The side has primary records or the authority on the matter.
+    PRIMARY = "primary"  # The side has primary records, or authority on the matter.
     NEWER = "newer"  # The side's documents are newer, and the question asks for the current state.
     EXPLAINS = "explains"  # The side explains how the other side's statement arose.
     # A document of the side says that it corrects or replaces a document of the other side.
@@ -175,7 +175,7 @@ class SecondLook(Record):
 
     @property
     def counterpart(self) -> Candidate:
-        """The candidate with which the claim was finally compared; its own if no rival counted."""
+        """The candidate with which the claim was finally compared, or else the claim's own."""
         return self.candidates[self.rival or 0]
 
     @property

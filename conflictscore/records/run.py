@@ -199,8 +199,8 @@ class Run(Record):
     justification: str | None = None
     """Why the answer was changed or confirmed, if the model gave a reason."""
     changes: tuple[Change, ...] = ()
-    """One change for every passage that got a second look, ordered by round and position: the
-    proposed text, its evidence, and whether it was accepted."""
+    """One change for every passage that got a second look, ordered by round and position. A change
+    holds the proposed text, the evidence, and whether the text was accepted."""
     checked: Checked | None = None
     """How far the final answer was checked; None if the run did not finish."""
     examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None

@@ -68,7 +68,7 @@ class ItemProgress(CountBar):
 
 
 class RecordingProgress(CountBar):
-    """Shows how far a recording has come, and prints each failure once."""
+    """Shows the progress of a recording, and prints each failure once."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, "recording", "questions")

@@ -66,7 +66,7 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The fields of the answer and documents; None stands for the first known name in the row."""
+    """The fields of the answer and of the documents; None means the first known name in the row."""
 
     answer: str | None = None
     documents: str | None = None

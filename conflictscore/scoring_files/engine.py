@@ -1,4 +1,4 @@
-"""Scores one answer without LangGraph, whose overhead exceeds the work of all the steps."""
+"""Scores one answer without LangGraph: its overhead would exceed the work of all the steps."""
 
 import time
 from typing import cast

@@ -36,7 +36,7 @@ class RowListener(Protocol):
     """Receives the progress of a run, in the thread of its event loop."""
 
     def begin(self, total: int, items_done: int) -> None:
-        """Called when a run starts or resumes; ``items_done`` rows finished in earlier sessions."""
+        """Called when a run starts or resumes, with the number of rows that finished earlier."""
 
     def count(self, error: str | None, name: str) -> None:
         """Called when a row was scored, or failed with an error."""

@@ -12,7 +12,7 @@ from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Called from any thread when a statement has ended, with its error, or None if it succeeded."""
+"""Called from any thread when a statement has ended. The argument is its error; None on success."""
 
 
 class Database(Protocol):

@@ -62,7 +62,7 @@ class RecordLines:
         self.size, self.half, self.ended, self.to_the_end = 0, 0, True, False
 
     def __iter__(self) -> Iterator[RecordLine]:
-        """Yield the lines one by one, so that a file may be larger than memory.
+        """Yield the lines one at a time, so that a file may be larger than memory.
 
         Raises:
             InputError: The file cannot be read; FileNotFoundError if it is missing.
