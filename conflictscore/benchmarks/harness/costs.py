@@ -75,7 +75,7 @@ def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
 def _of_a_correction(
     question_results: Sequence[QuestionResult], method: str, net: int, money: Money
 ) -> tuple[float | None, float | None]:
-    """Compute dollars and tokens per net correction; None if unknown or if there is none."""
+    """Compute dollars and tokens per net correction; None if they are unknown or undefined."""
     usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
     if usage_beyond is None:
         return None, None

@@ -94,9 +94,9 @@ class Transitions(Record):
     failed: int
     """The number of questions on which the method failed and the first answer has a conflict."""
     retained: Proportion
-    """The share of unchanged answers, among all conflicts on which the method did not fail."""
+    """Among the conflicts on which the method did not fail, the share with an unchanged answer."""
     revised: Proportion
-    """The share of revised answers, among all conflicts on which the method did not fail."""
+    """Among the conflicts on which the method did not fail, the share with a revised answer."""
     corrections: Proportion
     """The share of changes from wrong to right, among revised answers judged before and after."""
     harms: Proportion
@@ -109,8 +109,8 @@ class Transitions(Record):
     These answers do not count in ``corrections``, ``harms`` or ``neutral``.
     """
     harms_of_conflict: Proportion
-    """The share of harmed answers, among all conflicts with judged answers on which the method did
-    not fail."""
+    """Among the conflicts that were judged and on which the method did not fail, the share with a
+    harmed answer."""
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
@@ -168,7 +168,7 @@ class Cost(Record):
     uncounted_calls: int = 0
     """The number of replies that an earlier version cached without their token counts."""
     unknown_prices: tuple[str, ...] = ()
-    """The models with unknown prices, whether they were called or answered from a cache."""
+    """The models with unknown prices that were called or whose cached replies were used."""
     seconds: float
     """The total time of all steps, in seconds.
 

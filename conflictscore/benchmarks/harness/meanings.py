@@ -39,7 +39,7 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
 
 
 def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]:
-    """Find the texts of each two differently worded answers whose claims have to be compared.
+    """Find all pairs of differently worded answers (as texts) whose claims must be compared.
 
     The answer of each method is paired with the answer of the baseline. The methods that are paired
     in ``COMPARED`` are paired here too. Answers are not compared if they are judged by a criterion

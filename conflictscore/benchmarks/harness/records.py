@@ -230,7 +230,7 @@ class QuestionResult(Record):
     reconsidered: ClaimEvidence | None = None
     """The claim that the loop asked the model to reconsider, with its labels, if there is one."""
     changes: dict[str, tuple[Change, ...]] = Field(default_factory=dict)
-    """Every passage that a step reconsidered, for each step that corrects answers."""
+    """All passages that a step reconsidered, by the name of the step."""
     justification: str | None = None
     """The model's reason for the regenerated answer."""
     guard: Guard | None = None

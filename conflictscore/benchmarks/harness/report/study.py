@@ -73,9 +73,9 @@ class PooledPair(Record):
     This value is computed from the mean square of the residuals of questions by runs.
     """
     needed: int | None = None
-    """The number of questions with which 80 % of such studies would show the difference.
+    """The number of questions that gives a study an 80 % chance of showing the difference.
 
-    Each such study has the same number of runs as this one. The number is None if the difference is
+    The study is assumed to have as many runs as this one. The number is None if the difference is
     already significant, or if no more questions are needed.
     """
 

@@ -314,7 +314,8 @@ def _coverage(figures: Figures) -> str:
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
     """List why methods failed, and why answers lack a verdict or a score; merge equal reasons.
 
-    The counts are of questions. A reason counts once if several methods of a question share it.
+    The counts are numbers of questions. A reason counts once if several methods of a question share
+    it.
     """
     ids_by_reason = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
     for question_result in question_results:
