@@ -60,7 +60,8 @@ def announce(
 ) -> None:
     """Stream an answer as an event.
 
-    With a guard, an answer from a later round is streamed only after the guard has judged it.
+    If there is a guard, an answer from a later round is streamed only after the guard has judged
+    it.
     """
     awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:

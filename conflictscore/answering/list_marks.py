@@ -35,7 +35,7 @@ class ReplyLine(NamedTuple):
     mark: str
     """The kind of mark: "1", "1.1" or "a" for a number, "#" for a numbered title, else the bullet.
 
-    Empty if there is no mark.
+    It is empty if there is no mark.
     """
     apart: bool
     """Whether a blank line comes before it."""

@@ -47,7 +47,8 @@ class Related(NamedTuple):
         given_by: The documents that gave the answer when they were queried separately.
         relation: How the answer relates to the claim.
         knows_better: The side whose document seems to the judge to be better informed than that of
-            the other side. None if neither seems so. Weighing then decides whether this is true.
+            the other side. It is None if neither side seems so. The weighing then decides whether
+            the impression is true.
         thing: The name that the document uses for another thing that also fits the question.
         own_thing: The name that the answer or its documents use for the thing that the claim is
             about.

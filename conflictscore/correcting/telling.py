@@ -198,7 +198,7 @@ def _plain(words: str) -> str:
 def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
     """Return the documents of a candidate, listed by title or cited by number.
 
-    Of each group of near-copies, only the first is listed.
+    Only the first document of each group of near-copies is listed.
     """
     behind = set(side.votes or side.evidence.supports)
     documents_behind = [document for document in documents if document.number in behind]

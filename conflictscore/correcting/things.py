@@ -38,7 +38,7 @@ _GENERAL = word_set(
 
 
 class Thing(NamedTuple):
-    """A thing, as a document describes it.
+    """The description of a thing in a document.
 
     Attributes:
         words: The description in the document, of at most eight words.
