@@ -109,8 +109,11 @@ def run_server(
     click.echo("stopped", err=True)
 
 
-_CALLS = 64
-"""Maximum number of model calls in flight to an endpoint, for all requests together."""
+_CALLS = 256
+"""Maximum number of model calls in flight to an endpoint, for all requests together.
+
+The limit adapts: it halves whenever the endpoint refuses a call or times out.
+"""
 
 _SERVE_EXAMPLES = """\b
 Examples:
