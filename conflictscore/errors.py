@@ -68,7 +68,7 @@ class ConflictScoreError(Exception):
 
     exit_code = 1
     failure = FailureKind.FAILED
-    """The failure kind that is recorded for outputs that this error prevented."""
+    """The kind of failure recorded for outputs that this error prevented."""
 
 
 class InputError(ConflictScoreError):

@@ -70,7 +70,7 @@ def conflictscore_ratio(
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
-    """Return the share of pairs that have a label, from 0 to 1, or None if there is no pair."""
+    """Return the share of pairs that have a label, from 0 to 1, or None if there are no pairs."""
     return _mean([pair.label is not Label.UNLABELLED for claim in claims for pair in claim.labels])
 
 

@@ -1,7 +1,7 @@
 """Finds where sentences end in European, Indic, Chinese and Japanese text.
 
 The same splitter is used for passages of answers, windows of documents, and displayed evidence. A
-revision replaces one sentence. If the sentence was cut in the wrong place, half of it would stay
+revision replaces one sentence. If the sentence were cut in the wrong place, half of it would stay
 next to its replacement, whereas a passage that is too long does no harm. So a full stop that may
 belong to an abbreviation or an ordinal only ends a sentence if the next word often opens sentences.
 

@@ -198,7 +198,7 @@ def claims_beyond(
 
 
 def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """Remove counting labels from claims: the same word in each claim, with an increasing number.
+    """Remove numbered labels from claims: the same word in each claim, with an increasing number.
 
     Some models write "Fact F1 …", "Fact F2 …". If the answer itself uses the word with a number, as
     in the name of a road or room, the word is not a label.

@@ -83,7 +83,7 @@ def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
     }
     kinds = {(marked_lines[n].mark, marked_lines[n].is_bold) for n in titles}
     last = marked_lines[-1]
-    # a title in the last line is recognised because its style is that of the other titles
+    # a title in the last line is recognised because it has the style of the other titles
     if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
         titles.add(len(marked_lines) - 1)
     return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]

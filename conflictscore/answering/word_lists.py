@@ -33,7 +33,8 @@ def stem(word: str) -> str:
     """Return the letters that a folded word's forms share: "opens", "opening" become "open".
 
     English inflections and everything after the first six letters are removed. In other languages,
-    this also removes letters that are not an ending, but in the same way in every text.
+    this also removes letters that are not part of an ending, but it does so consistently in all
+    texts.
     """
     bare = _ENDING.sub("", word)
     if len(bare) < _LEAST_STEM:

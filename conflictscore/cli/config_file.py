@@ -181,7 +181,7 @@ def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
 
 
 def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str = "") -> None:
-    """Refuse keys that are not options, tables that are not commands, and secrets."""
+    """Reject keys that are not options, tables that are not commands, and secrets."""
     below = command.commands if isinstance(command, click.Group) else {}
     known_keys = set[str]().union(*map(_keys, commands_of(command)))
     for key, setting in table.items():

@@ -190,7 +190,7 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
 
 
 def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
-    """Write the study of the runs to ``figures.json`` in the parent of their folders.
+    """Write the study of the runs to ``figures.json`` in the folder that contains the run folders.
 
     Several studies are written as a list.
     """

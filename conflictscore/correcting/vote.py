@@ -18,10 +18,10 @@ _WITNESSES = 2
 
 
 class VoteOutcome(NamedTuple):
-    """The outcome for the passage, and the strongest rival, which is None if no rival counts.
+    """The outcome for the passage, and the strongest rival, which is None if no rival qualifies.
 
     ``replace`` means that the rival wins. ``open`` means that the votes do not settle the dispute.
-    ``keep`` means that no rival counts, or that only a single document dissents.
+    ``keep`` means that no rival qualifies, or that only one document dissents.
     """
 
     kind: Literal["replace", "open", "keep"]

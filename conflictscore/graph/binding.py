@@ -1,7 +1,7 @@
 """Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph keeps the context that it was built with. It can therefore run on its own or as a node of
-another graph, whose context it does not need.
+A graph keeps the context that it was built with. It can therefore run on its own, or as a node in
+another graph, without needing that graph's context.
 """
 
 import asyncio

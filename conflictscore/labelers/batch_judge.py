@@ -133,7 +133,7 @@ class Batch(NamedTuple):
     further: tuple[str, ...] = ()
     """The other parts of a document that is too long for one prompt; each needs its own call."""
     no_room: ContextWindowError | None = None
-    """The reason why the claims and the document do not fit into a call; None if they do."""
+    """The reason why the claims and the document do not fit into one call; None if they do."""
 
     def ids(self) -> dict[int, str]:
         """Return the id of each claim, by claim number."""

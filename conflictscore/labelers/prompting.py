@@ -115,7 +115,7 @@ class PromptWriter:
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
-    """Return an id for each text, by the number of the text.
+    """Map each text's number to an id.
 
     An id is derived from the text, and has three digits, which most models read as one token. So if
     a reply numbers the claims from 0 or 1, no number matches the id of a wrong claim. If there are

@@ -1,4 +1,4 @@
-"""Turns a LangChain chain that takes a question and documents into a function."""
+"""Wraps a LangChain chain, which takes a question and documents, as a function."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -111,7 +111,7 @@ class SelfCorrectingChatModel(SettingFields):
     context_window: int | None = None
     """Context window in tokens, for prompt and reply; by default the model's own."""
     reasoning_effort: ReasoningEffort | None = None
-    """Reasoning effort for those models of the run that accept it."""
+    """Reasoning effort, for those of the run's models that accept it."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Cache of verdicts and replies; True for the user's cache, False for none."""
     require: Require | None = None

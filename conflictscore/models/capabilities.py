@@ -162,8 +162,9 @@ class Capabilities:
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Return another way to ask for JSON, if the endpoint may have refused this one.
 
-        If the endpoint mentions JSON, the next way is tried. If it does not say what it refused, or
-        why it failed, JSON is requested only in the prompt, which needs no support from it.
+        If the endpoint's error mentions JSON, the next way is tried. If it does not say what it
+        refused, or why it failed, JSON is requested only in the prompt, which needs no support from
+        it.
         """
         if fault.status not in _NOT_OFFERED:
             return None

@@ -123,7 +123,7 @@ def json_reply(
     JSON are ignored. Missing commas and quotes, trailing commas, comments, single or typographic
     quotes and raw line breaks are repaired if only one reading is possible and the object has every
     written field exactly once. A bare list of objects is read as the field ``list_field``.
-    ``aliases`` maps other field names to the needed names.
+    ``aliases`` maps other field names to the needed ones.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.

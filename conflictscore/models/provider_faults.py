@@ -82,7 +82,7 @@ def failed_generation(error: BaseException) -> str:
 
 
 def timed_out(error: BaseException) -> bool:
-    """Return whether a client's exception means that there was no answer in time.
+    """Return whether a client's exception means that no answer arrived in time.
 
     The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
     with aiohttp's own exception as the cause.

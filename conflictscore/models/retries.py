@@ -119,10 +119,11 @@ def _seconds(text: str) -> float:
 class Retries:
     """Computes the waits between the attempts at a call: they double each time, with jitter.
 
-    A failed or timed-out call is attempted at most ``attempts`` times. A call that is refused for
-    now (429) is retried until ``patience`` has passed, however many attempts this takes, so that no
-    call is lost in a minute of refusals. Refusals are cheap, and the endpoint's concurrency limit
-    keeps them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
+    A call that fails or times out is attempted at most ``attempts`` times in total. A call that is
+    refused for now (429) is retried until ``patience`` has passed, however many attempts this
+    takes, so that no call is lost in a minute of refusals. Refusals are cheap, and the endpoint's
+    concurrency limit keeps them few. If a provider asks for a wait longer than ``patience``, the
+    call fails at once.
     """
 
     attempts: int = 5

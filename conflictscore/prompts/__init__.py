@@ -107,7 +107,7 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """Return a copy in which templates have the texts of others, given as ``{name: stand_in}``.
+        """Return a copy in which some templates have other templates' texts: ``{name: stand_in}``.
 
         Raises:
             ConfigurationError: The user's folder overrides a template that would no longer be read,

@@ -1,9 +1,9 @@
 """Functions that make untrusted text safe to use in a prompt.
 
 A server such as that of llama.cpp interprets the control tokens of a chat template wherever they
-occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the turn
-of the user. Therefore, such tokens, and the marks that the templates contain, are allowed only in
-trusted text.
+occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the
+user's turn. Therefore, only trusted text may contain such tokens or the marks that delimit material
+in our templates.
 """
 
 import hashlib

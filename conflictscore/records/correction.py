@@ -83,8 +83,8 @@ class Candidate(Record):
     votes: tuple[_Document, ...] = ()
     """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
-    """Number of independent documents among the votes. Near-copies count once. If so configured,
-    documents from the same domain also count once."""
+    """Number of independent documents among the votes. Near-copies count as one. If so configured,
+    documents from the same domain also count as one."""
     worth: Annotated[float, Field(ge=0)] = 0.0
     """The sum of the witnesses' weights; equals ``witnesses`` if all documents count equally."""
     against: Annotated[float, Field(ge=0)] = 0.0

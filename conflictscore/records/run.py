@@ -128,7 +128,7 @@ class RunStatus(StrEnum):
     """
 
     SCORED = "scored"  # No claim of the first answer is disputed.
-    PARTLY_SCORED = "partly-scored"  # No claim is disputed as far as labels are available.
+    PARTLY_SCORED = "partly-scored"  # No claim is disputed, as far as the available labels show.
     CORRECTED = "corrected"  # The answer was changed.
     KEPT = "kept"  # A claim is disputed, but the answer was not changed.
     ANNOTATED = "annotated"  # The answer has a note that says where its sources disagree.

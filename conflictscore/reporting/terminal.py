@@ -88,7 +88,7 @@ def _print_checked(run: Run, console: Console) -> None:
 
 
 def _notes_beside(run: Run) -> tuple[str, ...]:
-    """Return the notes, except the note on the main gap, which was printed before."""
+    """Return the notes, except the note on the main gap, which is already printed."""
     main = run.examined.main_gap if run.examined else None
     return tuple(note for note in run.notes if main is None or note != main.note)
 

@@ -225,7 +225,7 @@ def _has_no_text(item: object) -> bool:
 
 
 def _is_null_document(item: object) -> bool:
-    """Whether an item is null or has only null texts.
+    """Whether an item is null or contains only null texts.
 
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """

@@ -362,7 +362,7 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 def _renamed(data: object, depth: int = _DEPTH) -> object:
     """Copy results with unknown field names, so that their longest text is called ``text``.
 
-    The results must be mappings that all have a text of several words in the same field.
+    The results must be mappings that all have, in the same field, a text of several words.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())

@@ -8,7 +8,7 @@ from typing import Any
 from conflictscore.errors import InputError
 
 _MOST_BYTES = 1_000_000
-"""Maximum bytes of a file. People write far less, and tomllib takes seconds for each megabyte."""
+"""Maximum bytes of a file. People write far less, and tomllib takes seconds per megabyte."""
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
 """Matches a key of more than 50 parts. tomllib takes time quadratic in the number of parts."""

@@ -33,7 +33,7 @@ For both measures, lower is better.
 
 
 class AnswerJudge(Protocol):
-    """Judges one free-form answer by every measure of a benchmark.
+    """Judges one free-form answer on every measure of a benchmark.
 
     ```
     async def judge(question, answer, *, model, prompts, meter):

@@ -206,7 +206,7 @@ class Figures(Record):
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
     compared: tuple[Paired, ...] = ()
-    """Comparisons with methods other than the baseline, by every measure.
+    """Comparisons with methods other than the baseline, on every measure.
 
     By default, ``regenerated-rag`` is compared with ``control-rag``, as in the paper, and with the
     controls ``resample`` and ``placebo``. The user can ask for other pairs.

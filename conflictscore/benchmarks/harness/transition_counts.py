@@ -340,7 +340,7 @@ def conflict_outcomes(
 def _categories(
     question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
 ) -> tuple[CategoryFigures, ...]:
-    """Compute the figures of each category, sorted by name; empty if no question has a category."""
+    """Compute the figures for each category, sorted by name; empty if there are no categories."""
     members = defaultdict[str, list[QuestionResult]](list)
     for question_result in question_results:
         members[question_result.question.category].append(question_result)

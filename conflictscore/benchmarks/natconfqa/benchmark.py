@@ -65,7 +65,7 @@ class NatConfJudge:
 
 
 def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
-    """Define the benchmark of the questions with conflicting answers (Tables 1 and 2).
+    """Define the benchmark on the questions with conflicting answers (Tables 1 and 2).
 
     ``rag`` uses the paper's default prompt, and ``control-rag`` uses the conflict-aware prompt. The
     prompt that revises an answer asks for all answers, as the prompt of ``rag`` does. The
@@ -88,7 +88,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 
 
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define the benchmark of the questions without conflicting answers (section 5.2, Table 6).
+    """Define the benchmark on the questions without conflicting answers (section 5.2, Table 6).
 
     The questions are asked in the same way as questions with a conflict. Their answers are judged
     only by the measures of answers, not by those of conflicts.
@@ -102,7 +102,7 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
-    """Define the benchmark of some subsets.
+    """Define the benchmark on some subsets.
 
     Its notes state how many other questions were left out, and why. ``what`` describes the subsets
     in the error message.

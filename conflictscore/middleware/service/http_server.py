@@ -61,8 +61,8 @@ def raise_file_limit() -> None:
 class Server:
     """Serves an app until it is stopped; ``started`` is set once it accepts connections.
 
-    After :meth:`stop`, the server ends within ``grace`` seconds. Running requests may continue for
-    most of that time and are then interrupted. A connection is closed if the client sends no
+    After :meth:`stop`, the server ends within ``grace`` seconds. Requests in progress may continue
+    for most of that time and are then interrupted. A connection is closed if the client sends no
     complete request head for ``idle`` seconds, or reads no response data for ``unread`` seconds.
     """
 

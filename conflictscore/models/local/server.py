@@ -40,8 +40,8 @@ class LocalServer:
     """A model server that runs until `close` is called.
 
     If the process dies, for example because memory runs out, it is restarted at the same address
-    (``base_url``). ``model`` is the file name without suffix. ``context_window``, in tokens of
-    prompt and reply, is the requested window, or the model's own if that is smaller.
+    (``base_url``). ``model`` is the file name without suffix. ``context_window`` counts the tokens
+    of prompt and reply together. It is the requested window, or the model's own if that is smaller.
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:

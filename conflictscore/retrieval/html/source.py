@@ -90,7 +90,7 @@ def check_size(html: str) -> None:
 
 
 def with_shadow_trees(html: str) -> str:
-    """Replace the templates of declared shadow trees with their content, which browsers draw."""
+    """Replace the templates of declarative shadow trees with their content, as browsers do."""
     if not _SHADOW.search(html):
         return html
     open_templates: list[bool] = []

@@ -8,7 +8,7 @@ from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
-"""pdfium's numbers for kinds of objects."""
+"""pdfium's codes for object types."""
 _MOST_OBJECTS = 20_000
 """Maximum number of objects on a page that are examined."""
 _MOST_COVERS = 50

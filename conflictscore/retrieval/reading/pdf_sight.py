@@ -27,7 +27,7 @@ _LIGHT, _FAINT = 200, 80
 """Limits (out of 255) beyond which text is doubtful.
 
 Text may be invisible on white if its red, green and blue all reach the first limit. Text may be
-invisible anywhere if its opacity is at most the second limit.
+invisible on any background if its opacity is at most the second limit.
 """
 _SMALLEST = 1.0
 """Minimum font size, in points, that a person can see."""

@@ -218,7 +218,7 @@ def _placeholder_boxes(backgrounds: Iterable[Element]) -> dict[tuple[str, str], 
 
 
 def _box(element: Element) -> _Box | None:
-    """Return the position that a shape itself states."""
+    """Return the position that the shape itself specifies."""
     if name_of(element) == "AlternateContent":
         boxes = (_box(shape) for form in element for shape in form)
         return next(filter(None, boxes), None)

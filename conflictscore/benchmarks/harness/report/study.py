@@ -63,7 +63,7 @@ class PooledPair(Record):
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all pairs of the study."""
     between: float | None
-    """The standard deviation of the differences of single runs.
+    """The standard deviation of the individual runs' differences.
 
     Only questions that were judged in all runs count. It is None if there is only one run.
     """
@@ -95,7 +95,7 @@ class FlipAgreement(Record):
 
 
 class JudgeNoise(Record):
-    """How often two judgements of the same text differ, and how often two of the same change do.
+    """How often two judgements disagree on the same text, and how often on the same change.
 
     Runs with different judges or seeds judge independently. Among runs with the same judge, a
     verdict from a cache is not an independent judgement.
@@ -123,7 +123,7 @@ class Study(Record):
     in_all: int
     """The number of questions that occur in all runs."""
     levels: tuple[PooledLevel, ...] = ()
-    """The pooled level of every method, by every measure."""
+    """Every method's pooled level on every measure."""
     pairs: tuple[PooledPair, ...]
     transitions: tuple[PooledTransitions, ...] = ()
     categories: tuple[CategoryGain, ...] = ()
@@ -345,7 +345,7 @@ def _text(method_result: MethodResult) -> str:
 
 
 def _disagreement(judgements: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
-    """Compute the chance that two judgements of the same text or change differ, on average."""
+    """Compute the average chance that two judgements of the same text or change differ."""
     pairs = [
         list(combinations(verdicts, 2)) for verdicts in judgements.values() if len(verdicts) > 1
     ]

@@ -41,7 +41,7 @@ class PooledLevel(Record):
     runs: dict[str, float | None]
     """The method's level in each run, by name of the run."""
     between: float | None
-    """The standard deviation of the levels of single runs; None if there is only one run."""
+    """The standard deviation of the individual runs' levels; None if there is only one run."""
 
 
 class PooledTransitions(Record):
@@ -93,7 +93,7 @@ class PooledScores(Record):
 
 
 def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
-    """Compute the level of every method by every measure."""
+    """Compute every method's level on every measure."""
     for method in _methods(runs):
         for measure in runs[0].figures.measures:
             by_question = defaultdict[str, list[float]](list)
@@ -193,8 +193,8 @@ def _gain(
 ) -> CategoryGain:
     """Compute the gain of one method in one category, with the question as the unit.
 
-    ``corrected`` and ``harmed`` count single runs. If lower is better, the signs of differences are
-    reversed for these counts.
+    ``corrected`` and ``harmed`` count individual runs. If lower is better, the signs of differences
+    are reversed for these counts.
     """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)

@@ -73,7 +73,7 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
 
 
 def levels(study: Study, stem: str) -> Picture | None:
-    """Draw the pooled level of every method; the description lists the levels of single runs.
+    """Draw every method's pooled level; the description lists the levels of individual runs.
 
     The picture's file name begins with ``stem``. Returns None if no level is known.
     """
