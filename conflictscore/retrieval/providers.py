@@ -70,7 +70,7 @@ DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
 
 
 def configured_search() -> str | None:
-    """Return the first search in ``DEFAULT_ORDER`` that is configured; None if there is none."""
+    """Return the first configured search in ``DEFAULT_ORDER``, or None."""
     return next(
         (
             name

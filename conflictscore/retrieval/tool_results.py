@@ -291,7 +291,7 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _json(text: str) -> object:
-    """Return the JSON in a text that contains little else; None if there is none."""
+    """Return the JSON in a text that contains little else, or None."""
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
         for start in starts:

@@ -221,7 +221,7 @@ class _Walk:
         return f"[{escape(number)}]"
 
     def _frame(self, frame: Element) -> str:
-        """Return the content of a frame as HTML: an image, a formula, a text, or a mark."""
+        """Return the content of a frame as HTML: an image, a formula, a text, or a placeholder."""
         content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
         if content is None:
             return ""
@@ -233,7 +233,7 @@ class _Walk:
         return "".join(self._inline_parts([content], ""))
 
     def _object(self, element: Element, words: str) -> str:
-        """Return an object as HTML: MathML for a formula, or a mark for a chart or the like."""
+        """Return an object as HTML: MathML for a formula, or a placeholder for anything else."""
         place = (attribute(element, "href") or "").removeprefix("./").strip("/")
         root = self._package.part(f"{place}/content.xml")
         root = next(children(element), None) if root is None else root

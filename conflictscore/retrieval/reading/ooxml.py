@@ -116,7 +116,7 @@ def children(element: Element | None) -> Iterator[Element]:
 
 
 def child(element: Element | None, *path: str) -> Element | None:
-    """Return the first element at a path of names below an element; None if there is none."""
+    """Return the first element at a path of names below an element, or None."""
     for name in path:
         element = next((each for each in children(element) if name_of(each) == name), None)
     return element
