@@ -178,7 +178,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of our own errors; only the type of others, since they may quote a key."""
+    """Return the message of our own errors, but only the type of others, which may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Shows the progress of long work: live at a terminal, or as occasional lines in a log."""
+"""Shows the progress of long work: live in a terminal, or as occasional lines in a log."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _LINE_SECONDS = 60.0  # longest time between two lines in a log
 
 
 class CountBar:
-    """Shows a count: as a bar at a terminal, or in a log as a line per tenth and per minute."""
+    """Shows a count: as a bar in a terminal, or in a log as a line per tenth and per minute."""
 
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5

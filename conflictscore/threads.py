@@ -91,9 +91,9 @@ async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
 async def in_thread(work: Callable[[], Out]) -> Out:
     """Run a function in a daemon thread, with the context variables of the caller.
 
-    If the caller is cancelled, it continues at once. The event loop's default executor is
-    unsuitable: a closing loop waits for the executor's threads, so a server that does not answer
-    would block the end of a run, even after Ctrl-C.
+    If the caller is cancelled, it stops waiting at once, while the function runs on. The event
+    loop's default executor is unsuitable: a closing loop waits for the executor's threads, so a
+    server that does not answer would block the end of a run, even after Ctrl-C.
     """
     done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
     work_in_context = thread_callback(partial(copy_context().run, work), done)

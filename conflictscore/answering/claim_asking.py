@@ -274,7 +274,7 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     """Read the single sentence of a reply; it must say what the short answer says.
 
     The sentence must contain the answer's numbers and at least half of its informative words. A
-    bare yes or no has no such words; the sentence must then contain an informative word of the
+    bare yes or no has no such words; the sentence must then contain an informative word from the
     question. It must deny something if and only if the answer does. If a model writes the statement
     that a bare "No." denies, the denial of that statement is returned. Raise ValueError for any
     other reply.

@@ -61,8 +61,9 @@ class ReplyLine(NamedTuple):
     def heads(self, after: "ReplyLine") -> bool:
         """Return whether the line is the title of a list that begins with the next line.
 
-        That list must be indented further, or have marks of a different kind. A sentence with a
-        full stop is not a title, unless it is short and bold while the next line is not bold.
+        That list must be indented further, or have marks of a different kind. A sentence that
+        ends in a full stop is not a title, unless it is short and bold and the next line is not
+        bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:

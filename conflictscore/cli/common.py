@@ -157,7 +157,7 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """Return a console for tables. It prints untrusted text as it is, and reads no markup in it."""
+    """Return a console for tables. It prints untrusted text as is, without interpreting markup."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)

@@ -303,7 +303,7 @@ with_call_budget = _added(_BUDGET, _max_calls)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
-    """Add the option that cuts documents to their best passage; by default to ``tokens`` tokens."""
+    """Add the option to cut documents to their best passage, by default ``tokens`` tokens long."""
     length = click.option(
         "--passage-tokens",
         type=click.IntRange(min=0),

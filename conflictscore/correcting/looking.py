@@ -22,13 +22,13 @@ class Looking:
         unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
         reader: The model that reads documents.
         judge: The model that compares statements and weighs sides.
-        labeler: The labeler of statements against documents.
+        labeler: The labeler that labels statements against documents.
         cache: The store of verdicts.
         seconds: Maximum time to label rivals, in seconds; None if there is no limit.
         only_claim: Whether the answer's only claim is assumed to answer the user's question.
         answer: The whole answer, as context for a claim.
-        is_question_clear: Whether the question can be put to documents: the user asked one, and it
-            does not depend on a conversation.
+        is_question_clear: Whether the documents can be asked the question: the user asked one, and
+            it does not depend on a conversation.
     """
 
     question: str

@@ -19,7 +19,7 @@ from conflictscore.records import Candidate, Document, SecondLook
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # maximum tokens of a statement in a comparison that takes quadratic time
 _MOST_CHARS = 400
-"""Maximum characters of a span to search for.
+"""Maximum length, in characters, of a span to search for.
 
 The time of a comparison of the span at each position of a text may be linear in the length of the
 span.
@@ -126,7 +126,7 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None) -> str:
-    """Give a number the thousands separator of the number it replaces, or else of the language."""
+    """Give a number the thousands separator of the number it replaces, or else the language's."""
     match, old_match = _GROUPED.search(number), _GROUPED.search(old)
     if match is None or match[1] not in ".,":
         return number

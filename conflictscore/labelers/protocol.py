@@ -18,7 +18,7 @@ Pair = tuple[Claim, Document]
 def supports_script(labeler: object, claim: Claim) -> bool:
     """Return whether a labeler supports the script of a claim.
 
-    A labeler can have an attribute ``scripts`` with Unicode names of scripts. A labeler without
+    A labeler can have an attribute ``scripts`` that lists Unicode script names. A labeler without
     this attribute, such as a language model, is assumed to support all scripts.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)

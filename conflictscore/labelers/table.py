@@ -136,7 +136,7 @@ class _TimeLimit:
 
 
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Return whether a claim has evidence on both sides or two documents against it, unweighted."""
+    """Whether a claim has evidence on both sides or two documents against it, ignoring weights."""
     sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)

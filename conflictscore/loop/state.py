@@ -110,7 +110,7 @@ Decision = Literal["look_further", "correct", "decompose", "justify", "record"]
 
 
 class RagInput(TypedDict, total=False):
-    """Input of the loop."""
+    """Input to the loop."""
 
     question: str
     options: list[str]
@@ -215,7 +215,7 @@ class RunContext:
     """The source of documents; None if the caller passes the documents."""
     answerer: Answerer | None = None
     """A caller's agent or function that answers instead of the generator. It already knows the
-    conversation before the question."""
+    conversation that preceded the question."""
     method: Method = Method.REGENERATED_RAG
     """The default method corrects its answer. The other methods answer only once; benchmarks
     compare them with the default."""

@@ -184,8 +184,8 @@ def in_its_form(run: Run, output: object) -> Any:
     """Return the final answer of a run, in the form in which the function returned its own answer.
 
     A message gets the verdict in ``response_metadata["conflictscore"]``. A mapping gets the run
-    under the key ``conflictscore``, a pydantic model gets it as an attribute of that name, and a
-    text gets it as the attribute ``run``.
+    under the key ``conflictscore``, a pydantic model as an attribute of that name, and a string as
+    the attribute ``run``.
     """
     summary = {**run.summary("reason", texts=False), **run.verdict()}
     if _completion_text(output) is not None:

@@ -108,7 +108,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return ``conflict_turn`` with the last message's tool calls, or None if none is new."""
+    """Return ``conflict_turn`` with the last message's tool calls, or None if no call is new."""
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None

@@ -47,13 +47,13 @@ Choose = Callable[[str, int], Excerpt | None]
 
 @dataclass(frozen=True)
 class Fitted:
-    """Documents in the form in which they enter a prompt, shortened if necessary."""
+    """Documents as they appear in a prompt, shortened if necessary."""
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut and whose rest was not searched, ascending."""
+    """Numbers of the documents that were cut without searching the part left out, ascending."""
     excerpted: tuple[int, ...] = ()
-    """Numbers of the documents that are shown in chosen parts and whose rest was searched."""
+    """Numbers of the documents that are shown only in part, but were searched as a whole."""
     rests: Mapping[int, str] = field(default_factory=dict)
     """Maps the number of each shortened document to the text that is not shown."""
 

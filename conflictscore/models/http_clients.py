@@ -63,6 +63,6 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Return the certificates to trust: those that SSL_CERT_FILE and SSL_CERT_DIR name, or httpx's.
 
     Reading certificates takes tens of milliseconds, so all clients of the process share them. The
-    two variables are arguments, so that the cache does not hide a change.
+    two variables are passed as arguments so that the cache cannot hide a change to them.
     """
     return httpx2.create_ssl_context()

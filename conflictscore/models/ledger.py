@@ -115,7 +115,7 @@ class Ledger:
 
 
 def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
-    """Return the same model, with its calls counted in a ledger and limited by its budget.
+    """Return the same model, with a ledger that counts its calls and enforces a budget.
 
     Calls answered from the model's cache cost nothing and do not count. If a client retries failed
     requests by itself, as a caller's own model may, all its attempts count as one call.

@@ -110,8 +110,8 @@ class Ruling(Record):
     shown: tuple[_Index, _Index]  # The two candidates, in the order in which the judge saw them.
     chosen: _Index | None = None  # The candidate that the judge chose; None if it chose neither.
     ground: Ground | None = None
-    """The ground that the judge named. None if the judge named no ground, only ``number``, or a
-    ground that does not apply to the question."""
+    """The ground that the judge named. None if the judge named no ground, named only ``number``,
+    or named a ground that does not apply to the question."""
     reason: str | None = None
     error: str | None = None  # Why there is no verdict; None if there is a verdict.
 

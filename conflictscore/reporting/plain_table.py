@@ -1,4 +1,4 @@
-"""Tables that are printed at a terminal. Their texts are never read as markup."""
+"""Tables that are printed to a terminal. Their texts are never read as markup."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Prints a finished run at a terminal.
+"""Prints a finished run to the terminal.
 
 All texts are untrusted: markup is escaped and control characters are removed.
 """

@@ -238,8 +238,8 @@ def _numbered(text: str) -> Iterator[Part]:
             continue
         ends = [match.start() for match in marks[1:]] + [len(text)]
         pieces = [text[m.end() : end] for m, end in zip(marks, ends, strict=True)]
-        # the steps of a recipe are numbered too, but each search result has at least one line of
-        # its own
+        # the steps of a recipe are numbered too, but each is a single line; a search result has
+        # several lines, or a blank line after it
         apart = all("\n\n" in piece or "\n" in piece.strip() for piece in pieces[:-1])
         if pattern is _BARE and not apart:
             continue

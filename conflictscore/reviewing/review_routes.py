@@ -82,8 +82,8 @@ class _RunQuery(BaseModel):
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
         """Return the filter for the requested runs.
 
-        With a reviewer, it selects the runs that the reviewer has reviewed or, if ``review`` is
-        ``open``, has not reviewed yet.
+        If a reviewer is named, it selects the runs that the reviewer has reviewed or, if ``review``
+        is ``open``, those that the reviewer has not reviewed yet.
         """
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 _LONGEST_LITERAL: Final = 1_000_000
-"""Maximum characters of a Python literal; its syntax tree takes a hundred times the memory."""
+"""Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
 _ARRAY: Final = re.compile(
     r"\Aarray\(\s*+(\[.*\])\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z", re.DOTALL

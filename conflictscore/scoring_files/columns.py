@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from conflictscore.errors import InputError
 
 _LONGEST_OBJECT: Final = 50_000_000
-"""Maximum characters of a cell that is read as an object."""
+"""Maximum length, in characters, of a cell that is read as an object."""
 _LONGEST_LITERAL: Final = 1_000_000
-"""Maximum characters of a Python literal; its syntax tree takes a hundred times the memory."""
+"""Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
 
 
 class _Family(NamedTuple):
@@ -120,7 +120,8 @@ def _families(columns: Columns) -> tuple[_Family, ...]:
 def value_at(fields: Mapping[str, Any], path: str) -> Any:
     """Return the value at a path, or None if there is no such value.
 
-    An object on the path may be serialised as a string, as LangSmith and pandas write it to CSV.
+    An object on the path may be serialised as a string, which is how LangSmith and pandas
+    write it to CSV.
     """
     if path in fields:
         return fields[path]

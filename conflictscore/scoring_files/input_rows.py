@@ -26,7 +26,7 @@ ADDED = "conflictscore"
 """The field that is added to a row; all other fields are copied unchanged."""
 _BLANKS: Final = re.compile(r"\s*+")
 _LONGEST_CELL: Final = 50_000_000
-"""Maximum characters of a CSV cell; the documents of any answer have fewer."""
+"""Maximum length of a CSV cell, in characters; the documents of any answer are shorter."""
 
 
 @dataclass(frozen=True, slots=True)

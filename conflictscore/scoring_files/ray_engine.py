@@ -54,7 +54,7 @@ class RayEngine:
     The engine joins the cluster at ``RAY_ADDRESS``, or starts a cluster on this machine for the
     duration of the run. Each worker opens its own models, with the keys in the environment of its
     machine, and has its own limit on calls in flight. Verdicts are cached on the machine of the
-    worker that judged them.
+    worker that produced them.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class SQLiteTables:
 
         ``timeout`` is how many seconds to wait while another process writes. For ``rest`` seconds
         after a failed write, further writes fail at once, because each could wait for a lock.
-        ``unusable`` returns the error to raise for a failure of SQLite.
+        ``unusable`` returns the error to raise when SQLite fails.
         """
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0

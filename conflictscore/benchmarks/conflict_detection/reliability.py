@@ -1,4 +1,4 @@
-"""Compares the probabilities of a labeler's labels with the share of right labels."""
+"""Compares the probabilities of a labeler's labels with the share of correct labels."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Reliability(Record):
     calibration_error: Annotated[float, Field(ge=0, le=1)]
     """The expected calibration error (Guo et al., 2017).
 
-    For each bin, it takes the distance between the mean probability and the share of right labels.
+    For each bin, it takes the gap between the mean probability and the share of correct labels.
     It then averages these distances, and weights each bin by its number of labels.
     """
     without: Annotated[int, Field(ge=0)]
@@ -132,7 +132,7 @@ def reliability_card(figures: Reliability) -> Card:
 
 
 def reliability_picture(figures: Reliability, labeler: str) -> Picture:
-    """Plot the share of right labels in each bin against the mean probability, with a diagonal."""
+    """Plot each bin's share of correct labels against its mean probability, with a diagonal."""
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))

@@ -1,7 +1,7 @@
 """Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
 The cost per net correction is the cost of a method as if nothing had been cached, divided by its
-number of net corrections. The cost of a method depends on the method:
+number of net corrections. What counts as the cost depends on the method:
 
 - ``regenerated-rag``: the cost of everything that the loop does after its first answer, that is, of
   extracting claims, of labelling them and of giving the second answer. All questions count, whether

@@ -47,7 +47,7 @@ class MethodFigures(Record):
 
 
 class Paired(Record):
-    """A comparison of two methods by one measure, over the questions on which both were judged.
+    """A comparison of two methods on one measure, over the questions on which both were judged.
 
     If the measure is graded, an answer with a better value counts as corrected, and an answer with
     a worse value counts as harmed.

@@ -232,7 +232,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """Return the settings of the paper's loop; a labeler that is not named suits the judge."""
+    """Return the settings of the paper's loop; the default labeler depends on the judge."""
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 

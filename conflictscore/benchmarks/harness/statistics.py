@@ -137,7 +137,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
 
 def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
-    """Test the mean of values averaged over runs, then over questions; see :func:`sign_flip`.
+    """Average values over runs and then over questions, and test that mean; see :func:`sign_flip`.
 
     ``values_by_question`` contains each question's differences (-1, 0 or 1), one per run.
     """
@@ -173,7 +173,8 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values by Holm's step-down method, in the same order; each is then in [p, 1].
 
-    Rejecting hypotheses below 0.05 keeps the chance of any false rejection below 5 %.
+    Rejecting hypotheses whose adjusted p-value is below 0.05 keeps the chance of any false
+    rejection below 5 %.
     """
     # statsmodels' multipletests runs the garbage collector at each call, which takes up to a second
     # in a big process
@@ -239,8 +240,8 @@ def questions_needed(discordant: float, gain: float) -> int | None:
             ``discordant``].
 
     Returns:
-        The number of questions, or None if no number suffices: the gain is 0, larger than
-        ``discordant``, or too small to be shown by ten million questions.
+        The number of questions, or None if no number suffices because the gain is 0, larger
+        than ``discordant``, or too small to detect with ten million questions.
     """
     gain = abs(gain)
     if not gain or not gain <= discordant <= 1:

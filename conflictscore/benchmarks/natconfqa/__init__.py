@@ -36,6 +36,6 @@ NO_CONFLICT = Entry(
     docs=ENTRY.docs,
     examples=("bench natconfqa-no-conflict --data questions.jsonl --methods rag,control-rag",),
 )
-"""The benchmark of the questions without a conflict, from the same file (appendix F)."""
+"""The benchmark on questions without a conflict, from the same file (appendix F)."""
 
 ENTRIES = (ENTRY, NO_CONFLICT)

@@ -2,7 +2,7 @@
 
 The paper leaves some points open. We settle them as follows:
 
-- A fraction with denominator 0 is undefined and enters no mean. So if an answer gives no short
+- A fraction with denominator 0 is undefined and left out of means. So if an answer gives no short
   answers, the precision of answers is undefined. If it names no conflicts, the precision of
   conflicts is undefined. Recall is undefined if the references contain nothing to find. No other
   rule explains the paper's Table 8. In this table, Gemini 2.5 Pro with the conflict-aware prompt

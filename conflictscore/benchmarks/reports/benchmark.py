@@ -62,7 +62,7 @@ class Topic(NamedTuple):
 
 
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
-    """Read the topics of a file, in file order.
+    """Read the topics from a file, in file order.
 
     The topic of a row is its field ``topic``. If this field is missing, the topic is the row's
     question, and if there is no question either, it is the claim. If several topics have the same

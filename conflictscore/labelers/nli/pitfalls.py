@@ -78,7 +78,7 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-# Loaded with the module, since this may first be used on an event loop.
+# Loaded on import, since the first use may be on an event loop.
 _TABLE: dict[str, dict[str, list[str]]] = {
     kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
     for kind, rows in tomllib.loads(

@@ -31,7 +31,7 @@ _TITLE_TOKENS = 24
 _DATE_CHARS = 10
 """Number of characters of an ISO date; the time after it is left out."""
 _LONGEST_DATE = 40
-"""Maximum characters of a date in any other form; a longer text is not a date."""
+"""Maximum length, in characters, of a date in any other form; a longer text is not a date."""
 _CLAIM_TOKENS = 40
 """Tokens reserved for a claim, so that the windows of a document are the same for most claims."""
 _PREMISE_TOKENS = 48
@@ -53,7 +53,7 @@ _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
 """Matches the line between the header and the rows of a Markdown table."""
 _FEWEST_SEPARATORS = 2
-"""Minimum number of separators in a line of comma-separated values, to be taken for a table.
+"""Minimum number of separators in a line that counts as a row of comma-separated values.
 
 A neighbouring line must have the same number of separators.
 """

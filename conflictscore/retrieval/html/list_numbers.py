@@ -1,4 +1,4 @@
-"""Adds the numbers that a browser draws to the items of a page's ordered lists."""
+"""Numbers the items of a page's ordered lists as a browser would."""
 
 from typing import TYPE_CHECKING
 

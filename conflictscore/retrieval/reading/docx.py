@@ -66,7 +66,7 @@ _MARKED = {
     "altChunk": "embedded document",
     "pic": "picture",
 }
-"""Visible elements without text, which are replaced with a mark."""
+"""Visible elements without text, which are replaced with a placeholder."""
 
 
 def read_docx(data: bytes) -> RichText:
@@ -292,7 +292,7 @@ class _Walk:
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next: it is a drop cap, or its end was deleted."""
+    """Whether a paragraph runs on into the next, as a drop cap or because its end was deleted."""
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")

@@ -45,7 +45,7 @@ def read_message(data: bytes) -> RichText:
 
     If the body has both a plain form and a form with a layout, the form with the layout is read. A
     forwarded message appears in its place with its own headers, and a picture is replaced with a
-    mark. Attachments are named at the end but not read.
+    placeholder. Attachments are named at the end but not read.
 
     Raises:
         UnreadableError: The file is not an email, or the email is encrypted.

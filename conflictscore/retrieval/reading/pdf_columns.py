@@ -13,10 +13,9 @@ _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 The lines must have a gap at the same place. With fewer words, the lines count as a table.
 """
 _WIDE = 2.5
-"""Width of white space, in font sizes, that separates columns even if there are only two lines."""
+"""Width of white space, relative to the font size, that separates even columns of two lines."""
 _GUTTER = 0.6
-"""Width of white space, in font sizes, that must remain between columns when all rows are overlaid.
-"""
+"""Minimum white space between columns when all rows are overlaid, relative to the font size."""
 _LEAST_ROWS = 3
 """Minimum number of rows in a table with narrower gaps."""
 _MOST_COLUMNS = 60

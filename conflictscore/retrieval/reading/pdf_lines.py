@@ -10,12 +10,12 @@ from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
 _SMALLER = 0.85
 """Maximum size of superscripts and subscripts, relative to the text beside them."""
 _SHIFTED = 0.08
-"""Minimum distance of superscripts and subscripts from their line's height, in font sizes."""
+"""Minimum shift of superscripts and subscripts from their line's height, relative to font size."""
 _LEVEL = 0.02
-"""Maximum difference in height between the cells of a row, in font sizes."""
+"""Maximum difference in height between the cells of a row, relative to the font size."""
 _NUMBER = re.compile(r"[\d+\u2212-]")
 _APART = 2.0
-"""Maximum overlap, in font sizes, of runs that belong to the same segment."""
+"""Maximum overlap, relative to the font size, of runs that belong to the same segment."""
 
 
 class Segment(NamedTuple):

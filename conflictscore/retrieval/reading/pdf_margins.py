@@ -138,7 +138,7 @@ def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
 
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
-    """Return the font size that most characters have."""
+    """Return the most common font size, by number of characters."""
     characters: Counter[float] = Counter()
     for run in runs:
         characters[run.size] += len(run.text)

@@ -18,8 +18,7 @@ _OPAQUE = 250
 _SMALLEST = 24.0
 """Minimum width and height of a picture, in points; smaller images are signs and lines."""
 _BACKGROUND = 0.6
-"""Minimum share of a page covered by an image that counts as a scan or a background of text.
-"""
+"""Share of a page that an image must cover to count as a scan or a background behind text."""
 _TOUCHING = 2.0
 """Maximum distance, in points, between the parts of one image."""
 _MARK = "[picture]"

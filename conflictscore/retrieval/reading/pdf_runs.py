@@ -16,16 +16,16 @@ _LINE = re.compile(r"[^\r\n]+")
 _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
-"""Minimum width of white space in a line, in font sizes, that may separate columns."""
+"""Minimum white space in a line, relative to the font size, that may separate columns."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
-The first is the assumed width of an average character, in font sizes. Words that exceed the average
-width by the second factor are searched for gaps. The third says how quickly the page's own average
-is learnt.
+The first is the assumed width of an average character, relative to the font size. Words that exceed
+the average width by the second factor are searched for gaps. The third says how quickly the page's
+own average is learnt.
 """
 _SAME_LINE = 0.04
-"""Maximum difference in height within a run, in font sizes."""
+"""Maximum difference in height within a run, relative to the font size."""
 
 _Piece = tuple[int, int, int]
 """The start and end of a few words in a page's text, and the address of the object that draws them.

@@ -1,7 +1,7 @@
 """Determines which text on a PDF page is visible to a person.
 
 Invisible text may be white, outside the crop box, behind a clip, in a hidden layer, or not painted
-at all, like the recognised text over a scan. The properties of a text do not decide whether it is
+at all, like the OCR text over a scan. The properties of a text do not decide whether it is
 visible: white text is easy to read on a dark box. The page is therefore drawn with and without the
 text that has doubtful properties. This text counts as visible if the two images differ. Drawing
 takes time, so all other text counts as visible.
@@ -113,7 +113,7 @@ class Sight:
         """Return the visible runs of a page.
 
         Unpainted text never appears in the page's image. If it lies over a picture, it is the
-        recognised text of a scan, and a person sees its words in the scan. Elsewhere it is hidden.
+        OCR text of a scan, and a person sees the words in the scan itself. Elsewhere it is hidden.
         """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]
@@ -149,8 +149,8 @@ class Sight:
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
         """Return the objects of these runs that can be removed without changing how the page looks.
 
-        First, all objects are removed together. In places where the page then looks different, a
-        text that overlaps other doubtful text may still be invisible. Each such text is therefore
+        First, all objects are removed together. Where this changes the page, a text may still be
+        invisible if it overlaps other text with doubtful properties. Each such text is therefore
         removed by itself.
         """
         if self._seconds <= 0:

@@ -184,7 +184,7 @@ class _Slides:
 
 
 def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Shape]:
-    """Yield the shapes of a slide; a shape without a position has its placeholder's position.
+    """Yield the shapes of a slide; a shape without a position takes its placeholder's.
 
     A shape without any position keeps its place after the preceding shape.
     """

@@ -71,9 +71,9 @@ def is_symbol_font(font: str) -> bool:
 
 
 def signs_of(font: str, codes: Iterable[int]) -> str:
-    """Return the signs for these codes of a font; U+FFFD stands for unknown signs.
+    """Return the characters for these codes in a font; U+FFFD stands for unknown characters.
 
-    Codes may also be given with Office's offset, from 0xF000 on. A character outside the tables and
+    Codes may also include Office's offset of 0xF000. A character outside the tables and
     outside Unicode's private use areas is returned unchanged.
     """
     table = _TABLES.get(_key(font), "")

@@ -218,7 +218,7 @@ def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
-    """Compare two methods by one measure, over all runs of a study.
+    """Compare two methods on one measure, over all runs of a study.
 
     The unit is the question. A question's differences are averaged over the runs first, so several
     runs of a question do not count as several questions.

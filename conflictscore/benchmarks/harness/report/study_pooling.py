@@ -31,7 +31,7 @@ from conflictscore.records import Record
 
 
 class PooledLevel(Record):
-    """A method's level by one measure, over all runs of a study (Tables 4 and 5)."""
+    """A method's level on one measure, over all runs of a study (Tables 4 and 5)."""
 
     method: str
     measure: str

@@ -95,7 +95,7 @@ def sections(
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
-    """Build a table of each method's level by one measure, with the paper's level if known."""
+    """Build a table of each method's level on one measure, with the paper's level if known."""
     levels = [
         (method, level)
         for method in figures.methods
@@ -163,7 +163,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
-    """Compare methods with ``against`` by one measure; show the paper's figures in faint rows."""
+    """Compare methods with ``against`` on one measure; show the paper's figures in faint rows."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
@@ -213,7 +213,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
     if paper is None or difference is None:
         return None
     corrections, harms, p = None, None, None
-    # the paper's counts are known only for regenerated-rag against rag in multiple choice
+    # the paper gives counts only for regenerated-rag against rag in multiple choice
     transitions = paper.transitions
     if transitions and (pair.method, pair.against) == ("regenerated-rag", BASELINE):
         corrections, harms = transitions.corrections, transitions.harms
