@@ -95,13 +95,16 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_connections_of_another_test() -> Iterator[None]:
-    """Drop langchain-openai's clients, which it keeps per address for the life of the process.
+def _nothing_of_another_endpoint() -> Iterator[None]:
+    """Drop what the process keeps per address: langchain-openai's clients, and our capabilities.
 
-    A later test whose server happens to get the same port would reuse their connections, which
-    belong to a closed event loop; and a worker may not have the open connections of 128 clients.
+    A later test whose server happens to get the same port would reuse the clients' connections,
+    which belong to a closed event loop, and believe that the server takes what another one took. A
+    worker may not have the open connections of 128 clients either.
     """
     yield
+    if capabilities := sys.modules.get("conflictscore.models.capabilities"):
+        capabilities.Capabilities._known.clear()
     if clients := sys.modules.get("langchain_openai.chat_models._client_utils"):
         clients._cached_sync_httpx_client.cache_clear()
         clients._cached_async_httpx_client.cache_clear()
