@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conflictscore.cli.common import open_labeler_of, open_single_model, run_async
-from conflictscore.cli.options import with_model_choice
+from conflictscore.cli.options import seed_option, with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,14 +60,7 @@ Examples:
     help="Model that writes each claim from its question and answer, as GPT-4 does "
     "in the paper. Default: a fixed template. For ConflictBench's sources only.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="Seed for drawing the sample, and for random choices while ConflictBench is built.",
-)
+@seed_option("Seed for drawing the sample, and for random choices while ConflictBench is built.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

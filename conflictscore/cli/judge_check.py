@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from conflictscore.cli.common import chosen_spec, open_single_model, run_async
-from conflictscore.cli.options import with_judge_options
+from conflictscore.cli.options import seed_option, with_judge_options
 from conflictscore.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
@@ -60,14 +60,7 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "label. For WikiContradict, all five answers of a model to a question are drawn "
     "together. Default: all.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="Seed for drawing the sample.",
-)
+@seed_option()
 @with_judge_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def judge_check(

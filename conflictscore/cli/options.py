@@ -302,6 +302,11 @@ with_evidence_options = _added(_SETTINGS, *map(_setting, ("duplicates", "max_cla
 with_call_budget = _added(_BUDGET, _max_calls)
 
 
+def seed_option(words: str = "Seed for drawing the sample.") -> Callable[[Any], Any]:
+    """Return the option ``--seed`` of a command that draws a sample; ``words`` is its help."""
+    return click.option("--seed", type=int, default=0, show_default=True, metavar="S", help=words)
+
+
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
     """Add the option to cut documents to their best passage, by default ``tokens`` tokens long."""
     length = click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conflictscore.cli.common import open_labeler_of, plain_console, run_async
-from conflictscore.cli.options import with_model_choice
+from conflictscore.cli.options import seed_option, with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,14 +43,7 @@ Examples:
     metavar="N",
     help="Draw N questions of each set by --seed, with all their answers. Default: all.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="Seed for drawing the sample.",
-)
+@seed_option()
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
