@@ -19,6 +19,7 @@ _OF_A_PAIR = ("claim", "document", "passage")
 """The fields of a verdict that can differ between pairs of the same content."""
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than max_claims"
+_TOO_MANY_PAIRS = "left out: there are more pairs of a claim and a document than max_pairs"
 
 
 async def label_table(
@@ -30,6 +31,7 @@ async def label_table(
     cache: ContentCache | None = None,
     on_label: Callable[[EvidenceLabel], None] = lambda label: None,
     max_claims: int | None = None,
+    max_pairs: int | None = None,
     seconds: float | None = None,
     seconds_if_disputed: float | None = None,
 ) -> tuple[ClaimEvidence, ...]:
@@ -42,10 +44,12 @@ async def label_table(
     arrives; failures are never cached.
 
     ``on_label`` is called for each pair as soon as its label is known. At most ``max_claims``
-    claims are judged: those that the documents cover best. If there is a time limit (``seconds``),
-    the most informative pairs are judged first, and pairs that are not judged in time are skipped;
-    the lookup of cached verdicts does not count towards the limit. Once the labels put a claim in
-    dispute, the limit falls to ``seconds_if_disputed``, which leaves time to correct the claim.
+    claims are judged: those that the documents cover best. If the claims and documents make more
+    than ``max_pairs`` pairs, fewer claims are judged, each against every document. If there is a
+    time limit (``seconds``), the most informative pairs are judged first, and pairs that are not
+    judged in time are skipped; the lookup of cached verdicts does not count towards the limit. Once
+    the labels put a claim in dispute, the limit falls to ``seconds_if_disputed``, which leaves time
+    to correct the claim.
 
     Returns:
         One entry for each claim, with one label for each document, both in order. If a pair was
@@ -69,7 +73,13 @@ async def label_table(
         if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):
             time_limit.shorten()
 
-    pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
+    pairs, too_many = _ordered(
+        claims,
+        documents,
+        max_claims=max_claims,
+        max_pairs=max_pairs,
+        by_worth=seconds is not None,
+    )
     alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
     works = await judging(
         labeler,
@@ -79,11 +89,11 @@ async def label_table(
         cache=cache,
     )
     await time_limit.run(works)
-    judged_claims = {claim.number for claim, _ in pairs}
+    in_time = {(claim.number, document.number) for claim, document in pairs}
     for claim in claims:
-        reason = _OUT_OF_TIME if claim.number in judged_claims else _TOO_MANY_CLAIMS
         for document in documents:
-            if (claim.number, document.number) not in labels:
+            if (place := (claim.number, document.number)) not in labels:
+                reason = _OUT_OF_TIME if place in in_time else too_many
                 pair = (claim, document)
                 settle([pair], unlabelled(pair, reason, FailureKind.LEFT_OUT))
     return tuple(
@@ -147,15 +157,24 @@ def _ordered(
     documents: Sequence[Document],
     *,
     max_claims: int | None,
+    max_pairs: int | None,
     by_worth: bool,
-) -> list[Pair]:
-    most = len(claims) if max_claims is None else max_claims
-    worth = overlap_scores(claims, documents) if by_worth or most < len(claims) else []
+) -> tuple[list[Pair], str]:
+    """Return the pairs to judge, in this order, and why the other pairs are left out.
+
+    A claim is judged against every document, since a conflict needs both sides. Only if
+    ``max_pairs`` is smaller than the number of documents are documents left out too.
+    """
+    wanted = len(claims) if max_claims is None else max_claims
+    allowed = wanted if max_pairs is None or not documents else max_pairs // len(documents)
+    most, cut = max(1, min(wanted, allowed)), allowed == 0
+    worth = overlap_scores(claims, documents) if by_worth or cut or most < len(claims) else []
     rows = most_overlapping(worth, most) if most < len(claims) else range(len(claims))
     places = [(row, column) for column in range(len(documents)) for row in rows]
-    if by_worth:
+    if by_worth or cut:
         places.sort(key=lambda place: -worth[place[0]][place[1]])
-    return [(claims[row], documents[column]) for row, column in places]
+    pairs = [(claims[row], documents[column]) for row, column in places]
+    return pairs[:max_pairs], _TOO_MANY_CLAIMS if wanted <= allowed else _TOO_MANY_PAIRS
 
 
 def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:

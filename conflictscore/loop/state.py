@@ -221,6 +221,9 @@ class RunContext:
     compare them with the default."""
     cache: ContentCache | None = None
     """The cache of verdicts; None for no cache."""
+    max_pairs: int | None = None
+    """Maximum number of pairs of a claim and a document to label in a run; None for no limit. If
+    there are more, only the claims that the documents cover best are labelled."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None

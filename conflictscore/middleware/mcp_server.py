@@ -42,7 +42,7 @@ from conflictscore.middleware.service.refusals import (
     upstream_fault,
 )
 from conflictscore.middleware.service.requests import read_json
-from conflictscore.middleware.service.service_settings import ServiceSettings
+from conflictscore.middleware.service.service_settings import MOST_PAIRS, ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.record import run_of
 from conflictscore.prompts import PromptSet, material, material_line
@@ -183,7 +183,7 @@ class _Tools:
         try:
             async with self._gate.admit(time.monotonic() + _WAITS_S), _progress(call) as on_event:
                 context = await in_thread(self._open)
-                yield replace(context, on_event=on_event)
+                yield replace(context, on_event=on_event, max_pairs=MOST_PAIRS)
                 return
         except (ConflictScoreError, RefusedError) as error:
             fault = upstream_fault(error)

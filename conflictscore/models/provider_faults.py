@@ -128,7 +128,7 @@ def _error_field_of(body: Mapping[str, Any]) -> Any:
     a body without choices.
     """
     choices = body.get("choices")
-    if body.get("error") or not choices:
+    if body.get("error") or not choices or not isinstance(choices, list):
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
         return error or body.get("base_resp")  # MiniMax
     errors = [choice.get("error") for choice in choices if isinstance(choice, Mapping)]

@@ -57,6 +57,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             cache=context.cache,
             on_label=_announcing(runtime),
             max_claims=context.settings.max_claims,
+            max_pairs=context.max_pairs,
             seconds=time_left(state, context),
             seconds_if_disputed=spare_time(state, context, attempts) or None,
         )
@@ -96,6 +97,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             meter=meter,
             cache=context.cache,
             on_label=_announcing(runtime),
+            max_pairs=context.max_pairs,
             seconds=spare_time(state, context, attempts[:-1]),
         )
     except BudgetError as stop:

@@ -38,8 +38,9 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     these fields. If a line or row cannot be used, it is left out, and a note names it.
 
     All formats except plain text are read in a separate process with limited time and memory. In a
-    folder, hidden files and files with unsupported endings are skipped, and unusable files are left
-    out with a note. If several paths lead to the same file, the file is read once.
+    folder, hidden files and files with unsupported endings are skipped. Unusable files, and links
+    that lead out of the folder, are left out with a note. If several paths lead to the same file,
+    the file is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
@@ -115,11 +116,21 @@ def _walk(folder: Path, notes: Notes) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible += [Path(root, name) for name in names if not name.startswith(".")]
     readable = [path for path in visible if path.suffix.lower() in ENDINGS]
+    top = os.path.realpath(folder)
+    outside = [path for path in readable if path.is_symlink() and not _lies_in(top, path)]
+    for path in sorted(outside):
+        sentence = f"{_shown(path)}: is a link that leads out of the folder, left out"
+        notes.append(Note(NoteKind.FILE_LEFT_OUT, sentence))
     if passed_over := len(visible) - len(readable):
         count = "1 file" if passed_over == 1 else f"{passed_over} files"
         sentence = f"{_shown(folder)}: skipped {count} not ending in {_ENDINGS}"
         notes.append(Note(NoteKind.FILES_PASSED_OVER, sentence))
-    return sorted(readable, key=lambda path: path.parts)
+    return sorted({*readable} - {*outside}, key=lambda path: path.parts)
+
+
+def _lies_in(top: str, path: Path) -> bool:
+    """Whether a link leads to a place below a folder; ``top`` is the folder without links."""
+    return Path(os.path.realpath(path)).is_relative_to(top)
 
 
 def _cannot_read(error: OSError) -> None:

@@ -73,6 +73,30 @@ class TestTable:
             [(of, number) for number in (1, 2, 3)[::turn]] for of in (1, 2)[::turn]
         ]
 
+    @pytest.mark.parametrize(("most", "asked"), [(6, "++"), (5, "+?"), (3, "+?"), (2, "/?")])
+    async def test_claims_and_documents_make_at_most_max_pairs_pairs(
+        self, most: int, asked: str
+    ) -> None:
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            rows = await table(judge, CLAIMS, DOCUMENTS, max_pairs=most)
+        left_out = [[pair.label is Label.UNLABELLED for pair in row] for row in rows]
+        marks = {0: "+", 1: "/", 3: "?"}
+        assert "".join(marks[sum(row)] for row in left_out) == asked
+        unlabelled = [pair for row in rows for pair in row if pair.label is Label.UNLABELLED]
+        assert len(server.requests) == 6 - len(unlabelled) <= most
+        assert {pair.failure for pair in unlabelled} <= {FailureKind.LEFT_OUT}
+        assert all("more pairs of a claim and a document" in str(p.error) for p in unlabelled)
+
+    async def test_of_two_limits_the_one_that_leaves_a_claim_out_is_named(self) -> None:
+        for limits, name in (((1, 3), "max_claims"), ((2, 3), "max_pairs")):
+            with OpenAIServer(by_year) as server:
+                judge = ChoiceJudge(calling(server), PROMPTS)
+                rows = await table(
+                    judge, CLAIMS, DOCUMENTS, max_claims=limits[0], max_pairs=limits[1]
+                )
+            assert name in str(rows[1][0].error)
+
     async def test_pairs_go_out_document_by_document(self) -> None:
         with OpenAIServer(by_year) as server:
             await table(ChoiceJudge(calling(server, limit=ConcurrencyLimit(1)), PROMPTS))

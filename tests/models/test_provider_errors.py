@@ -129,3 +129,10 @@ def test_a_page_in_place_of_a_completion_is_the_providers_error() -> None:
     error = error_in_completion(" out of memory\n")
     assert error is not None
     assert error.message == "out of memory"
+
+
+@pytest.mark.parametrize("choices", [True, 1, "none", {"0": {}}])
+def test_choices_of_another_type_are_no_completion_and_no_crash(choices: object) -> None:
+    assert error_in_completion({"choices": choices}) is None
+    error = error_in_completion({"choices": choices, "message": "out of memory"})
+    assert error is not None

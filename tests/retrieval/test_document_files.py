@@ -73,6 +73,24 @@ def test_hidden_files_are_passed_over_and_other_endings_counted() -> None:
     assert note.startswith("docs: skipped 2 files not ending in .txt, .md")
 
 
+def test_a_link_in_a_folder_does_not_lead_out_of_it() -> None:
+    write("docs/a.txt", "a")
+    write("secret/b.txt", "b")
+    write("docs-b/c.txt", "c")
+    Path("docs/out.txt").symlink_to("../secret/b.txt")
+    Path("docs/near.txt").symlink_to(Path("docs-b/c.txt").resolve())
+    Path("linked").symlink_to("docs")
+    for folder in ("docs", "linked"):
+        read = read_documents([folder])
+        assert [doc.text for doc in read.documents] == ["a"]
+        assert [note.partition(": ")[::2] for note in read.notes] == [
+            (f"{folder}/{name}.txt", "is a link that leads out of the folder, left out")
+            for name in ("near", "out")
+        ]
+    named = read_documents(["docs/out.txt"])
+    assert named.documents[0].text == "b", "a link that is named is read"
+
+
 def test_a_folder_that_links_to_itself_is_read_once() -> None:
     write("docs/deep/a.txt", "a")
     Path("docs/deep/loop").symlink_to("..")

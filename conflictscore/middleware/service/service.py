@@ -91,8 +91,10 @@ class Service:
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
         without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
-        self.context = (
-            context if settings.mode == "correct" else replace(context, settings=without_revision)
+        self.context = replace(
+            context,
+            settings=context.settings if settings.mode == "correct" else without_revision,
+            max_pairs=settings.max_pairs,
         )
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.readiness = Readiness(context.generator, context.decomposer)

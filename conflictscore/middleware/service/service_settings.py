@@ -22,6 +22,8 @@ last message; ``upstream`` sends the request unchanged."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20
+MOST_PAIRS = 10_000
+"""The default of ``max_pairs``; up to nine claims share a call."""
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?|https?://\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"
 )
@@ -68,6 +70,9 @@ class ServiceSettings:
     """Maximum number of requests served at once. The same number may wait; further requests get
     HTTP 429. If there are several keys, each can use at most half of the capacity, so that none
     blocks the others."""
+    max_pairs: int = MOST_PAIRS
+    """Maximum number of pairs of a claim and a document to label for a request. If there are more,
+    only the claims that the documents cover best are labelled, and the run has a note."""
     timeout: float = 300.0
     """Maximum time for a request in seconds, including the time that it waits."""
     heartbeat: float = 10.0
@@ -101,7 +106,7 @@ class ServiceSettings:
                     "host and port,"
                     " such as https://chat.example or http://localhost:3000"
                 )
-        for name in ("max_body", "max_concurrent", "runs_kept", "runs_bytes"):
+        for name in ("max_body", "max_concurrent", "max_pairs", "runs_kept", "runs_bytes"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
         for name in ("timeout", "heartbeat"):

@@ -140,6 +140,17 @@ class TestCoverage:
         warned = f"run {run['run_id']}: the answer was only in part checked: 50% of its pairs"
         assert warned in caplog.text
 
+    def test_a_request_with_more_pairs_than_the_service_allows_says_so(
+        self, world: ChatWorld
+    ) -> None:
+        world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
+
+        with serving(world, settings={"max_pairs": 3}, min_coverage=0.3) as served:
+            run = Outcome(served, stream=False).run
+
+        assert run["checked"] == "partly"
+        assert any("than max_pairs" in note for note in run["notes"])
+
 
 class TestEdgeCases:
     def test_an_answer_without_claims_is_not_a_failure(self, world: ChatWorld) -> None:
