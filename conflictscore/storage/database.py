@@ -38,7 +38,7 @@ class Database(Protocol):
         """Run a statement in the background, in no particular order relative to other statements.
 
         ``on_done`` is called once, with the error or None. ``again`` means that the statement may
-        safely run twice, so it is retried for about half a minute while the server is unavailable.
+        safely run twice, so it is retried for two minutes while the server is unavailable.
         """
 
     def close(self) -> None:

@@ -30,8 +30,11 @@ _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """SQLSTATE classes of errors that are caused by the statement, not by the server."""
-_TRIES = 10
-"""Maximum retries of a statement that may run twice, with a pause before each retry."""
+_TRIES = 40
+"""Maximum retries of a statement that may run twice, with a pause before each retry. This takes at
+least two minutes."""
+_WAITING_CHARS = 64_000_000
+"""Maximum total length of the texts that wait in memory for the server to come back."""
 
 
 class _AwayError(ConfigurationError):
@@ -71,6 +74,7 @@ class PostgresTables:
         self._rests_until, self._trouble = 0.0, ""
         self._closing = asyncio.Event()
         self._turns = asyncio.Semaphore(_CONNECTIONS)
+        self._waiting_chars = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
         self._thread.start()
@@ -119,15 +123,25 @@ class PostgresTables:
 
         async def ended() -> None:
             error = await executed()
-            for _ in range(_TRIES if again else 0):
-                if not isinstance(error, _AwayError):
-                    break
+            size = sum(len(value) for value in whole if isinstance(value, str))
+            if not again or not isinstance(error, _AwayError) or self._is_full(size):
+                on_done(error)
+                return
+            self._waiting_chars += size
+            for _ in range(_TRIES):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), _REST_S)
                 error = await executed()
+                if not isinstance(error, _AwayError):
+                    break
+            self._waiting_chars -= size
             on_done(error)
 
         self._start(ended())
+
+    def _is_full(self, size: int) -> bool:
+        """Whether a statement of this size may not wait in memory too."""
+        return self._waiting_chars + size > _WAITING_CHARS
 
     def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)

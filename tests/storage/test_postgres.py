@@ -145,6 +145,37 @@ class TestRuns:
             finish(mine, "d", text="x" * 970)
             until(lambda: kept(other) == ["d"])
 
+    def test_a_run_that_its_process_no_longer_confirms_is_unfinished_until_it_ends(
+        self, server: PostgresServer
+    ) -> None:
+        with opened(server) as one, opened(server) as other:
+            mine = KeptRuns(most=2, most_bytes=1000, store=one)
+            yours = KeptRuns(
+                most=2, most_bytes=1000, store=other, unfinished=lambda run: {"lost": run.run_id}
+            )
+            mine.begin("x", "me")
+            until(lambda: yours.look_up("x", "me") is RUNNING)
+            other.execute("UPDATE in_progress SET until = 0")
+            assert yours.look_up("x", "me") == {"lost": "x"}
+            assert mine.finish("x", {"run": "x"}).result(5)
+            assert yours.look_up("x", "me") == {"run": "x"}
+
+    def test_runs_wait_for_the_server_only_up_to_a_limit(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_TRIES", 1000)
+        monkeypatch.setattr(postgres, "_WAITING_CHARS", 1000)
+        with opened(server) as tables:
+            runs = KeptRuns(most=5, most_bytes=1000, store=tables)
+            server.stop()
+            stored = []
+            for name in "abc":
+                runs.begin(name, "me")
+                stored.append(runs.finish(name, {"run": name, "text": "x" * 400}))
+            assert stored[2].result(20) is False
+            server.start()
+            assert [future.result(60) for future in stored] == [True, True, False]
+
     def test_a_run_that_finishes_while_the_server_says_nothing_is_kept_once_it_speaks(
         self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -163,7 +194,7 @@ class TestRuns:
                 until(lambda: kept(elsewhere) == ["a", "b"])
                 listed = KeptRuns(most=5, most_bytes=1000, store=elsewhere).listed
                 until(lambda: len(listed(RunFilter())[1]) == 2)
-            until(lambda: not runs._running)
+            until(lambda: not any(runs.is_running(name, "me") for name in "ab"))
         assert failures == []
 
     def test_a_run_that_waits_for_the_server_is_tried_once_more_when_the_process_ends(

@@ -69,13 +69,16 @@ class CheckedAnswer:
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
-        """Answer the request within its time limit."""
+        """Answer the request within its time limit, and store its run."""
         with self._service.finishing(self._record, self._known):
             try:
                 async with asyncio.timeout(self._record.seconds_left):
-                    return await self._in_time()
+                    completion = await self._in_time()
             except TimeoutError:
-                return await self._out_of_time()
+                completion = await self._out_of_time()
+        if not await self._service.is_stored(self._record):
+            completion["conflictscore"]["stored"] = False
+        return completion
 
     async def _in_time(self) -> Completion:
         """Answer the request; the upstream is called before the loop or within it."""

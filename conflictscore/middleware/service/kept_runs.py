@@ -4,12 +4,14 @@ import json
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.loop.state import RunContext
 from conflictscore.markup import without_markdown
+from conflictscore.middleware.service.runs_in_progress import RunInProgress, RunsInProgress
 from conflictscore.records import RUN_DETAILS, RevisionAction, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
@@ -27,8 +29,6 @@ _DISPUTED = frozenset({"corrected", "kept", "annotated"})
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " used BIGINT NOT NULL, run TEXT NOT NULL, size BIGINT NOT NULL DEFAULT 0)",
-    "CREATE TABLE IF NOT EXISTS running (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
-    " until BIGINT NOT NULL)",
 )
 _LISTS = (
     "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)",
@@ -41,12 +41,28 @@ _LISTS = (
     " question TEXT NOT NULL, answer TEXT NOT NULL, searched TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS run_rows_by_time ON run_rows (created, finished)",
 )
-_KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"
+_KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5) ON CONFLICT"
 _LIST = (
-    "INSERT INTO run_rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
-    " ON CONFLICT DO NOTHING"
+    "INSERT INTO run_rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT"
 )
-_OVER = "DELETE FROM running WHERE id = $1 OR until < $2"
+_UNLESS_KEPT = " DO NOTHING"
+# a run that counted as abandoned may still finish
+_IN_PLACE = " (id) DO UPDATE SET used = excluded.used, run = excluded.run, size = excluded.size"
+_LISTED_IN_PLACE = " (id) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}"
+    for name in (
+        "created",
+        "finished",
+        "status",
+        "method",
+        "flipped",
+        "hedged",
+        "disputed",
+        "question",
+        "answer",
+        "searched",
+    )
+)
 _MAKE_ROOM = (
     "DELETE FROM runs WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER latest AS place,"
     " sum(size) OVER latest AS bytes FROM runs"
@@ -124,15 +140,16 @@ class KeptRuns:
         path: Path | None = None,
         store: Database | None = None,
         lasts: float = 3600.0,
+        unfinished: Callable[[RunInProgress], Mapping[str, Any]] | None = None,
     ) -> None:
         """Open the storage: a database, or an SQLite file that only its owner can read.
 
         If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
-        After ``lasts`` seconds, other processes consider a run in progress abandoned.
+        After ``lasts`` seconds, other processes consider a run in progress abandoned. If a run's
+        process has died, the record that ``unfinished`` returns is stored in place of the run.
         """
-        self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
-        self._path = path
-        self._running: dict[str, str] = {}
+        self._most, self._most_bytes = most, most_bytes
+        self._path, self._unfinished = path, unfinished
         self._database = store or SQLiteTables(path, unusable=self._unusable, timeout=_BUSY_SECONDS)
         self._database.make(*_TABLES)
         if not self._database.remote:
@@ -144,35 +161,41 @@ class KeptRuns:
         first_unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_rows) LIMIT 1"
         while row := self._one(f"SELECT id, owner, used, run {first_unlisted}"):
             run_id, owner, used_at, text = row
-            self._database.execute(_LIST, *_list_row(run_id, owner, used_at, json.loads(text)))
+            row = _list_row(run_id, owner, used_at, json.loads(text))
+            self._database.execute(_LIST + _UNLESS_KEPT, *row)
+        self._in_progress = RunsInProgress(self._database, path, lasts)
+        for run in self._in_progress.abandoned():
+            self._give_up(run)
 
     def begin(self, run_id: str, owner: str) -> None:
         """Announce a run in progress."""
-        self._running[run_id] = owner
-        until = int(time.time() + self._lasts)
-        statement = "INSERT INTO running VALUES ($1, $2, $3)"
-        self._database.later(statement, run_id, owner, until, on_done=_ignored)
+        self._in_progress.begin(run_id, owner)
 
     def finish(
         self, run_id: str, run: Mapping[str, Any], on_failure: Callable[[], None] = lambda: None
-    ) -> None:
+    ) -> "Future[bool]":
         """Store the run announced by :meth:`begin`, and retry if the store is briefly unavailable.
 
         Until it is stored, the run counts as in progress. If it cannot be stored, ``on_failure`` is
         called, possibly after this method has returned.
+
+        Returns:
+            Whether the run was stored, as soon as that is known.
         """
-        owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
+        stored: Future[bool] = Future()
+        owner = self._in_progress.owner_of(run_id) or ""
+        now, text = time.time_ns(), json.dumps(run)
         following: Iterator[tuple[str, Sequence[Value]]] = iter(
             [
-                (_LIST, _list_row(run_id, owner, now, run)),
+                (_LIST + _LISTED_IN_PLACE, _list_row(run_id, owner, now, run)),
                 (_MAKE_ROOM, (self._most, self._most_bytes)),
                 (_TIDY, ()),
             ]
         )
 
         def ended(error: ConfigurationError | None) -> None:
-            self._running.pop(run_id, None)
-            self._database.later(_OVER, run_id, int(time.time()), on_done=_ignored, again=True)
+            self._in_progress.end(run_id)
+            stored.set_result(error is None and is_small)
             go_on(error)
 
         def go_on(error: ConfigurationError | None) -> None:
@@ -181,12 +204,25 @@ class KeptRuns:
             elif step := next(following, None):
                 self._database.later(step[0], *step[1], on_done=go_on, again=True)
 
-        if len(text) <= self._most_bytes:
+        is_small = len(text) <= self._most_bytes
+        if is_small:
             row = (run_id, owner, now, text, len(text))
-            self._database.later(_KEEP, *row, on_done=ended, again=True)
+            self._database.later(_KEEP + _IN_PLACE, *row, on_done=ended, again=True)
         else:
             following = iter(())
             ended(None)
+        return stored
+
+    def _give_up(self, run: RunInProgress) -> None:
+        """Store a record of a run whose process has died, unless the run itself was stored."""
+        if self._unfinished is not None:
+            record, now = self._unfinished(run), time.time_ns()
+            text = json.dumps(record)
+            row = (run.run_id, run.owner, now, text, len(text))
+            self._database.execute(_KEEP + _UNLESS_KEPT, *row)
+            list_row = _list_row(run.run_id, run.owner, now, record)
+            self._database.execute(_LIST + _UNLESS_KEPT, *list_row)
+        self._in_progress.forget(run)
 
     def listed(
         self, run_filter: RunFilter, most: int = _ALL, after: int = 0
@@ -226,10 +262,15 @@ class KeptRuns:
 
         If ``owner`` is None, the owner does not matter.
         """
-        if (its := self._running.get(run_id)) is not None:
+        if (its := self._in_progress.owner_of(run_id)) is not None:
             return owner in (None, its)
-        mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
-        return self._one(mine, run_id, owner, int(time.time())) is not None
+        run = self._in_progress.get(run_id, owner)
+        if run is None:
+            return False
+        if self._in_progress.is_abandoned(run):
+            self._give_up(run)
+            return False
+        return True
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
         """Return the record of a run of this owner, ``RUNNING``, or None.
@@ -243,6 +284,7 @@ class KeptRuns:
 
     def close(self) -> None:
         """Close the runs file."""
+        self._in_progress.close()
         if not self._database.remote:
             self._database.close()
 

@@ -175,7 +175,7 @@ class StepwiseRun:
         self._loop = LoopRun(start, context, on_event=self._events.put_nowait)
 
     async def go(self) -> dict[str, Any]:
-        """Run to the end, and return the stored run."""
+        """Run to the end, store the run and return it."""
         service, record, loop = self._service, self._record, self._loop
         with service.finishing(record, lambda: loop.known):
             if (failure := await loop.go(record.seconds_left)) is not None:
@@ -185,7 +185,9 @@ class StepwiseRun:
         run, notes = loop.known, [failure.reason] if failure else []
         require = service.settings.require
         if meets(run, require):
-            return service.finish(record, record.ended(run, run.status, *notes))
+            stored_run = service.finish(record, record.ended(run, run.status, *notes))
+            is_stored = await service.is_stored(record)
+            return stored_run if is_stored else {**stored_run, "stored": False}
         service.failed("refused", record)
         why = why_refused(run, require)
         service.finish(record, record.ended(run, RunStatus.FAILED, *notes, why))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,9 +17,10 @@ from conflictscore.middleware.service.admission import Access, AdmissionGate, Up
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
+from conflictscore.middleware.service.runs_in_progress import RunInProgress
 from conflictscore.middleware.service.service_settings import Mode, ServiceSettings
 from conflictscore.middleware.service.telemetry import Metrics
-from conflictscore.middleware.service.upstream import Readiness, Upstream
+from conflictscore.middleware.service.upstream import OWN_NAME, Readiness, Upstream
 from conflictscore.records import Run, RunStatus
 from conflictscore.storage.postgres import shared_tables
 
@@ -26,6 +28,11 @@ _log = logging.getLogger(__name__)
 
 STOPPED = "the client disconnected, or the service was stopped"
 """The note on an unfinished run."""
+_DIED = "the service ended before the run did"
+"""The note on a run whose process was killed."""
+
+_STORING_S = 1.0
+"""How long a reply waits for its run to be stored."""
 
 _GRACE_S = 30.0
 _BODIES = 64
@@ -39,12 +46,14 @@ class RequestRecord:
 
     Attributes:
         deadline: The time by which it must be answered, on the clock of ``time.monotonic``.
+        storing: Whether the run was stored, once the record is closed.
     """
 
     run_id: str
     mode: Mode
     model: str
     deadline: float
+    storing: Future[bool] | None = None
     created: int = field(default_factory=lambda: int(time.time()))
     started: float = field(default_factory=time.perf_counter)
 
@@ -110,6 +119,7 @@ class Service:
             path=settings.runs_file,
             store=self.store,
             lasts=settings.timeout + _GRACE_S,
+            unfinished=self._unfinished,
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:
@@ -125,7 +135,7 @@ class Service:
         return record
 
     def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
-        """Close the record and return it; the answer is sent even if the run cannot be stored."""
+        """Close the record and return it; :meth:`is_stored` says whether it could be stored."""
         stored_run = run_record(
             run,
             created=record.created,
@@ -135,8 +145,32 @@ class Service:
             asked_for=record.model,
         )
         self.metrics.run(run)
-        self.runs.finish(record.run_id, stored_run, partial(self.failed, "runs_file", record))
+        lost = partial(self.failed, "runs_file", record)
+        record.storing = self.runs.finish(record.run_id, stored_run, lost)
         return stored_run
+
+    async def is_stored(self, record: RequestRecord) -> bool:
+        """Return whether the record's run is stored, after waiting briefly for the store.
+
+        An answer is sent even if its run cannot be stored, but it then says so.
+        """
+        if record.storing is None:
+            return False
+        storing = asyncio.wrap_future(record.storing)
+        done, _ = await asyncio.wait({storing}, timeout=_STORING_S)
+        return bool(done) and storing.result()
+
+    def _unfinished(self, run: RunInProgress) -> dict[str, Any]:
+        """Return the record of a run whose process was killed; only its id and owner are known."""
+        record = RequestRecord(run.run_id, self.settings.mode, OWN_NAME, 0.0, created=run.began)
+        ended = record.ended(Run(question="", asked=""), RunStatus.UNFINISHED, _DIED)
+        return run_record(
+            ended.model_copy(update={"checked": "no"}),
+            created=record.created,
+            start=record.started,
+            mode=record.mode,
+            context=self.context,
+        )
 
     @contextmanager
     def finishing(self, record: RequestRecord, run_so_far: Callable[[], Run]) -> Iterator[None]:

@@ -1,14 +1,18 @@
 """Runs that can be fetched afterwards, and POST /v1/runs, which reports a run step by step."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.kept_runs import KeptRuns
+from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns
 from tests.fakes.openai_server import Fault
 from tests.full_disk import no_room
 from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving
@@ -24,7 +28,54 @@ def finish(runs: KeptRuns, name: str, **run: Any) -> None:
     runs.finish(name, {"run": name, **run})
 
 
+_BEGINS = """
+import sys
+from pathlib import Path
+from conflictscore.middleware.service.kept_runs import KeptRuns
+runs = KeptRuns(most=9, most_bytes=1000, path=Path(sys.argv[1]))
+for name in "ab":
+    runs.begin(name, "me")
+runs.finish("b", {"run": "b"})
+assert runs.get("b", "me"), "so both are written"
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
 class TestKeeping:
+    def test_a_run_of_a_killed_process_is_unfinished_at_once(self, tmp_path: Path) -> None:
+        def opened() -> KeptRuns:
+            record = {"status": "unfinished", "answer": None}
+            unfinished = lambda run: {"run_id": run.run_id, **record}  # noqa: E731
+            return KeptRuns(most=9, most_bytes=1000, path=path, unfinished=unfinished)
+
+        path = tmp_path / "runs.sqlite"
+        command = [sys.executable, "-c", _BEGINS, str(path)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
+            with closing(opened()) as other:
+                assert other.look_up("a", "me") is RUNNING
+                assert other.look_up("b", "me") == {"run": "b"}
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                told = {"run_id": "a", "status": "unfinished", "answer": None}
+                assert other.look_up("a", "you") is None
+                assert other.look_up("a", "me") == told, "another process notices too"
+        with closing(opened()) as after:
+            assert after.look_up("a", "me") == told
+            assert after.look_up("b", "me") == {"run": "b"}
+        assert [file.name for file in tmp_path.iterdir()] == ["runs.sqlite"], "no lock is left"
+
+    def test_a_run_says_whether_it_was_stored(self) -> None:
+        runs = KeptRuns(most=9, most_bytes=100)
+        for name in ("small", "large"):
+            runs.begin(name, "me")
+            stored = runs.finish(name, {"text": "x" * (1 if name == "small" else 100)})
+            assert stored.result(5) is (name == "small")
+
     @pytest.mark.parametrize(
         ("most", "each", "last", "left"),
         [(3, 60, 60, "acd"), (100, 60, 240, "d"), (100, 1, 300, "abc")],
@@ -86,6 +137,20 @@ class TestKeeping:
 
         with pytest.raises(ConfigurationError, match=r"runs\.sqlite cannot be used .*--runs-file"):
             KeptRuns(most=1, most_bytes=1, path=path)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_whose_run_cannot_be_stored_says_so(world: ChatWorld, stream: bool) -> None:
+    for most_bytes, stored in ((1, False), (1 << 20, None)):
+        with serving(world, settings={"runs_bytes": most_bytes}) as served:
+            reply = served.ask(stream=stream)
+        bodies = [body for _, body in events_in(reply.text)] if stream else [reply.json()]
+        [run] = [
+            body["conflictscore"]
+            for body in bodies
+            if isinstance(body, dict) and "checked" in (body.get("conflictscore") or {})
+        ]
+        assert run.get("stored") is stored
 
 
 class TestAsking:
