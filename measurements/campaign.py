@@ -20,6 +20,7 @@ from pathlib import Path
 
 import click
 
+from measurements.campaign_hosts import HAS_BROWSER, killed_commands, mcp_over_http, pages
 from measurements.campaign_machine import NGINX, clocks, crowds, folders, killed_model
 from measurements.campaign_service import floods, fuzz, homes, long_texts, tricks, with_nginx
 from measurements.campaign_storage import failover, faults, kills
@@ -63,6 +64,9 @@ PARTS: dict[str, Part] = {
     "model": killed_model,
     **({"nginx": with_nginx} if NGINX else {}),
     **({"failover": failover} if FOUND else {}),
+    "mcp": mcp_over_http,
+    "commands": killed_commands,
+    **({"pages": pages} if HAS_BROWSER else {}),
 }
 
 

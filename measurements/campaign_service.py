@@ -8,9 +8,10 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,7 +72,9 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
                         opened.enter_context(connection)
                         connection.settimeout(1)
                         connection.sendall(kinds[kind])
-                statuses = [_asked(port, "GET", path)[0] for path in ("/healthz", "/v1/models")]
+                statuses = [
+                    response_to(port, "GET", path)[0] for path in ("/healthz", "/v1/models")
+                ]
             yield None if statuses == [200, 200] else f"{_HOSTILE} x {kind}: {statuses}"
 
 
@@ -117,10 +120,10 @@ def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
     with _service(chance, folder) as port:
         while True:
             path = chance.choice([*whole])
-            body = json.dumps(_mutated(chance, whole[path])).encode()
+            body = json.dumps(with_odd_values(chance, whole[path])).encode()
             if chance.random() < 0.2:
                 body = body[: chance.randrange(len(body))] + chance.randbytes(3)
-            status, said = _asked(port, "POST", path, body)
+            status, said = response_to(port, "POST", path, body)
             shaped = status == 200 or b'"error"' in said
             yield None if status in _EXPECTED and shaped else f"{path} {body[:200]!r}: {status}"
 
@@ -131,7 +134,7 @@ def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
         while True:
             path, body = request_of(chance)
             with waits(port) as took:
-                status, said = _asked(port, "POST", path, body)
+                status, said = response_to(port, "POST", path, body)
             # a service that refuses a body need not read it, so the client may fail to send it
             refused = status == 0 and len(body) > ServiceSettings().max_body
             held = (refused or status in _EXPECTED) and max(took) < _LONGEST_WAIT_S
@@ -216,15 +219,24 @@ def _upstream(chance: random.Random) -> OpenAIServer:
         reply = Reply("It was lit in 1871.")
         if chance.random() < 0.5:
             return reply
-        return Fault(200, body=json.dumps(_mutated(chance, completion(request, reply))).encode())
+        return Fault(
+            200, body=json.dumps(with_odd_values(chance, completion(request, reply))).encode()
+        )
 
     return OpenAIServer(answer)
 
 
-def _asked(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+def response_to(
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[int, bytes]:
+    """The status and the body of a response; the status is 0 if the connection failed."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request(method, path, body, {"content-type": "application/json"})
+        connection.request(method, path, body, {"content-type": "application/json", **headers})
         reply = connection.getresponse()
         return reply.status, reply.read()
     except (OSError, http.client.HTTPException) as error:
@@ -283,17 +295,17 @@ def _fetched(url: str) -> bool:
     return asyncio.run(fetch())
 
 
-def _mutated(chance: random.Random, value: Any) -> Any:
+def with_odd_values(chance: random.Random, value: Any) -> Any:
     """The value with odd things in some of its places."""
     if chance.random() < 0.1:
         return chance.choice(_ODD)
     if isinstance(value, dict):
-        changed = {name: _mutated(chance, inner) for name, inner in value.items()}
+        changed = {name: with_odd_values(chance, inner) for name, inner in value.items()}
         if chance.random() < 0.1:
             changed[chance.choice(["n", "tools", "stop", "stream", "x", "logprobs"])] = (
                 chance.choice(_ODD)
             )
         return changed
     if isinstance(value, list):
-        return [_mutated(chance, inner) for inner in value] * chance.choice([1, 1, 1, 2])
+        return [with_odd_values(chance, inner) for inner in value] * chance.choice([1, 1, 1, 2])
     return value

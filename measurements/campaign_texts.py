@@ -1,7 +1,6 @@
 """Parts of the campaign about hostile texts: slow texts, steered corrections, document bombs."""
 
 import http.client
-import io
 import json
 import multiprocessing
 import random
@@ -10,7 +9,6 @@ import resource
 import sys
 import threading
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,7 +21,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.box import ReaderBox
+from conflictscore.retrieval.reading.box import CLOCK, ReaderBox
+from measurements.campaign_packages import package_bombs, zipped
 from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 
 _PIECES = (
@@ -257,7 +256,8 @@ def bombs(chance: random.Random) -> Generator[str | None]:
                 box.read(data, ending, f"bomb{ending}")
             took = time.monotonic() - began
             honest, _ = box.read(b"<p>The lamp was lit.", ".html", "honest.html")
-            held = took < 3 * seconds and honest[0].text == "The lamp was lit."
+            # on a busy machine, the processor time of the limit takes longer
+            held = took < (CLOCK + 1) * seconds and honest[0].text == "The lamp was lit."
             yield None if held else f"{ending} of {len(data)} bytes: {took:.1f} s"
     finally:
         box.close()
@@ -303,6 +303,7 @@ def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
         **{f"pdf {kind}, packed {times} x": (".pdf", partial(_pdf, stream, n, times))
            for kind, stream in streams.items() for times in (1, 3)},
         **{f"jsonl {kind}": (".jsonl", made) for kind, made in lines.items()},
+        **package_bombs(n),
     }  # fmt: skip
 
 
@@ -334,11 +335,7 @@ def _encoded(made: Callable[[], str]) -> bytes:
 
 
 def _zipped(made: Callable[[], str]) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("[Content_Types].xml", "<Types/>")
-        packed.writestr("word/document.xml", made())
-    return data.getvalue()
+    return zipped(lambda: {"[Content_Types].xml": "<Types/>", "word/document.xml": made()})
 
 
 def _pdf(stream: bytes, n: int, times: int) -> bytes:

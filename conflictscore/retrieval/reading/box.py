@@ -39,7 +39,7 @@ _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first 
 other page."""
 
 
-_CLOCK = 6
+CLOCK = 6
 """The limit on wall-clock time, as a multiple of the limit on processor time."""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 _SECONDS_TO_END = 5
@@ -135,7 +135,7 @@ class ReaderBox:
             process.wait(_SECONDS_TO_END)
         code = process.returncode
         _end(process)
-        if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * _CLOCK:
+        if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * CLOCK:
             return f"could not be read within {seconds:g} s of processor time"
         return _broken(code, self._megabytes)
 
@@ -264,7 +264,7 @@ def _limit_time(seconds: float) -> None:
     If the system does not support this, only wall-clock time is limited; that limit applies on
     every system as a backstop.
     """
-    faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
+    faulthandler.dump_traceback_later(seconds * CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):
         import resource
 
