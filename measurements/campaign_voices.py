@@ -90,11 +90,11 @@ def dates(chance: random.Random, folder: Path) -> Generator[Case]:
                 + [(5000, chance.choice(_ODD_DATES)) for _ in range(hostile)]
             )
         ]
-        answer = _answer_of(question, claim, documents)
+        answer = answer_of(question, claim, documents)
         yield None if re.search(r"\b50\b", answer) else f"{documents[honest:]}: {answer}"
 
 
-def _answer_of(question: str, claim: str, documents: list[dict[str, Any]]) -> str:
+def answer_of(question: str, claim: str, documents: list[dict[str, Any]]) -> str:
     """The loop's answer with an honest model and judge."""
     prompts = NotedPrompts(PromptSet.load())
 
