@@ -3,7 +3,8 @@
 A scripted upstream answers wrongly, two documents of three contradict it, and the service corrects
 it. For each client and API the table says whether an answer came, whether it was the corrected one,
 and where the client reads `checked`: in a response header, in a field of the response, or in the
-run that the response's id names. It says "not there" if a package is missing:
+run that the response's id names. Instructor and PydanticAI also ask for structured output, which
+they do by a forced tool call. The table says "not there" if a package is missing:
 
     pip install openai-agents 'pydantic-ai-slim[openai]' instructor langchain-openai  # --python
     npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents     # --node
@@ -21,18 +22,39 @@ import httpx2
 
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import QUESTION, ChatWorld, Served, serving
+from tests.middleware.test_structured_answers import ANSWER, CallingWorld
+from tests.world import DISAGREEING, World
 
-_CORRECTED = "It was lit in 1874."
 _SECONDS = 120
 _HEADER, _FIELD = "x-conflictscore-checked", "conflictscore"
 
 
-class _Client(NamedTuple):
+class Client(NamedTuple):
+    """A client of OpenAI's APIs, and a script that asks one question with it."""
+
     name: str
     runs_on: str
     """"python" or "node"."""
     script: str
     """The script prints text, header, field and response id as JSON; Q is the question."""
+    tool: str = ""
+    """The tool whose forced call is the answer; empty if the answer is a text."""
+
+
+class Tried(NamedTuple):
+    """What became of a question that was asked with a client."""
+
+    works: str
+    """"yes", "no", or "not there" if a package is missing."""
+    text: str = ""
+    """The answer, or the error."""
+    places: tuple[str, ...] = ()
+    """The places where the client can read `checked`, each with what it says."""
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the answer is the one that the documents support."""
+        return "1874" in self.text
 
 
 _OPENAI_PYTHON = "import openai, json\nc = openai.OpenAI()\n"
@@ -48,10 +70,11 @@ import { openai } from '@ai-sdk/openai';
 const show = (text, r) => console.log(JSON.stringify({text, header: r.headers?.['HEADER'],
   field: r.body?.conflictscore?.checked, id: r.id}));
 """
+_LAMP = "from pydantic import BaseModel\nclass Lamp(BaseModel):\n    lit: int\n    note: str = ''\n"
 _PY_SHOW = "print(json.dumps({'text': text, 'header': header, 'field': field, 'id': id_}))\n"
 
-_CLIENTS = (
-    _Client(
+CLIENTS = (
+    Client(
         "openai, chat.completions",
         "python",
         _OPENAI_PYTHON + "raw = c.chat.completions.with_raw_response.create(model='conflictscore',"
@@ -59,7 +82,7 @@ _CLIENTS = (
         "text, header, field, id_ = r.choices[0].message.content, raw.headers.get('HEADER'),"
         " r.conflictscore['checked'], r.id\n" + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "openai, responses",
         "python",
         _OPENAI_PYTHON
@@ -67,7 +90,7 @@ _CLIENTS = (
         "r = raw.parse()\ntext, header, field, id_ = r.output_text, raw.headers.get('HEADER'),"
         " r.conflictscore['checked'], r.id\n" + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "openai, responses.stream",
         "python",
         _OPENAI_PYTHON + "with c.responses.stream(model='conflictscore', input=Q) as s:\n"
@@ -75,7 +98,7 @@ _CLIENTS = (
         "text, header, field, id_ = r.output_text, None, r.conflictscore['checked'], r.id\n"
         + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "langchain-openai, ChatOpenAI",
         "python",
         "import json\nfrom langchain_openai import ChatOpenAI\n"
@@ -83,14 +106,14 @@ _CLIENTS = (
         "d = m.response_metadata\ntext, header, field, id_ = m.text, d['headers'].get('HEADER'),"
         " None, d.get('id')\n" + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "openai-agents, Runner.run",
         "python",
         _AGENTS + "r = Runner.run_sync(agent, Q)\n"
         "text, header, field, id_ = r.final_output, None, None, r.raw_responses[-1].response_id\n"
         + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "openai-agents, run_streamed",
         "python",
         _AGENTS + "async def go():\n    s = Runner.run_streamed(agent, Q)\n"
@@ -99,7 +122,7 @@ _CLIENTS = (
         "text, header, field, id_ = r.final_output, None, None, r.raw_responses[-1].response_id\n"
         + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "pydantic-ai, openai-chat",
         "python",
         "import json\nfrom pydantic_ai import Agent\n"
@@ -107,7 +130,7 @@ _CLIENTS = (
         "m = r.all_messages()[-1]\ntext, header, field, id_ = r.output, None, None,"
         " m.provider_response_id\n" + _PY_SHOW,
     ),
-    _Client(
+    Client(
         "pydantic-ai, openai-responses",
         "python",
         "import json\nfrom pydantic_ai import Agent\n"
@@ -115,27 +138,48 @@ _CLIENTS = (
         "m = r.all_messages()[-1]\ntext, header, field, id_ = r.output, None, None,"
         " m.provider_response_id\n" + _PY_SHOW,
     ),
-    _Client(
+    Client(
+        "pydantic-ai, structured output",
+        "python",
+        _LAMP + "import json\nfrom pydantic_ai import Agent\n"
+        "r = Agent('openai-chat:conflictscore', output_type=Lamp).run_sync(Q)\n"
+        "m = [m for m in r.all_messages() if m.kind == 'response'][-1]\n"
+        "text, header, field, id_ = str(r.output.lit), None, None, m.provider_response_id\n"
+        + _PY_SHOW,
+        tool="final_result",
+    ),
+    Client(
+        "instructor, response_model",
+        "python",
+        _LAMP + "import json, instructor, openai\n"
+        "c = instructor.from_openai(openai.OpenAI()).chat.completions\n"
+        "r, raw = c.create_with_completion(model='conflictscore', response_model=Lamp,"
+        " messages=[{'role': 'user', 'content': Q}])\n"
+        "text, header, field, id_ = str(r.lit), None, raw.conflictscore['checked'], raw.id\n"
+        + _PY_SHOW,
+        tool="Lamp",
+    ),
+    Client(
         "ai, openai() generateText",
         "node",
         _AI_SDK + "const r = await generateText({model: openai('conflictscore'), prompt: Q});\n"
         "show(r.text, r.response);\n",
     ),
-    _Client(
+    Client(
         "ai, openai() streamText",
         "node",
         _AI_SDK + "const r = streamText({model: openai('conflictscore'), prompt: Q});\n"
         "let text = ''; for await (const part of r.textStream) text += part;\n"
         "show(text, await r.response);\n",
     ),
-    _Client(
+    Client(
         "ai, openai.chat() generateText",
         "node",
         _AI_SDK
         + "const r = await generateText({model: openai.chat('conflictscore'), prompt: Q});\n"
         "show(r.text, r.response);\n",
     ),
-    _Client(
+    Client(
         "ai, openai-compatible",
         "node",
         _AI_SDK + "import { createOpenAICompatible } from '@ai-sdk/openai-compatible';\n"
@@ -143,7 +187,7 @@ _CLIENTS = (
         "const r = await generateText({model: m('conflictscore'), prompt: Q});\n"
         "show(r.text, r.response);\n",
     ),
-    _Client(
+    Client(
         "openai (node), responses",
         "node",
         "import OpenAI from 'openai';\n"
@@ -152,7 +196,7 @@ _CLIENTS = (
         "console.log(JSON.stringify({text: r.output_text, header: h.headers.get('HEADER'),"
         " field: r.conflictscore?.checked, id: r.id}));\n",
     ),
-    _Client(
+    Client(
         "@openai/agents (node), run",
         "node",
         "import { Agent, run, setTracingDisabled } from '@openai/agents';\n"
@@ -171,18 +215,37 @@ def main(python: str, node: Path | None, only: str) -> None:
     """See the module."""
     row = "{:<34} {:<10} {:<10} {}"
     click.echo(row.format("client", "works", "corrected", "checked is read from"))
-    with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
-        for client in _CLIENTS:
-            if only in client.name:
-                click.echo(row.format(client.name, *_tried(client, served, python, node)))
+    for client in CLIENTS:
+        if only in client.name:
+            tried = asked_with(client, DISAGREEING, python, node)
+            corrected = "yes" if tried.is_corrected else "no"
+            columns = (corrected, ", ".join(tried.places) or "nowhere")
+            shown = {"yes": columns, "no": ("", tried.text), "not there": ("", "")}
+            click.echo(row.format(client.name, tried.works, *shown[tried.works]))
 
 
-def _tried(client: _Client, served: Served, python: str, node: Path | None) -> tuple[str, str, str]:
-    """Whether the client works, whether its answer is the corrected one, and where `checked` is."""
+def asked_with(
+    client: Client, documents: list[dict[str, str]], python: str, node: Path | None
+) -> Tried:
+    """Ask the question with a client of a service that finds these documents.
+
+    A structured answer is judged by the model, one label a call, since the paper's loop rewrites
+    whole answers.
+    """
+    if client.runs_on == "node" and node is None:
+        return Tried("not there")
+    world: World = ChatWorld()
+    context: dict[str, Any] = {}
+    if client.tool:
+        world = CallingWorld(answer=ANSWER, tools=(client.tool,))
+        context = {"labeler": "json", "regeneration": "revise", "guard": True}
+    with OpenAIServer(world) as upstream, serving(upstream, found=documents, **context) as served:
+        return _tried(client, served, python, node)
+
+
+def _tried(client: Client, served: Served, python: str, node: Path | None) -> Tried:
     script = client.script.replace("HEADER", _HEADER)
-    if client.runs_on == "node":
-        if node is None:
-            return ("not there", "", "")
+    if node is not None and client.runs_on == "node":
         file = node / "client.mjs"
         file.write_text(f"const Q = {json.dumps(QUESTION)};\n{script}", "utf-8")
         command = ["node", str(file)]
@@ -199,14 +262,13 @@ def _tried(client: _Client, served: Served, python: str, node: Path | None) -> t
     if process.returncode:
         missing = "ModuleNotFoundError" in process.stderr or "ERR_MODULE" in process.stderr
         reason = (process.stderr.strip().splitlines() or ["?"])[-1][:90]
-        return ("not there", "", "") if missing else ("no", "", reason)
+        return Tried("not there") if missing else Tried("no", reason)
     shown: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
-    corrected = "yes" if shown["text"] == _CORRECTED else "no"
-    return ("yes", corrected, ", ".join(_where_checked(shown, served)) or "nowhere")
+    return Tried("yes", shown["text"], tuple(_where_checked(shown, served)))
 
 
 def _where_checked(shown: dict[str, Any], served: Served) -> list[str]:
-    """The places where the client can read `checked`, with its values."""
+    """Return the places where the client can read `checked`, each with what it says."""
     places = [
         f"{place}: {shown[name]}"
         for name, place in (("header", "response header"), ("field", "response field"))

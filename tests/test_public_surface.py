@@ -32,7 +32,8 @@ PUBLIC = {
         label_table make_labeler
     """,
     "conflictscore.middleware": """
-        ConflictScoreMiddleware SelfCorrectingChatModel ServiceSettings create_app self_correct
+        ConflictScoreMiddleware SelfCorrectingChatModel ServiceSettings carry_verdict create_app
+        self_correct
     """,
     "conflictscore.models": """
         ConcurrencyLimit Fitted LanguageModel Ledger Price PriceTable UsageMeter attach default_spec

@@ -9,6 +9,7 @@ from langchain_core.messages import (
 )
 
 from conflictscore.answering.answer_replies import read_text
+from conflictscore.errors import ProviderError
 from conflictscore.loop.state import RagState, RunContext
 from conflictscore.loop.turns import MESSAGE_TYPES, Turn, history_of
 from conflictscore.models.language_model import LanguageModel
@@ -84,7 +85,11 @@ def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
 async def stand_alone_question(
     question: str, conversation: Conversation, context: RunContext, meter: UsageMeter
 ) -> str:
-    """Return the question, rewritten by the model so that it is clear without the conversation."""
+    """Return the question, rewritten by a model so that it is clear without the conversation.
+
+    The model that answers is asked first. If it fails and the judge is another model, the judge is
+    asked too: no document can be asked a question that only the conversation explains.
+    """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
         for turn in conversation.spoken
@@ -95,7 +100,12 @@ async def stand_alone_question(
     length = count_tokens(question)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     read_reply = partial(_read_question, question)
-    return await context.reader(meter).ask(prompt, read_reply, room)
+    try:
+        return await context.reader(meter).ask(prompt, read_reply, room)
+    except ProviderError:
+        if context.decomposer is context.generator:
+            raise
+        return await context.judge(meter).ask(prompt, read_reply, room)
 
 
 def _read_question(question: str, reply: str) -> str:

@@ -23,7 +23,7 @@ from conflictscore.correcting.telling import (
 )
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
-from conflictscore.correcting.wording import replaced
+from conflictscore.correcting.wording import exchanged, replaced
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.records import (
     Candidate,
@@ -277,8 +277,9 @@ async def propose(
 
     The looks run concurrently. First, winners are put into the passage. This is done by changing
     the span that differs or by replacing the sentence; if neither works, a model is asked to
-    rewrite the passage. Then an explanation is added for only one unsettled dispute or one set of
-    things with the same name, since two explanations would overwrite each other.
+    rewrite the passage. Two claims that exchange the same span are one correction. Then an
+    explanation is added for only one unsettled dispute or one set of things with the same name,
+    since two explanations would overwrite each other.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -303,16 +304,24 @@ def _with_winners(
     alone: bool,
 ) -> tuple[str, list[Correction]]:
     """Put in the winners that need no model; return the text, and corrections that need a model."""
-    text, pending = passage, list[Correction]()
+    text, pending, done = passage, list[Correction](), set[tuple[str, str]]()
+    exchanges = {look.candidates[0].statement: exchanged(look) for look in looks}
     for look in looks:
         if look.decision != "replace" or look.rival is None:
             continue
-        new_text = replaced(text, look, beside(look), documents=looking.documents, alone=alone)
+        own, winner = (look.candidates[place].statement for place in (0, look.rival))
+        exchange = exchanges[own]
+        if exchange in done:
+            continue
+        twins = [text for text, other in exchanges.items() if other and other == exchange]
+        new_text = replaced(
+            text, look, beside(look), twins=twins, documents=looking.documents, alone=alone
+        )
         if new_text is None:
-            own, winner = (look.candidates[place].statement for place in (0, look.rival))
             pending.append(Correction(own, winner))
         else:
             text = new_text
+            done |= {exchange} if exchange else set()
     return text, pending
 
 

@@ -5,7 +5,7 @@ sources. If ``LANGUAGES`` has no wording for the language, the passage is kept.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import groupby
 from pathlib import PurePosixPath
 
@@ -84,10 +84,11 @@ def _told_dispute(
     """Reword a passage to state both sides of a dispute; see :func:`hedged`."""
     claim, rival = sides_of(look)
     is_cited_by_number = citations_of(passage, claim, documents)
+    of_both = _names_behind(claim, documents) & _names_behind(rival, documents)
     by_claim, by_rival = (
         named(side, documents, by_number=True)
         if is_cited_by_number
-        else f"({named(side, documents)})"
+        else f"({named(side, documents, of_both=of_both)})"
         for side in (claim, rival)
     )
     if others:
@@ -195,26 +196,45 @@ def _plain(words: str) -> str:
     return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
 
 
-def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
+def named(
+    side: Candidate,
+    documents: Sequence[Document],
+    *,
+    by_number: bool = False,
+    of_both: Set[str] = frozenset(),
+) -> str:
     """Return the documents of a candidate, listed by title or cited by number.
 
-    Only the first document of each group of near-copies is listed.
+    Only the first document of each group of near-copies is listed. Documents whose name is among
+    ``of_both`` are listed by number, since the name stands on both sides of the dispute.
     """
+    first = _documents_behind(side, documents)
+    if by_number:
+        return "".join(f"[{document.number}]" for document in first)
+    names = [
+        f"document {document.number}" if (name := _name(document)) in of_both else name
+        for document in first[:_MOST_NAMES]
+    ]
+    if more := len(first) - len(names):
+        names.append(f"{more} more")
+    return ", ".join(names)
+
+
+def _names_behind(side: Candidate, documents: Sequence[Document]) -> set[str]:
+    return {*map(_name, _documents_behind(side, documents))}
+
+
+def _documents_behind(side: Candidate, documents: Sequence[Document]) -> list[Document]:
+    """Return the documents of a candidate; of near-copies, only the first."""
     behind = set(side.votes or side.evidence.supports)
     documents_behind = [document for document in documents if document.number in behind]
     documents_by_group = sorted(
         documents_behind, key=lambda d: (d.duplicate_of or d.number, d.number)
     )
-    first = [
+    return [
         next(same)
         for _, same in groupby(documents_by_group, key=lambda d: d.duplicate_of or d.number)
     ]
-    if by_number:
-        return "".join(f"[{document.number}]" for document in first)
-    names = [_name(document) for document in first[:_MOST_NAMES]]
-    if more := len(first) - len(names):
-        names.append(f"{more} more")
-    return ", ".join(names)
 
 
 def _name(document: Document) -> str:

@@ -68,6 +68,19 @@ def spliced_spans(
     return None if place is None else (place, differing[1])
 
 
+def exchanged(look: SecondLook) -> tuple[str, str] | None:
+    """Return the span of a claim that its winner exchanges, and the new text.
+
+    Return None unless a rival has won and only one span differs. Two claims of a passage often
+    exchange the same span, since a decomposer may list a fact once alone and once in its sentence.
+    """
+    if look.decision != "replace" or look.rival is None:
+        return None
+    claim, rival = (candidate.statement for candidate in sides_of(look))
+    spans = spliced_spans(claim, claim, rival, question=look.question)
+    return None if spans is None else (claim[slice(*spans[0])], spans[1])
+
+
 def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     """Replace the value in a claim with the rival's value, including unit and magnitude.
 
@@ -171,6 +184,7 @@ def replaced(
     look: SecondLook,
     others: Sequence[str] = (),
     *,
+    twins: Sequence[str] = (),
     documents: Sequence[Document] = (),
     alone: bool = False,
 ) -> str | None:
@@ -180,12 +194,18 @@ def replaced(
     span is replaced. A sentence that states only the claim is replaced by the rival's sentence, and
     so is an answer that consists of one such passage. A model is needed for table cells, headings
     and lines of code, and for sentences in a distinct style or in another language.
+
+    ``others`` are the other claims of the passage. Those among ``twins`` exchange the same span, so
+    they do not protect it.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:
         return opposite_word
     passage = cited_anew(without_agreement(passage), claim, rival, documents)
-    changed_passage = spliced_span(passage, claim.statement, rival.statement, others, look.question)
+    protected = [statement for statement in others if statement not in twins]
+    changed_passage = spliced_span(
+        passage, claim.statement, rival.statement, protected, look.question
+    )
     sentence = passage.rstrip(" *_)\"'\u201d")[-1:] in _STOPS or cites(passage, documents)
     if changed_passage is not None or others or not (alone or sentence):
         return changed_passage

@@ -104,12 +104,17 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             for name, kind in kinds.items()
         ]
         explicit = signature.replace(parameters=[*own, *keyword_parameters])
+        settable = [
+            name
+            for name, parameter in explicit.parameters.items()
+            if name != "self" and parameter.kind is not parameter.POSITIONAL_ONLY
+        ]
 
         @wraps(function)
         def checked(*args: Any, **keywords: Any) -> Any:
             for name in keywords:
                 if name not in explicit.parameters:
-                    line = unknown_name(name, explicit.parameters)
+                    line = unknown_name(name, settable)
                     raise TypeError(f"{function.__qualname__}(): {line}")
             explicit.bind(*args, **keywords)
             return function(*args, **keywords)

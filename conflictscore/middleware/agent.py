@@ -33,6 +33,7 @@ from conflictscore.middleware.call_watch import (
     with_artifact,
 )
 from conflictscore.middleware.entrypoints import OnEvent, check_choices
+from conflictscore.middleware.outer_verdict import inner_runs, note_inner_run
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.middleware.run_views import redacted, whole, with_verdict
 from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
@@ -162,6 +163,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             if not (meets(run, self._settings.require) or states_nothing(str(last.text), question)):
                 refuse(run, self._settings.require)
             update: dict[str, Any] = {"conflict": whole(run), **over}
+            note_inner_run(update["conflict"])
             return update if last.id is None else update | {"messages": [with_verdict(last, run)]}
         self._turns.forget(state)
         verdict = last.response_metadata.get("conflictscore") or {}
@@ -169,7 +171,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         in_words = state.get("structured_response") is None
         known_texts = (conflict["answer"], self._settings.refusal)
         if same_run and in_words and spoken(last) not in known_texts:
-            return {"conflict": redacted(conflict, spoken(last)), **over}
+            bare = redacted(conflict, spoken(last))
+            note_inner_run(bare)
+            return {"conflict": bare, **over}
+        note_inner_run(conflict)
         return over
 
     def wrap_model_call(
@@ -207,9 +212,12 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """If retrievers inside a tool find documents, store these as the artifact of its result."""
-        with retrieved_documents() as documents:
-            result = with_artifact(handler(request), documents)
+        """Store documents that were found inside a tool as the artifact of its result.
+
+        They come from retrievers, or from an agent that the tool called and that checks its answer.
+        """
+        with retrieved_documents() as documents, inner_runs() as runs:
+            result = with_artifact(handler(request), documents, runs)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 
@@ -219,8 +227,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
     ) -> ToolResult:
         """Asynchronous version of :meth:`wrap_tool_call`."""
-        with retrieved_documents() as documents:
-            result = with_artifact(await handler(request), documents)
+        with retrieved_documents() as documents, inner_runs() as runs:
+            result = with_artifact(await handler(request), documents, runs)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.types import Command
 
 from conflictscore.middleware.entrypoints import HIDDEN
+from conflictscore.middleware.outer_verdict import documents_behind
 from conflictscore.models.usage import UsageMeter
 
 In = TypeVar("In")
@@ -104,14 +105,21 @@ def retrieved_documents() -> Iterator[list[Document]]:
         _found.reset(token)
 
 
-def with_artifact(result: ToolResult, documents: Sequence[Document]) -> ToolResult:
-    """Store, as the artifact of a tool's result, the documents that the result quotes in full.
+def with_artifact(
+    result: ToolResult,
+    documents: Sequence[Document],
+    runs: Sequence[Mapping[str, Any]] = (),
+) -> ToolResult:
+    """Store, as the artifact of a tool's result, the documents that stand behind the result.
 
-    A result that already has an artifact is returned unchanged.
+    These are the documents that the result quotes in full, or, if the result is the answer of an
+    agent that checked it, the documents of that agent's run. A result that already has an artifact
+    is returned unchanged.
     """
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result
     whole_documents = [
         document for document in documents if document.page_content in str(result.text)
     ]
+    whole_documents = documents_behind(result, runs) or whole_documents
     return result.model_copy(update={"artifact": whole_documents}) if whole_documents else result

@@ -41,6 +41,7 @@ class GapKind(StrEnum):
     EVIDENCE_LEFT_OUT = "evidence_left_out"  # The model saw evidence that the check did not read.
     UNFINISHED_ANSWER = "unfinished_answer"  # The answer was cut off, or its stream did not end.
     EDITED = "edited"  # A person wrote the final text.
+    REWRITTEN = "rewritten"  # Another model wrote the text from checked answers.
 
 
 _IN_SHORT = {
@@ -60,6 +61,7 @@ _IN_SHORT = {
     GapKind.EVIDENCE_LEFT_OUT: "the model saw evidence that the check did not read",
     GapKind.UNFINISHED_ANSWER: "the answer may be incomplete",
     GapKind.EDITED: "a person wrote the final text",
+    GapKind.REWRITTEN: "another model wrote the text from checked answers",
 }
 """Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
 the texts must not appear."""
@@ -74,6 +76,7 @@ _DECIDE_NO = frozenset(
         GapKind.CHECK_FAILED,
         GapKind.TOO_FEW_LABELS,
         GapKind.EDITED,
+        GapKind.REWRITTEN,
     }
 )
 

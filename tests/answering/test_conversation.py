@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from conflictscore.answering.conversation import Conversation, conversation_of
+from conflictscore.answering.conversation import (
+    Conversation,
+    conversation_of,
+    stand_alone_question,
+)
+from conflictscore.errors import ProviderError
+from conflictscore.loop.state import RunContext
+from conflictscore.loop.turns import Turn
+from conflictscore.models.usage import UsageMeter
 from conflictscore.tokens import count_tokens
+from tests.correcting.helpers import ByNumbers, Replies
 
 FRAME = 4
 """Tokens of a message besides its text."""
@@ -63,3 +72,23 @@ def test_a_conversation_is_shown_as_far_as_it_fits(
     conversation = shown(turns, room)
 
     assert (said(conversation), conversation.left_out) == (kept, len(turns) - len(kept))
+
+
+async def test_if_the_model_that_answers_cannot_rewrite_a_question_another_judge_is_asked() -> None:
+    def fail(prompt: str) -> Exception:
+        return ProviderError("overloaded", provider="scripted")
+
+    failing: Any = Replies(fail)
+    judge: Any = Replies(lambda prompt: "When was the lamp of the lighthouse lit?")
+    labeler: Any = ByNumbers()
+    talk = Conversation(tuple(Turn(*turn) for turn in TALK))
+    meter = UsageMeter()
+
+    two_models = RunContext(generator=failing, decomposer=judge, labeler=labeler)
+    question = await stand_alone_question("When was it lit?", talk, two_models, meter)
+    one_model = RunContext(generator=failing, decomposer=failing, labeler=labeler)
+    with pytest.raises(ProviderError):
+        await stand_alone_question("When was it lit?", talk, one_model, meter)
+
+    assert question == "When was the lamp of the lighthouse lit?"
+    assert (len(failing.asked), len(judge.asked)) == (2, 1)

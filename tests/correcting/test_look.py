@@ -6,6 +6,8 @@ import pytest
 
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.vote import tallied
+from conflictscore.correcting.wording import exchanged
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
@@ -293,3 +295,21 @@ async def test_of_many_rivals_the_four_that_most_documents_gave_are_weighed() ->
 
     givers = sorted(candidate.given_by for candidate in look.candidates[1:])
     assert givers == [(2,), (3,), (4,), (6, 7)]
+
+
+def test_one_exchange_of_a_span_settles_every_claim_that_asks_for_it() -> None:
+    twin = f"{CLAIM.rstrip('.')}, on a fine night."
+    sides = [claim_with("+--", CLAIM), claim_with("-++", CLAIM.replace("1871", "1874"))]
+    twin_sides = [claim_with("+--", twin), sides[1]]
+    first, second = (
+        SecondLook(
+            question="When was the lamp lit?",
+            candidates=tallied(candidates, [(), (2, 3)]),
+            rival=1,
+            decision="replace",
+        )
+        for candidates in (sides, twin_sides)
+    )
+
+    assert exchanged(first) == exchanged(second) == ("1871", "1874")
+    assert exchanged(first.model_copy(update={"decision": "keep"})) is None

@@ -56,6 +56,17 @@ def test_a_passage_that_claims_nothing_else_becomes_the_rivals_sentence() -> Non
     assert replaced("Yes.", look("It is not true that “it was lit”.")) == "No."
 
 
+def test_a_claim_that_exchanges_the_same_span_does_not_protect_it() -> None:
+    twin = "The light first lit its lamp in 1871, on a fine night."
+
+    assert replaced("Lit in 1871, on a fine night.", look(), others=(twin,)) is None
+    assert replaced("Lit in 1871, on a fine night.", look(), others=(twin,), twins=(twin,)) == (
+        "Lit in 1874, on a fine night."
+    )
+    sentence = look("It was on 14 October 1874 that the light was exhibited.")
+    assert replaced("It was lit in 1871.", sentence, others=(twin,), twins=(twin,)) is None
+
+
 def test_a_citation_of_the_old_side_becomes_one_of_the_new() -> None:
     assert replaced("It was lit in 1871 [1][4].", look()) == "It was lit in 1874 [2][3]."
     assert replaced("Lit in 1871 [7].", look()) == "Lit in 1874 [7].", "another's numbers"
@@ -87,6 +98,15 @@ def test_a_mere_name_becomes_a_sentence_in_the_words_of_the_claim(
     assert with_other_answer(claim, answer, question) == statement
     two = "The old map was drawn by Ida Reeve in 1871."
     assert with_other_answer(two, answer, question) is None, "which of the two it answers is open"
+
+
+def test_a_hedge_names_documents_by_number_if_both_sides_have_the_same_titles() -> None:
+    documents = documents_with("a", "b", "c", "d", title=("search", "search", "Report", "search"))
+
+    assert hedged(CLAIM, look(), documents) == (
+        "Sources disagree on the year: The light first lit its lamp in 1871 (document 1,"
+        " document 4) or 1874 (document 2, “Report”)."
+    )
 
 
 def test_a_hedge_names_both_sides_with_their_documents_and_leads_with_the_better_witnessed() -> (

@@ -17,7 +17,12 @@ from langchain_core.tools import tool
 
 from conflictscore import correct
 from conflictscore.errors import InputError, UncheckedAnswerError
-from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
+from conflictscore.middleware import (
+    ConflictScoreMiddleware,
+    SelfCorrectingChatModel,
+    carry_verdict,
+    self_correct,
+)
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 from conflictscore.records import Gap, GapKind, Run
@@ -257,3 +262,88 @@ def test_the_long_receipt_of_a_tool_that_writes_is_no_evidence(tool: str, is_nam
     gaps = asked_in(messages, sources=None).left_out
 
     assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
+
+
+class TestOuterAnswer:
+    """The answer of a supervisor, or of an agent whose tool is another agent."""
+
+    def test_a_repeated_answer_gets_the_verdict_on_it(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        messages = agent_of(model).invoke(QUESTION)["messages"]
+        text, verdict = str(messages[-1].text), messages[-1].response_metadata["conflictscore"]
+
+        [carried] = carry_verdict({"messages": [*messages, AIMessage(f" {text}\n", id="last")]})[
+            "messages"
+        ]
+
+        assert (carried.id, carried.text) == ("last", f" {text}\n")
+        assert carried.response_metadata["conflictscore"] == verdict
+
+    def test_an_answer_in_other_words_is_unchecked_and_names_the_checked_ones(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        messages = agent_of(model).invoke(QUESTION)["messages"]
+        inner = messages[-1].model_copy(update={"name": "résumé" * 90})
+        many = [inner.model_copy(update={"id": str(number)}) for number in range(9)]
+
+        [carried] = carry_verdict({"messages": [*messages, *many, AIMessage("In May 1874.")]})[
+            "messages"
+        ]
+
+        verdict = carried.response_metadata["conflictscore"]
+        assert (verdict["checked"], verdict["kind"]) == ("no", GapKind.REWRITTEN)
+        assert {each["checked"] for each in verdict["inner"]} == {"fully"}
+        assert len(json.dumps(verdict).encode()) <= 600
+
+    def test_an_answer_of_a_turn_in_which_nothing_was_checked_says_so(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        messages = agent_of(model).invoke(QUESTION)["messages"]
+        later = [*messages, HumanMessage("And the tower?"), AIMessage("It is white.")]
+
+        [carried] = carry_verdict({"messages": later})["messages"]
+
+        verdict = carried.response_metadata["conflictscore"]
+        assert (verdict["checked"], verdict["kind"]) == ("no", GapKind.NO_DOCUMENTS)
+
+    def test_hand_overs_and_messages_with_a_verdict_are_left_alone(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        messages = agent_of(model).invoke(QUESTION)["messages"]
+        call: Any = {"name": "transfer", "args": {}, "id": "1", "type": "tool_call"}
+
+        assert carry_verdict({"messages": messages}) == {}
+        assert carry_verdict({"messages": [*messages, AIMessage("", tool_calls=[call])]}) == {}
+        assert carry_verdict({"messages": messages[:1]}) == carry_verdict({"messages": []}) == {}
+
+    @pytest.mark.parametrize("asynchronous", [False, True])
+    async def test_an_agent_that_is_a_tool_hands_on_the_documents_of_its_run(
+        self, model: BaseChatModel, world: AgentWorld, asynchronous: bool
+    ) -> None:
+        with OpenAIServer(AgentWorld()) as server:
+            inner = agent_of(scripted_model(server))
+
+            @tool("ask_researcher")
+            def ask(query: str) -> str:
+                """Ask a researcher."""
+                return str(inner.invoke(QUESTION)["messages"][-1].text)
+
+            @tool("ask_researcher")
+            async def ask_async(query: str) -> str:
+                """Ask a researcher."""
+                return str((await inner.ainvoke(QUESTION))["messages"][-1].text)
+
+            world.tools = ("ask_researcher",)
+            outer = agent_of(model, tools=(ask_async if asynchronous else ask,))
+            state = await outer.ainvoke(QUESTION) if asynchronous else outer.invoke(QUESTION)
+
+        text, verdict = last_of(state)
+        assert (text, verdict["checked"], verdict["flipped"]) == (
+            "It was lit in 1874.",
+            "fully",
+            True,
+        )
+        assert [each["text"] for each in state["conflict"]["documents"]] == [
+            each["text"] for each in DISAGREEING
+        ]

@@ -13,7 +13,7 @@ from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import whole_tokens
-from conflictscore.records import Gap, GapKind, Run, Usage
+from conflictscore.records import Gap, GapKind, Run, RunStatus, Usage
 
 Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
@@ -28,10 +28,12 @@ def completion_of(
 ) -> Completion:
     """Build the chat completion for a caller.
 
-    Fields of the upstream's completion (``base``) are kept unless the answer has changed.
+    Fields of the upstream's completion (``base``) are kept unless the answer has changed. The id
+    of a checked answer is our own: many clients show nothing else of a reply, and it names the run.
     """
+    own_id = f"chatcmpl-{record.run_id}"
     whole = {
-        "id": f"chatcmpl-{record.run_id}",
+        "id": own_id,
         "object": "chat.completion",
         "created": record.created,
         "model": record.model,
@@ -39,6 +41,9 @@ def completion_of(
         **(base or {}),
         "conflictscore": _summary(record, run),
     }
+    if run.status is not RunStatus.PASSED_THROUGH and whole["id"] != own_id:
+        whole["conflictscore"]["upstream_id"] = whole["id"]
+        whole["id"] = own_id
     usage = run.usage
     if base is None or usage != usage_of(base):
         whole["usage"] = {

@@ -125,8 +125,20 @@ class TestCorrect:
         assert "it ended with “length”" in reply["conflictscore"]["notes"][0]
         assert reply["choices"][0]["message"] == {"role": "assistant", **message}
         assert reply["choices"][0]["finish_reason"] == "length"
-        assert (reply["x_upstream"], reply["id"]) == ("kept", "chatcmpl-upstream")
+        assert reply["x_upstream"] == "kept"
         assert reply["conflictscore"]["status"] == "scored"
+
+    def test_the_id_of_a_reply_names_its_run_and_the_upstreams_own_id_stands_beside_it(
+        self, world: ChatWorld
+    ) -> None:
+        world.plain = completion_with({"content": "It was lit in 1871."})
+
+        with serving(world, found=AGREEING, settings={"first_answer": "upstream"}) as served:
+            reply = served.ask().json()
+            run = served.http.get(f"/v1/runs/{reply['id'].removeprefix('chatcmpl-')}")
+
+        assert run.json()["checked"] == reply["conflictscore"]["checked"] == "fully"
+        assert reply["conflictscore"]["upstream_id"] == "chatcmpl-upstream"
 
 
 class TestAnnotate:
