@@ -1,17 +1,24 @@
-"""Where LangChain hosts show the verdict of checked, changed and unchecked answers.
+"""Where hosts show the verdict of checked, changed and unchecked answers.
 
 Each host runs as the real package around a scripted model. ``langgraph-supervisor``,
 ``langgraph-swarm`` and ``deepagents`` are tried if they are installed. The verdict is that of the
-last message that a user of the host gets. A second table shows the bytes of a thread's checkpoints
-over six turns, and the model calls per turn, with and without the middleware.
+last message that a user of the host gets. Clients of the service run as in
+:mod:`measurements.clients`; their verdict is read from a header, a field or the run that the
+response's id names. A last table shows the bytes of a thread's checkpoints over six turns, and the
+model calls per turn, with and without the middleware.
 
-    python -m measurements.hosts
+    python -m measurements.hosts --python VENV/bin/python --node FOLDER
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ContextEditingMiddleware,
@@ -26,19 +33,47 @@ from langchain.agents.middleware import (
 )
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, convert_to_messages
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
 
-from conflictscore.middleware import ConflictScoreMiddleware
+from conflictscore.middleware import ConflictScoreMiddleware, carry_verdict
+from measurements.clients import CLIENTS, Client, asked_with
 from tests.fakes.openai_server import OpenAIServer
+from tests.hosts.test_hosts import developed, run
 from tests.middleware.agents import QUESTION, AgentWorld
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
 _TURNS = 6
-_AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
+AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
+_CLIENTS = (
+    "openai, chat.completions",
+    "ai, openai() generateText",
+    "pydantic-ai, openai-chat",
+    "pydantic-ai, structured output",
+    "instructor, response_model",
+)
+_SERVED_AGENTS = """
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+
+from conflictscore.middleware import ConflictScoreMiddleware
+from measurements.hosts import AGREEING, search_of
+from tests.world import DISAGREEING, PAPER
+
+
+def agent_with(documents):
+    ours = ConflictScoreMiddleware(cache=False, **PAPER)
+    return create_agent(ChatOpenAI(model="scripted"), [search_of(documents)], middleware=[ours])
+
+
+agreeing, disagreeing = agent_with(AGREEING), agent_with(DISAGREEING)
+idle = create_agent(ChatOpenAI(model="scripted"), middleware=[ConflictScoreMiddleware()])
+"""
 
 
 def search_of(documents: list[dict[str, str]]) -> BaseTool:
@@ -66,12 +101,39 @@ def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
     return graph.compile()
 
 
-def supervisor(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """langgraph-supervisor over one agent, returning that agent's answer."""
+def supervisor(
+    model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware, lead: str = ""
+) -> Any:
+    """langgraph-supervisor over one agent, returning that agent's answer after ``lead``."""
     module = import_module("langgraph_supervisor")
     agent = create_agent(model, [search], middleware=[ours], name="researcher")
-    transfer = _Transferring(responses=["unused"])
-    return module.create_supervisor([agent], model=transfer, output_mode="last_message").compile()
+    graph = module.create_supervisor(
+        [agent],
+        model=_Transferring(responses=[lead]),
+        output_mode="last_message",
+        post_model_hook=carry_verdict,
+    )
+    return graph.compile()
+
+
+def rewording_supervisor(
+    model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
+) -> Any:
+    """langgraph-supervisor whose answer has other words than its agent's."""
+    return supervisor(model, search, ours, "In short: ")
+
+
+def subagent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
+    """An agent whose only tool is another agent; both check their answers."""
+    agent = create_agent(model, [search], middleware=[ours])
+
+    @tool("search")
+    def ask_researcher(query: str) -> str:
+        """Ask a researcher."""
+        return str(agent.invoke(QUESTION)["messages"][-1].text)
+
+    outer = ConflictScoreMiddleware(cache=False, **PAPER)
+    return create_agent(model, [ask_researcher], middleware=[outer])
 
 
 def swarm(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
@@ -88,21 +150,22 @@ def deep_agent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddle
 
 
 class _Transferring(FakeListChatModel):
-    """A supervisor's model: it hands over once, and then repeats the agent's answer."""
+    """A supervisor's model: it hands over once, and then repeats the agent's answer.
+
+    The only one of ``responses`` is put before the answer.
+    """
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
         return self
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        from langchain_core.outputs import ChatGeneration, ChatResult
-
         answers = [
             each
             for each in messages
             if isinstance(each, AIMessage) and each.response_metadata.get("conflictscore")
         ]
         if answers:
-            message = AIMessage(str(answers[-1].text))
+            message = AIMessage(f"{self.responses[0]}{answers[-1].text}")
         else:
             call = {"name": "transfer_to_researcher", "args": {}, "id": "1", "type": "tool_call"}
             message = AIMessage("", tool_calls=[call])
@@ -129,6 +192,8 @@ HOSTS: dict[str, Build] = {
     "TodoListMiddleware": with_middleware(TodoListMiddleware()),
     "parent graph of messages": parent,
     "langgraph-supervisor": supervisor,
+    "langgraph-supervisor, in other words": rewording_supervisor,
+    "agent as a tool of an agent": subagent,
     "langgraph-swarm": swarm,
     "deepagents": deep_agent,
 }
@@ -136,7 +201,8 @@ HOSTS: dict[str, Build] = {
 
 def verdict_of(state: dict[str, Any]) -> str:
     """The verdict of the last message, or of the last message of an inner agent."""
-    verdicts = [each.response_metadata.get("conflictscore") for each in state["messages"]]
+    messages = convert_to_messages(state["messages"])  # a remote graph returns plain JSON
+    verdicts = [each.response_metadata.get("conflictscore") for each in messages]
     latest = next((each for each in reversed(verdicts) if each), None)
     if latest is None:
         return "none"
@@ -148,7 +214,8 @@ def verdict_of(state: dict[str, Any]) -> str:
 def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> str:
     """The verdict that a host shows for a question."""
     # the script counts tool messages, and a hand-over counts as one
-    searched = ("search", "search") if build is supervisor else ("search",)
+    supervised = build in (supervisor, rewording_supervisor)
+    searched = ("search", "search") if supervised else ("search",)
     world = AgentWorld(tools=searched if searches else ())
     with OpenAIServer(world) as server:
         model = scripted_model(server)
@@ -158,6 +225,49 @@ def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> 
         except ModuleNotFoundError as error:
             return f"not installed ({error.name})"
         return verdict_of(graph.invoke(QUESTION))
+
+
+@contextmanager
+def langgraph_dev() -> Iterator[dict[str, Callable[[str], dict[str, Any]]]]:
+    """The ways to call an agent that ``langgraph dev`` serves, by name.
+
+    Each takes the name of an agent, and returns its state after the question.
+    """
+    with (
+        TemporaryDirectory() as folder,
+        OpenAIServer(AgentWorld()) as server,
+        developed(
+            Path(folder), server, _SERVED_AGENTS, ("agreeing", "disagreeing", "idle")
+        ) as client,
+    ):
+        url = str(client.base_url)
+
+        def remote(name: str) -> RemoteGraph:
+            return RemoteGraph(name, url=url)
+
+        def in_parent(name: str) -> dict[str, Any]:
+            graph = StateGraph(MessagesState)
+            graph.add_node("agent", remote(name))
+            graph.add_edge(START, "agent")
+            state: dict[str, Any] = graph.compile().invoke(QUESTION)
+            return state
+
+        yield {
+            "langgraph dev": lambda name: run(client, name, QUESTION),
+            "RemoteGraph": lambda name: remote(name).invoke(QUESTION),
+            "RemoteGraph in a parent graph": in_parent,
+        }
+
+
+def read_by(client: Client, documents: list[dict[str, str]], python: str, node: Path | None) -> str:
+    """The verdict that a client of the service reads, and the places where it can read it."""
+    tried = asked_with(client, documents, python, node)
+    if tried.works != "yes":
+        return tried.works if tried.works == "not there" else f"error: {tried.text}"
+    verdicts = {place.rpartition(": ")[2] for place in tried.places}
+    places = [place.rpartition(": ")[0].removeprefix("response ") for place in tried.places]
+    flipped = ", flipped" if tried.is_corrected else ""
+    return f"{'/'.join(sorted(verdicts)) or 'none'}{flipped} ({'; '.join(places)})"
 
 
 def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, float]:
@@ -178,24 +288,45 @@ def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, 
         return blobs, len(server.requests) / _TURNS
 
 
-def main() -> None:
-    """Print both tables."""
-    print("| host | checked | flipped | unchecked |\n|---|---|---|---|")
+@click.command(help=__doc__)
+@click.option("--python", default=sys.executable, help="An interpreter with the clients' packages.")
+@click.option("--node", type=click.Path(path_type=Path), help="A folder with node_modules.")
+@click.option("--only", default="", help="Only hosts whose names contain this; no costs.")
+def main(python: str, node: Path | None, only: str) -> None:
+    """See the module."""
+    click.echo("| host | checked | flipped | unchecked |\n|---|---|---|---|")
     for name, build in HOSTS.items():
-        cells = [
-            played(build, _AGREEING, searches=True),
-            played(build, DISAGREEING, searches=True),
-            played(build, _AGREEING, searches=False),
-        ]
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    print("\n| six turns | KiB of checkpoints | calls a turn |\n|---|---|---|")
+        if only in name:
+            row(
+                name,
+                played(build, AGREEING, searches=True),
+                played(build, DISAGREEING, searches=True),
+                played(build, AGREEING, searches=False),
+            )
+    if only in "langgraph dev, RemoteGraph":
+        with langgraph_dev() as ways:
+            for name, call in ways.items():
+                cells = (verdict_of(call(agent)) for agent in ("agreeing", "disagreeing", "idle"))
+                row(name, *cells)
+    for client in CLIENTS:
+        if client.name in _CLIENTS and only in client.name:
+            cells = (read_by(client, found, python, node) for found in (AGREEING, DISAGREEING, []))
+            row(f"service, {client.name}", *cells)
+    if only:
+        return
+    click.echo("\n| six turns | KiB of checkpoints | calls a turn |\n|---|---|---|")
     for name, ours, documents in (
-        ("without the middleware", False, _AGREEING),
-        ("undisputed", True, _AGREEING),
+        ("without the middleware", False, AGREEING),
+        ("undisputed", True, AGREEING),
         ("disputed", True, DISAGREEING),
     ):
         size, calls = cost_of_turns(ours=ours, documents=documents)
-        print(f"| {name} | {size / 1024:.0f} | {calls:.1f} |", flush=True)
+        row(name, f"{size / 1024:.0f}", f"{calls:.1f}")
+
+
+def row(*cells: str) -> None:
+    """Print a row of a table."""
+    click.echo(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -5,14 +5,16 @@ import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from conflictscore import Settings
+from conflictscore import Run, Settings
 from conflictscore.cli import main
+from conflictscore.middleware.service.kept_runs import run_record
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, search
@@ -105,6 +107,17 @@ def test_every_command_has_the_options_that_it_is_shown_with(page: Path) -> None
         if command is main:
             unknown.append(" ".join(words[:2]))
     assert unknown == []
+
+
+def test_the_reference_lists_every_field_of_a_run() -> None:
+    text = (ROOT / "docs/reference.md").read_text("utf-8")
+    section = text.split("## The fields of a run")[1]
+    rows = re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    context: Any = SimpleNamespace(generator=SimpleNamespace(name="scripted"), model_names={})
+    record = run_record(Run(question="?"), created=0, start=0.0, mode="correct", context=context)
+
+    assert named == {*record, "searches"}
 
 
 ELSEWHERE = {

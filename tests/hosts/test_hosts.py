@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ agent = create_agent(ChatOpenAI(model="scripted"), [search], middleware=[Conflic
 
 
 @contextmanager
-def developed(folder: Path, server: OpenAIServer) -> Iterator[httpx2.Client]:
-    """``langgraph dev`` as a user starts it, with the shipped settings and an additional agent."""
+def developed(
+    folder: Path, server: OpenAIServer, module: str = AGENT, agents: Sequence[str] = ("agent",)
+) -> Iterator[httpx2.Client]:
+    """``langgraph dev`` as a user starts it, with the shipped settings and a module of agents."""
     settings = json.loads((ROOT / "langgraph.json").read_text())
-    settings["graphs"]["agent"] = "./agent.py:agent"
+    settings["graphs"] |= {name: f"./agent.py:{name}" for name in agents}
     (folder / "langgraph.json").write_text(json.dumps(settings))
-    (folder / "agent.py").write_text(AGENT)
+    (folder / "agent.py").write_text(module)
     (folder / "conflictscore").symlink_to(ROOT / "conflictscore")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
