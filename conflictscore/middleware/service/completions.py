@@ -13,10 +13,13 @@ from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import whole_tokens
-from conflictscore.records import Gap, GapKind, Run, RunStatus, Usage
+from conflictscore.records import Gap, GapKind, Run, Usage
 
 Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
+
+_HANDED_ON = (GapKind.NOT_CHECKABLE, GapKind.NOT_ANSWERED)
+"""Gaps of replies that are handed on as they are."""
 
 
 def completion_of(
@@ -28,8 +31,9 @@ def completion_of(
 ) -> Completion:
     """Build the chat completion for a caller.
 
-    Fields of the upstream's completion (``base``) are kept unless the answer has changed. The id
-    of a checked answer is our own: many clients show nothing else of a reply, and it names the run.
+    Fields of the upstream's completion (``base``) are kept unless the answer has changed. Its id is
+    kept only if the reply could not be checked, such as a tool call. Otherwise the id is our own:
+    many clients show nothing else of a reply, and it names the run.
     """
     own_id = f"chatcmpl-{record.run_id}"
     whole = {
@@ -41,7 +45,8 @@ def completion_of(
         **(base or {}),
         "conflictscore": _summary(record, run),
     }
-    if run.status is not RunStatus.PASSED_THROUGH and whole["id"] != own_id:
+    gap = run.examined.main_gap if run.examined else None
+    if (gap is None or gap.kind not in _HANDED_ON) and whole["id"] != own_id:
         whole["conflictscore"]["upstream_id"] = whole["id"]
         whole["id"] = own_id
     usage = run.usage

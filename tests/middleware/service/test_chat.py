@@ -133,12 +133,16 @@ class TestCorrect:
     ) -> None:
         world.plain = completion_with({"content": "It was lit in 1871."})
 
-        with serving(world, found=AGREEING, settings={"first_answer": "upstream"}) as served:
-            reply = served.ask().json()
-            run = served.http.get(f"/v1/runs/{reply['id'].removeprefix('chatcmpl-')}")
+        verdicts = []
+        for documents in (AGREEING, []):
+            with serving(world, found=documents, settings={"first_answer": "upstream"}) as served:
+                reply = served.ask().json()
+                run = served.http.get(f"/v1/runs/{reply['id'].removeprefix('chatcmpl-')}")
+            assert reply["conflictscore"]["upstream_id"] == "chatcmpl-upstream"
+            assert run.json()["checked"] == reply["conflictscore"]["checked"]
+            verdicts.append(run.json()["checked"])
 
-        assert run.json()["checked"] == reply["conflictscore"]["checked"] == "fully"
-        assert reply["conflictscore"]["upstream_id"] == "chatcmpl-upstream"
+        assert verdicts == ["fully", "no"]
 
 
 class TestAnnotate:
