@@ -256,9 +256,12 @@ def _tried(client: Client, served: Served, python: str, node: Path | None) -> Tr
         "OPENAI_BASE_URL": f"{served.address}/v1",
         "OPENAI_API_KEY": "none",
     }
-    process = subprocess.run(  # noqa: S603 - the scripts above
-        command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
+    try:
+        process = subprocess.run(  # noqa: S603 - the scripts above
+            command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Tried("no", f"there was no answer within {_SECONDS} s")
     if process.returncode:
         missing = "ModuleNotFoundError" in process.stderr or "ERR_MODULE" in process.stderr
         reason = (process.stderr.strip().splitlines() or ["?"])[-1][:90]

@@ -291,9 +291,17 @@ def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, 
 @click.command(help=__doc__)
 @click.option("--python", default=sys.executable, help="An interpreter with the clients' packages.")
 @click.option("--node", type=click.Path(path_type=Path), help="A folder with node_modules.")
-@click.option("--only", default="", help="Only hosts whose names contain this; no costs.")
-def main(python: str, node: Path | None, only: str) -> None:
+@click.option("--only", help="Only hosts whose names contain this, or only the cost of a turn.")
+def main(python: str, node: Path | None, only: str | None) -> None:
     """See the module."""
+    if only != "cost":
+        print_hosts(python, node, only or "")
+    if only in (None, "cost"):
+        print_costs()
+
+
+def print_hosts(python: str, node: Path | None, only: str) -> None:
+    """Print the verdicts that each host shows."""
     click.echo("| host | checked | flipped | unchecked |\n|---|---|---|---|")
     for name, build in HOSTS.items():
         if only in name:
@@ -303,7 +311,7 @@ def main(python: str, node: Path | None, only: str) -> None:
                 played(build, DISAGREEING, searches=True),
                 played(build, AGREEING, searches=False),
             )
-    if only in "langgraph dev, RemoteGraph":
+    if only in "langgraph dev, RemoteGraph in a parent graph":
         with langgraph_dev() as ways:
             for name, call in ways.items():
                 cells = (verdict_of(call(agent)) for agent in ("agreeing", "disagreeing", "idle"))
@@ -312,8 +320,10 @@ def main(python: str, node: Path | None, only: str) -> None:
         if client.name in _CLIENTS and only in client.name:
             cells = (read_by(client, found, python, node) for found in (AGREEING, DISAGREEING, []))
             row(f"service, {client.name}", *cells)
-    if only:
-        return
+
+
+def print_costs() -> None:
+    """Print the bytes of a thread's checkpoints, and the calls of a turn."""
     click.echo("\n| six turns | KiB of checkpoints | calls a turn |\n|---|---|---|")
     for name, ours, documents in (
         ("without the middleware", False, AGREEING),

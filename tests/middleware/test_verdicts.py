@@ -24,6 +24,7 @@ from conflictscore.middleware import (
     self_correct,
 )
 from conflictscore.middleware.messages import asked_in
+from conflictscore.middleware.outer_verdict import documents_behind
 from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 from conflictscore.records import Gap, GapKind, Run
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
@@ -115,6 +116,15 @@ class TestRequire:
     def test_a_wrong_requirement_is_an_input_error(self) -> None:
         with pytest.raises(InputError, match="'wholly'"):
             ConflictScoreMiddleware(require="wholly")  # type: ignore[arg-type]
+
+
+def test_the_settings_that_an_error_lists_can_all_be_given() -> None:
+    with pytest.raises(TypeError, match="did you mean effort") as raised:
+        ConflictScoreMiddleware(efort="fast")  # type: ignore[call-arg]
+
+    named = str(raised.value).partition("The settings are ")[2].split(", ")
+    assert {"require", "judge", "effort"} <= {*named}
+    assert "self" not in named
 
 
 def test_a_verdict_takes_at_most_600_bytes_for_any_run() -> None:
@@ -339,6 +349,7 @@ class TestOuterAnswer:
             state = await outer.ainvoke(QUESTION) if asynchronous else outer.invoke(QUESTION)
 
         text, verdict = last_of(state)
+        assert documents_behind(ToolMessage("?", tool_call_id="1"), [state["conflict"]]) == []
         assert (text, verdict["checked"], verdict["flipped"]) == (
             "It was lit in 1874.",
             "fully",
