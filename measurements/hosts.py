@@ -125,7 +125,7 @@ def rewording_supervisor(
 
 def subagent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
     """An agent whose only tool is another agent; both check their answers."""
-    agent = create_agent(model, [search], middleware=[ours])
+    agent: Any = create_agent(model, [search], middleware=[ours])
 
     @tool("search")
     def ask_researcher(query: str) -> str:
@@ -249,7 +249,8 @@ def langgraph_dev() -> Iterator[dict[str, Callable[[str], dict[str, Any]]]]:
             graph = StateGraph(MessagesState)
             graph.add_node("agent", remote(name))
             graph.add_edge(START, "agent")
-            state: dict[str, Any] = graph.compile().invoke(QUESTION)
+            compiled: Any = graph.compile()
+            state: dict[str, Any] = compiled.invoke(QUESTION)
             return state
 
         yield {
