@@ -55,7 +55,7 @@ collected: $(VENV)/.test  ## compile the tests and what they import once, not on
 tests: $(VENV)/.test $(FIRST)
 	$(BIN)/pytest
 
-campaign: $(VENV)/.test  ## twenty-three kinds of attack and breakage, for so many seconds
+campaign: $(VENV)/.test  ## twenty-six kinds of attack and breakage, for so many seconds
 	$(BIN)/python -m measurements.campaign --seconds $(CAMPAIGN_SECONDS)
 
 fix: $(VENV)/.test  ## format, and mend what ruff can

@@ -8,6 +8,9 @@ middle of a body, requests the chat page 200 times without reading it, or speaks
 window. A connection that the service closes is reopened at once. The table has the medians over the
 rounds, and the medians of the ratios to the same round's honest callers alone.
 
+With ``--hang-ups N`` it instead sends N requests over HTTP/1.1 and N over HTTP/2, closes each
+connection at once, and prints how many places are still taken a while later.
+
 With ``--longest`` it instead sends requests of the largest size, one after another, and prints the
 longest wait for ``/healthz`` during each.
 """
@@ -43,6 +46,10 @@ _SAID = (
 )
 
 
+_HTTP2_REQUEST = b"\0\0\x0e\1\5\0\0\0\1\x82\x86\x84\x41\x09localhost"
+"""A frame with the head of ``GET / HTTP/2``, which ends its stream."""
+_IN_FLIGHT = "conflictscore_requests_in_flight "
+_FREED_WITHIN_S = 60.0
 _BODY = (1 << 20) - 2_000
 """Bytes of the longest request that the default limit allows."""
 _LAMP = "The lamp was first lit in 1871."
@@ -75,6 +82,7 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 
 @click.command(help=__doc__)
 @click.option("--longest", is_flag=True, help="Send requests of the largest size.")
+@click.option("--hang-ups", default=0, help="Connections to close at once, for each protocol.")
 @click.option("--clients", default=20, show_default=True, help="Honest connections.")
 @click.option("--hostile", default=100, show_default=True, help="Hostile connections.")
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
@@ -82,7 +90,14 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 @click.option("--rounds", default=5, show_default=True)
 @click.option("--mode", default="annotate", show_default=True, help="The service's own option.")
 def main(
-    longest: bool, clients: int, hostile: int, texts: int, requests: int, rounds: int, mode: str
+    longest: bool,
+    hang_ups: int,
+    clients: int,
+    hostile: int,
+    texts: int,
+    requests: int,
+    rounds: int,
+    mode: str,
 ) -> None:
     """See the module."""
     simulated = ["-m", "measurements.simulated_upstream", "--delay=0"]
@@ -92,6 +107,10 @@ def main(
         if longest:
             with started([*serve, "--mode=correct", "--timeout=60"], "stderr") as service:
                 asyncio.run(_stalls(service))
+            return
+        if hang_ups:
+            with started([*serve, "--timeout=20"], "stderr") as service:
+                asyncio.run(_places_lost(service, hang_ups))
             return
         serve += [f"--mode={mode}", f"--max-concurrent={2 * clients}"]
         os.environ["CONFLICTSCORE_SERVE_KEYS"] = f"honest {_KEY},other {_OTHER}"
@@ -171,6 +190,32 @@ async def _sender(address: str, chance: random.Random) -> None:
             json_body = {"content-type": "application/json"}
             with contextlib.suppress(Exception):  # attackers are not measured
                 await http.post(path, content=body, headers=json_body)
+
+
+async def _places_lost(address: str, hang_ups: int) -> None:
+    """Print the places taken after connections over both protocols were closed at once."""
+    place = urlsplit(address)
+    body = b'{"model": "conflictscore", "messages": [{"role": "user", "content": "When?"}]}'
+    request = _HEAD + b"content-length: %d\r\n\r\n%b" % (len(body), body)
+    for name, message in (("HTTP/1.1", request), ("HTTP/2", HTTP2 + _HTTP2_REQUEST)):
+        for _ in range(hang_ups):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection((place.hostname, place.port), 20) as connection,
+            ):
+                connection.sendall(message)
+        began, count = time.monotonic(), 1.0
+        async with connected(address) as http:
+            while count and time.monotonic() - began < _FREED_WITHIN_S:
+                await asyncio.sleep(0.2)
+                lines = (await http.get("/metrics")).text.splitlines()
+                count = next(
+                    float(line.split()[1]) for line in lines if line.startswith(_IN_FLIGHT)
+                )
+            status = (await http.get("/healthz")).status_code
+        took = time.monotonic() - began
+        shown = f"{count:.0f} places taken {took:.1f} s later, /healthz {status}"
+        click.echo(f"{name}: {hang_ups} hang-ups, {shown}")
 
 
 async def _stalls(address: str) -> None:

@@ -157,7 +157,7 @@ async def second_caller(judge: BatchJudge, texts: Sequence[str]) -> tuple[int, i
             claims = [Claim(number=n, text=text) for n, text in enumerate(asked_texts, 1)]
             await label_table(judge, claims, documents, meter=meter, cache=cache)
         cache.close()
-    return meter.usage.calls - meter.usage.cached_calls, meter.usage.input_tokens
+    return meter.usage.calls, meter.usage.input_tokens
 
 
 @click.command(help=__doc__)
