@@ -57,6 +57,7 @@ class Played:
     calls: int
     seconds: float
     bytes: int
+    cpu_seconds: float = 0.0
 
     def holds(self, name: str) -> bool | None:
         """Whether the interval contains what was planted; None without an interval."""
@@ -77,7 +78,14 @@ def _sampled(data: Path, count: int, number: int, out: Path) -> Path:
 
 
 async def _run(
-    data: Path, form: Form, folder: Path, world: World, number: int, model: str | None
+    data: Path,
+    form: Form,
+    folder: Path,
+    world: World,
+    number: int,
+    model: str | None,
+    *,
+    transcripts: bool,
 ) -> tuple[list[ReportRun], int]:
     """Runs the seeds of a study, and counts the calls of the scripted models."""
     folders = [folder / f"seed-{seed}" for seed in range(world.seeds)]
@@ -105,6 +113,7 @@ async def _run(
             hashes={},
             selection={},
             study=[other for other in folders if other != where],
+            transcripts=transcripts,
         )
         runs.append(ReportRun(where.name, run.manifest.to_json(), run.figures, run.results))
         calls += script.calls
@@ -112,7 +121,14 @@ async def _run(
 
 
 def play(
-    data: Path, form: Form, world: World, number: int, out: Path, model: str | None = None
+    data: Path,
+    form: Form,
+    world: World,
+    number: int,
+    out: Path,
+    model: str | None = None,
+    *,
+    transcripts: bool = True,
 ) -> tuple[Played, Study, list[ReportRun]]:
     """Record the search, run every seed, and read the study's report.
 
@@ -123,6 +139,7 @@ def play(
         number: Draws the questions, pages and answers.
         out: The rehearsal's folder; a rehearsal begun there is resumed.
         model: A spec of a real model in place of the scripted ones.
+        transcripts: Whether each run's folder stores its calls.
     """
     started = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
@@ -140,7 +157,11 @@ def play(
                 concurrency=4,
             )
         )
-    runs, calls = asyncio.run(_run(questions, form, out / form, world, number, model))
+    worked = time.process_time()
+    runs, calls = asyncio.run(
+        _run(questions, form, out / form, world, number, model, transcripts=transcripts)
+    )
+    cpu_seconds = time.process_time() - worked
     study = study_of(runs)
     pair = next(p for p in study.pairs if (p.method, p.against) == (_METHODS[2], "rag"))
     moved = next(t for t in runs[0].figures.transitions if t.method == _METHODS[2])
@@ -159,6 +180,7 @@ def play(
         calls=calls,
         seconds=time.perf_counter() - started,
         bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        cpu_seconds=cpu_seconds,
     )
     return played, study, runs
 
@@ -179,6 +201,13 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--rehearsals", default=1, show_default=True, help="How many rehearsals to play.")
 @click.option("--form", type=click.Choice([*FORMS, "both"]), default="both", show_default=True)
 @click.option("--model", help="A real model in place of the scripted ones.")
+@click.option("--keep", is_flag=True, help="Do not delete the folders of the runs.")
+@click.option(
+    "--transcripts/--no-transcripts",
+    default=True,
+    show_default=True,
+    help="Whether the folders store each call with its prompt and reply.",
+)
 @_options
 def main(
     data: Path,
@@ -186,6 +215,8 @@ def main(
     rehearsals: int,
     form: str,
     model: str | None,
+    keep: bool,
+    transcripts: bool,
     **planted: Any,
 ) -> None:
     """See the module."""
@@ -199,12 +230,12 @@ def main(
             if any((p.number, p.form) == (number, one) for p in known):
                 continue
             folder = out / f"{number}-{one}"
-            played, _, _ = play(data, one, world, number, folder, model)
+            played, _, _ = play(data, one, world, number, folder, model, transcripts=transcripts)
             with kept.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(played)) + "\n")
             known.append(played)
             _tell(played)
-            if model is None:
+            if model is None and not keep:
                 shutil.rmtree(folder)
     _sum_up(known)
 
@@ -214,7 +245,8 @@ def _tell(played: Played) -> None:
     click.echo(
         f"{played.number} {played.form}: planted {points(played.planted.get('gain'))}, found"
         f" {value} ({span(low, high)}), p {p_value(played.p_value)}, Holm {p_value(played.p_holm)};"
-        f" {played.calls:,} calls, {played.seconds:.0f} s, {played.bytes / 1e6:.1f} MB"
+        f" {played.calls:,} calls, {played.seconds:.0f} s, {played.bytes / 1e6:.1f} MB,"
+        f" {played.cpu_seconds:.1f} s of processor time in the runs"
     )
 
 

@@ -1,9 +1,10 @@
 """Makes the decisions about an answer from which measures are computed (formulas 1 to 4)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judging import Judge, at_once
@@ -21,6 +22,8 @@ REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True",
 
 _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160
+_MOST_PAIRS = 190
+"""The maximum number of pairs of short answers that are judged, which is that of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
@@ -38,6 +41,11 @@ class Decomposition(Record):
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that the text presents as conflicting, in ascending order."""
 
+    @property
+    def pairs(self) -> list[AnswerPair]:
+        """All pairs of ``answers``, in ascending order."""
+        return list(combinations(range(len(self.answers)), 2))
+
 
 _NOTHING = Decomposition(answers=(), conflicts=())
 
@@ -48,7 +56,8 @@ class Judgement(Record):
     decomposition: Decomposition | None
     """The decomposition of the answer, or None if the answer could not be split.
 
-    If it is None, both precisions are unknown.
+    Its conflicts are the pairs that the judge, asked about each pair, calls presented as
+    conflicting. If it is None, all precisions are unknown.
     """
     error: str | None = None
     references: tuple[Verdict, ...]
@@ -59,6 +68,12 @@ class Judgement(Record):
     """For each conflict of the question, whether the answer reports it (formula 3)."""
     conflicts: tuple[Verdict, ...] = ()
     """For each conflict of the decomposition, whether the passages contain it (formula 4)."""
+    undecided_pairs: tuple[Verdict, ...] = ()
+    """The verdicts on pairs of short answers for which the judge failed to decide."""
+    listed: tuple[AnswerPair, ...] = ()
+    """The pairs that the judge listed as conflicting when it split the answer."""
+    listed_conflicts: tuple[Verdict, ...] = ()
+    """For each listed pair, whether the passages contain the conflict."""
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -68,6 +83,8 @@ class Judgement(Record):
             *self.answers,
             *self.reference_conflicts,
             *self.conflicts,
+            *self.undecided_pairs,
+            *self.listed_conflicts,
         )
         reasons = [self.error, *(verdict.error for verdict in verdicts)]
         return tuple(dict.fromkeys(reason for reason in reasons if reason))
@@ -81,6 +98,10 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     also certain that the passages give the short answer, since annotators found the reference
     answer there. The same applies to conflicting pairs.
 
+    As in the authors' code, every pair of short answers is judged: first whether the answer
+    presents the two as conflicting, then whether the passages do. No pair is judged if the
+    question has no conflicts.
+
     If a call fails, or if its reply is unreadable twice, the decision (or the whole decomposition)
     has an error instead of a value. Other decisions are not affected. Passages may have been
     shortened to fit the judge's context window. If nothing is found in such passages, the decision
@@ -92,20 +113,35 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
     decider = _Decider(question, answer, parts, judge)
-    questions_to_judge = [
-        *(partial(decider.reference, index) for index in range(len(question.answers))),
-        *(partial(decider.answer_part, index) for index in range(len(parts.answers))),
-        *(partial(decider.reference_conflict, pair) for pair in question.conflicts),
-        *(partial(decider.conflict, pair) for pair in parts.conflicts),
-    ]
-    verdicts = iter(await at_once(questions_to_judge))
+    pairs = parts.pairs if question.conflicts else []
+    decisions = iter(
+        await at_once(
+            [
+                *(partial(decider.reference, index) for index in range(len(question.answers))),
+                *(partial(decider.answer_part, index) for index in range(len(parts.answers))),
+                *(partial(decider.reference_conflict, pair) for pair in question.conflicts),
+            ]
+        )
+    )
+    references = tuple(next(decisions) for _ in question.answers)
+    answers = tuple(next(decisions) for _ in parts.answers)
+    reference_conflicts = tuple(next(decisions) for _ in question.conflicts)
+    presented = await decider.presented(pairs, reference_conflicts)
+    conflicts = tuple(pair for pair, verdict in presented.items() if verdict.value)
+    both = sorted({*conflicts, *parts.conflicts})
+    in_passages = dict(
+        zip(both, await at_once([partial(decider.conflict, pair) for pair in both]), strict=True)
+    )
     return Judgement(
-        decomposition=None if error else parts,
+        decomposition=None if error else parts.model_copy(update={"conflicts": conflicts}),
         error=error,
-        references=tuple(next(verdicts) for _ in question.answers),
-        answers=tuple(next(verdicts) for _ in parts.answers),
-        reference_conflicts=tuple(next(verdicts) for _ in question.conflicts),
-        conflicts=tuple(next(verdicts) for _ in parts.conflicts),
+        references=references,
+        answers=answers,
+        reference_conflicts=reference_conflicts,
+        conflicts=tuple(in_passages[pair] for pair in conflicts),
+        undecided_pairs=tuple(v for v in presented.values() if v.value is None),
+        listed=parts.conflicts,
+        listed_conflicts=tuple(in_passages[pair] for pair in parts.conflicts),
     )
 
 
@@ -150,6 +186,31 @@ class _Decider:
         return await self._in_answer(
             "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
         )
+
+    async def presented(
+        self, pairs: Sequence[AnswerPair], reference_conflicts: Sequence[Verdict]
+    ) -> dict[AnswerPair, Verdict]:
+        """Judge for each pair of short answers whether the answer presents it as conflicting.
+
+        A pair that equals a conflict of the question has the verdict of that conflict. If there are
+        too many pairs, no pair is judged.
+        """
+        if len(pairs) > _MOST_PAIRS:
+            reason = f"{len(pairs)} pairs of short answers are more than {_MOST_PAIRS}"
+            return dict.fromkeys(pairs, Verdict(value=None, error=reason))
+        by_reference = dict(zip(self.question.conflicts, reference_conflicts, strict=True))
+
+        async def verdict_on(pair: AnswerPair) -> Verdict:
+            of_references = _translated(pair, self._references)
+            if of_references in by_reference:
+                return by_reference[of_references]
+            first, second = (self.parts.answers[index] for index in pair)
+            return await self._in_answer(
+                "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
+            )
+
+        verdicts = await at_once([partial(verdict_on, pair) for pair in pairs])
+        return dict(zip(pairs, verdicts, strict=True))
 
     async def conflict(self, pair: AnswerPair) -> Verdict:
         if _translated(pair, self._references) in self.question.conflicts:

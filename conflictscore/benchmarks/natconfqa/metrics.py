@@ -11,7 +11,10 @@ The paper leaves some points open. We settle them as follows:
   if both are 0. An answer whose F1 is undefined is left out of the mean. In our own measure
   ``f1 with zeros``, F1 is 0 if both are 0. For conflicts, both kinds of F1 cover only answers that
   name a conflict, so read F1 together with recall.
-- Conflicts are judged pair by pair, as in the authors' code.
+- As in the authors' code, the conflicts of an answer are found pair by pair: the judge is asked
+  about each pair of its short answers. Our own measure ``conflicts precision as listed`` is
+  computed from the pairs that the judge lists when it splits the answer, which takes no calls of
+  its own.
 - If a decision about an answer is missing, the measure has no value, and the answer is counted as
   unjudged.
 """
@@ -24,8 +27,10 @@ from conflictscore.benchmarks.natconfqa.judges import Judgement
 
 _KINDS = ("conflicts", "answers")
 _ZEROS = "f1 with zeros"
-MEASURES = tuple(
-    f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1", _ZEROS)
+_AS_LISTED = "conflicts precision as listed"
+MEASURES = (
+    *(f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1", _ZEROS)),
+    _AS_LISTED,
 )
 """The measures of the benchmark.
 
@@ -46,13 +51,17 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()
     answer_pairs = pair_names(parts.conflicts if parts else (), answers)
+    undecided = next((verdict.error for verdict in judgement.undecided_pairs), None)
     reference_pairs = pair_names(question.conflicts, question.answers)
     return with_f1(
         {
             "conflicts recall": _share(judgement.reference_conflicts, reference_pairs),
-            "conflicts precision": _share(judgement.conflicts, answer_pairs, error),
+            "conflicts precision": _share(judgement.conflicts, answer_pairs, error or undecided),
             "answers recall": _share(judgement.references, question.answers),
             "answers precision": _share(judgement.answers, answers, error),
+            _AS_LISTED: _share(
+                judgement.listed_conflicts, pair_names(judgement.listed, answers), error
+            ),
         }
     )
 
@@ -65,7 +74,7 @@ def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
         with_zeros = _f1(precision, recall)
         verdicts[f"{kind} {_ZEROS}"] = with_zeros
         verdicts[f"{kind} f1"] = None if _is_zero(precision) and _is_zero(recall) else with_zeros
-    return {name: verdict for name in MEASURES if (verdict := verdicts[name]) is not None}
+    return {name: verdict for name in MEASURES if (verdict := verdicts.get(name)) is not None}
 
 
 def _is_zero(verdict: Verdict | None) -> bool:

@@ -92,6 +92,7 @@ async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
         "answers precision": 1,
         "answers f1": pytest.approx(1 / 2),
         "answers f1 with zeros": pytest.approx(1 / 2),
+        "conflicts precision as listed": None,
     }
     assert (control.value("conflicts recall"), control.value("conflicts precision")) == (0.5, 1)
     assert result.methods["regenerated-rag"].value("conflicts recall") == 0.5

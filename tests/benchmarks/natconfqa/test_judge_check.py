@@ -1,4 +1,6 @@
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,53 @@ def test_the_published_judgements_are_read() -> None:
         ("healthver_63_claims_20.20.1/o3-high/Normal", "answers f1"),
         ("healthver_63_claims_20.20.1/o3-high/Normal", "answers f1 with zeros"),
     ]
+
+
+def as_in_the_authors_code(row: dict[str, Any]) -> dict[str, float]:
+    """The measures of a published line by the formulas of the authors' code; NaN is undefined."""
+
+    def share(part: int, whole: int) -> float:
+        return part / whole if whole else math.nan
+
+    def f1(precision: float, recall: float) -> float:
+        total = precision + recall
+        return 2 * precision * recall / total if total else math.nan
+
+    pairs = re.findall(r"\(\d, ?\d\)", row[CONFLICT_RECALL] or "")
+    of_question = re.findall(r"\(\d, ?\d\)", row["conflicting_answer_pairs"] or "")
+    presented = re.findall(r"\d\) ?: ?(\d)", row[CONFLICT_PRECISION] or "")
+    answers = (
+        share(
+            len(re.findall(r"\d+", row[PRECISION])),
+            len(row["Model Answers Decomposed"].splitlines()),
+        ),
+        share(len(re.findall(r"\d+", row[RECALL])), len(row["reference_answers"].splitlines())),
+    )
+    conflicts = share(presented.count("1"), len(presented)), share(len(pairs), len(of_question))
+    return {
+        "answers precision": answers[0],
+        "answers recall": answers[1],
+        "answers f1": f1(*answers),
+        "conflicts precision": conflicts[0],
+        "conflicts recall": conflicts[1],
+        "conflicts f1": f1(*conflicts),
+    }
+
+
+@needs_real_data
+def test_published_judgements_have_the_measures_of_the_authors_code() -> None:
+    path = REAL / "natconfqa" / "human_judgments.jsonl"
+    questions = read_natconfqa(REAL / "natconfqa" / "questions.jsonl").items
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    different = []
+    for judged, line in zip(read_people(path, questions), lines, strict=True):
+        for name, theirs in as_in_the_authors_code(line).items():
+            ours = judged.verdicts[name].value if name in judged.verdicts else math.nan
+            if ours is None or ours != pytest.approx(theirs, nan_ok=True):
+                different.append((judged.id, name, theirs))
+    # a line names a third of two reference answers; we count nothing that is not there
+    odd = "healthver_63_claims_20.20.1/o3-high/Normal"
+    assert different == [(odd, "answers recall", 1.5), (odd, "answers f1", pytest.approx(1.2))]
 
 
 def judgement(references: list[bool | None], conflicts: list[bool | None]) -> Judgement:

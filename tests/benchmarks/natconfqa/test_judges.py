@@ -54,6 +54,7 @@ async def test_every_count_of_the_formulas_comes_from_its_own_decisions() -> Non
         ("found in passages", ("in 1871",)),
         ("found in passages", ("in 1880",)),
         ("conflict in answer", ("1871", "1875")),
+        ("conflict in answer", ("in 1871", "in 1880")),
     }
     judge, meter = Judge(TWO, lambda step, short: (step, short) in yes), UsageMeter()
     judgement = await judged(judge, meter=meter)
@@ -62,16 +63,17 @@ async def test_every_count_of_the_formulas_comes_from_its_own_decisions() -> Non
         "conflicts precision": "0 of 1",
         "answers recall": "1 of 3",
         "answers precision": "2 of 2",
+        "conflicts precision as listed": "0 of 1",
     }
     assert [v.value for v in judgement.reference_conflicts] == [False, True]
     assert judge.asked == {
         "decompose": 1,
         "found in answer": 3,
         "found in passages": 2,
-        "conflict in answer": 2,
+        "conflict in answer": 3,
         "conflict in passages": 1,
     }
-    assert meter.usage.calls == 9
+    assert meter.usage.calls == 10
     assert judgement.errors == ()
 
 
@@ -85,11 +87,58 @@ async def test_yes_and_no_need_no_judge_but_the_one_that_takes_the_answer_apart(
 async def test_a_conflict_between_answers_that_are_not_in_conflict_is_judged_by_passages() -> None:
     question = asked("1871", "1874", "1875", conflicts=[(0, 1)])
     apart = "ANSWERS:\n1. 1871\n2. 1875\nCONFLICTS:\n1 - 2"
-    judge = Judge(apart, lambda step, short: False)
+    judge = Judge(apart, lambda step, short: step == "conflict in answer")
     judgement = await judged(judge, question)
     assert judge.asked["conflict in passages"] == 1
     found = told(judgement, question)
     assert (found["conflicts precision"], found["answers precision"]) == ("0 of 1", "2 of 2")
+
+
+THREE = "ANSWERS:\n1. 1871\n2. in 1880\n3. in 1890\nCONFLICTS:\n"
+
+
+async def test_each_pair_of_short_answers_is_judged_whatever_was_listed() -> None:
+    yes = {
+        ("conflict in answer", ("1871", "in 1880")),
+        ("conflict in answer", ("in 1880", "in 1890")),
+        ("conflict in passages", ("1871", "in 1880")),
+    }
+    judge = Judge(f"{THREE}1 - 3", lambda step, short: (step, short) in yes)
+    judgement = await judged(judge)
+    assert judgement.decomposition is not None
+    assert judgement.decomposition.conflicts == ((0, 1), (1, 2))
+    assert judgement.listed == ((0, 2),)
+    counts = told(judgement)
+    assert counts["conflicts precision"] == "1 of 2"
+    assert counts["conflicts precision as listed"] == "0 of 1"
+    assert judge.asked["conflict in answer"] == 2 + 3, "references, then pairs"
+    assert judge.asked["conflict in passages"] == 3
+
+
+async def test_pairs_are_judged_only_if_the_question_has_conflicts() -> None:
+    judge = Judge(f"{THREE}none")
+    judgement = await judged(judge, asked("1871"))
+    assert judge.asked["conflict in answer"] == 0
+    assert "conflicts precision" not in told(judgement, asked("1871"))
+
+
+async def test_a_pair_that_could_not_be_decided_leaves_precision_unjudged() -> None:
+    judgement = await judged(Judge(f"{THREE}1 - 3", fails="conflict in answer"))
+    [error] = judgement.errors
+    counts = told(judgement)
+    assert counts["conflicts precision"] == error
+    assert counts["conflicts precision as listed"] == "1 of 1"
+
+
+async def test_too_many_short_answers_to_pair_are_named_and_cost_no_call() -> None:
+    numbers = range(1, 22)
+    listed = "\n".join(f"{number}. in {1800 + number}" for number in numbers)
+    judge = Judge(f"ANSWERS:\n{listed}\nCONFLICTS:\nnone")
+    judgement = await judged(judge)
+    assert judge.asked["conflict in answer"] == 2, "the references"
+    assert told(judgement)["conflicts precision"] == (
+        "210 pairs of short answers are more than 190"
+    )
 
 
 async def test_judges_of_passages_read_all_of_them_between_marks() -> None:
@@ -165,6 +214,7 @@ def measured(
             "conflicts recall": recall,
             "answers precision": of_answers,
             "answers recall": of_answers,
+            "conflicts precision as listed": precision,
         }
     )
 
