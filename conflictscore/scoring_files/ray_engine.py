@@ -90,11 +90,12 @@ class RayEngine:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
         If the workers that scored a block died, the rows of the block are scored again, each in a
-        block of its own. So a row fails only if the workers that score it alone die too.
+        block of its own, as long as that scores any row. So a row fails only if the workers that
+        score it alone die too.
         """
         rows_so_far = {*ended_rows}
 
-        async def score_missing(block_bytes: int) -> None:
+        async def score_missing(block_bytes: int | None) -> None:
             blocks = self._blocks(source, rows_so_far, block_bytes)
             while (texts := await in_thread(lambda: next(blocks, None))) is not None:
                 for text in texts:
@@ -107,8 +108,10 @@ class RayEngine:
         with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray prints reports on stdout
             share = source.path.stat().st_size // (_BLOCKS_A_WORKER * self._worker_count())
             await score_missing(max(_SMALLEST_BLOCK, min(share, _LARGEST_BLOCK)))
-            if len(rows_so_far) < source.total:
-                await score_missing(1)
+            count_before = -1
+            while count_before < len(rows_so_far) < source.total:
+                count_before = len(rows_so_far)
+                await score_missing(None)
         for row in source.rows():
             if row.number not in rows_so_far:
                 reason = "no worker returned its scores: each died, or failed for an unknown reason"
@@ -118,18 +121,22 @@ class RayEngine:
         return self._workers or max(1, int(_ray().cluster_resources().get("CPU", 1)))
 
     def _blocks(
-        self, source: Source, ended_rows: Collection[int], block_bytes: int
+        self, source: Source, ended_rows: Collection[int], block_bytes: int | None
     ) -> Iterator[list[str]]:
-        """Yield the results of unfinished rows, one list per block, as workers finish them."""
+        """Yield the results of unfinished rows, one list per block, as workers finish them.
+
+        If ``block_bytes`` is None, each row is a block, and a worker is given the next row only
+        when it has finished the last one. So a row that kills its worker takes no other with it.
+        """
         ray = _ray()
         context = ray.data.DataContext.get_current().copy()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.target_max_block_size = block_bytes
+        context.target_max_block_size = block_bytes or 1
         context.max_errored_blocks = -1  # the rows of such blocks are scored again
         with ray.data.DataContext.current(context):
             dataset = ray.data.read_datasource(
-                _row_source(source, frozenset(ended_rows)),
+                _row_source(source, frozenset(ended_rows), 16 if block_bytes else 1),
                 override_num_blocks=1,
                 num_cpus=0,  # the reader only waits for the workers
                 label_selector={"ray.io/node-id": ray.get_runtime_context().get_node_id()},
@@ -143,7 +150,10 @@ class RayEngine:
                 ),
                 batch_size=None,
                 batch_format="pyarrow",
-                concurrency=self._worker_count(),
+                compute=ray.data.ActorPoolStrategy(
+                    size=self._worker_count(),
+                    max_tasks_in_flight_per_actor=None if block_bytes else 1,
+                ),
                 num_cpus=1,
                 max_task_retries=_RETRIES,
             )
@@ -217,7 +227,7 @@ def _table(json_rows: list[dict[str, Any]]) -> _Table:
     return pyarrow.table({"json": [json.dumps(fields) for fields in json_rows]})
 
 
-def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
+def _row_source(source: Source, ended_rows: frozenset[int], rows_a_table: int) -> Any:
     """Return a Ray Data source that yields the unfinished rows from a single task."""
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
@@ -231,16 +241,16 @@ def _row_source(source: Source, ended_rows: frozenset[int]) -> Any:
         def get_read_tasks(self, *_: object, **__: object) -> list[Any]:
             count = source.total - len(ended_rows)
             metadata = BlockMetadata(count, self.estimate_inmemory_data_size(), None, None)
-            return [ReadTask(partial(_row_tables, source, ended_rows), metadata)]
+            return [ReadTask(partial(_row_tables, source, ended_rows, rows_a_table), metadata)]
 
     return Rows()
 
 
-def _row_tables(source: Source, ended_rows: frozenset[int]) -> Iterator[_Table]:
+def _row_tables(source: Source, ended_rows: frozenset[int], rows_a_table: int) -> Iterator[_Table]:
     """Yield tables of a few rows each, which Ray splits or joins into blocks."""
     rows = (row for row in source.rows() if row.number not in ended_rows)
     try:
-        while few := list(islice(rows, 16)):
+        while few := list(islice(rows, rows_a_table)):
             yield _table(
                 [
                     {"number": row.number, "fields": dict(row.fields), "fault": row.fault}

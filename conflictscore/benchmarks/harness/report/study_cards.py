@@ -151,8 +151,8 @@ def _pooled_cards(study: Study) -> Iterator[Card]:
     for measure in dict.fromkeys(level.measure for level in study.levels):
         yield _levels_card(study, measure)
     yield from map(_transitions_card, study.transitions)
-    if study.categories:
-        yield _categories_card(study)
+    for method in dict.fromkeys(gain.method for gain in study.categories):
+        yield _categories_card(study, method)
     if study.scores:
         yield card_of(
             "Pooled ConflictScore of the answers",
@@ -208,18 +208,17 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
     )
 
 
-def _categories_card(study: Study) -> Card:
-    """Tabulate the gain over ``rag`` in every category.
+def _categories_card(study: Study, method: str) -> Card:
+    """Tabulate a method's gain over ``rag`` in every category.
 
     Categories are untrusted text.
     """
     return card_of(
-        "Pooled gain over rag by category",
-        ("category", "method", "n", "corrected", "harmed", "points", "95 % interval", "p", "Holm"),
+        f"Pooled gain over rag by category: {method}",
+        ("category", "n", "corrected", "harmed", "points", "95 % interval", "p", "Holm"),
         [
             (
                 one_line(gain.category) or "(none)",
-                gain.method,
                 gain.difference.n,
                 gain.corrected,
                 gain.harmed,
@@ -228,8 +227,9 @@ def _categories_card(study: Study) -> Card:
                 None if gain.p_holm is None else p_value(gain.p_holm),
             )
             for gain in study.categories
+            if gain.method == method
         ],
-        "n: questions; corrected and harmed: in all runs together; Holm: over all rows of this"
-        " table",
+        "n: questions; corrected and harmed: in all runs together; Holm: over all categories and"
+        " methods",
         free_text=True,
     )

@@ -163,6 +163,27 @@ def test_a_narrow_window_shows_all_in_colours_that_can_be_told_apart(
     assert faint == []
 
 
+def test_no_number_is_broken_into_two_lines_in_a_narrow_window(
+    reader: Reader, report: Path
+) -> None:
+    reader.narrow()
+    reader.open(report.as_uri())
+    unfold(reader)
+    assert reader.all("td.short")
+    assert reader.driver.execute_script(_BROKEN_CELLS) == []
+
+
+_BROKEN_CELLS = """
+  return [...document.querySelectorAll('td.short')].filter((cell) => {
+    if (!/^[^\\s-]{1,16}$/.test(cell.textContent.trim())) return false;
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const tops = [...range.getClientRects()].map((box) => Math.round(box.top));
+    return new Set(tops).size > 1;
+  }).map((cell) => cell.textContent);
+"""
+
+
 _CONTRAST = """
   const light = (colour) => {
     const parts = colour.match(/[\\d.]+/g).map(Number).slice(0, 3).map((value) => value / 255);

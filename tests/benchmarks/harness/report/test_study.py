@@ -1,12 +1,14 @@
 """Several runs as one study, by question, with differences between runs and judgements."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
@@ -16,6 +18,7 @@ from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.cli.report import write_study
+from conflictscore.reporting.plain_table import print_card
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 from tests.nodes.steps import claim_with, scored
 
@@ -218,3 +221,26 @@ def test_a_category_has_its_gain_and_harms_and_holm_over_all_of_them() -> None:
     assert (gains["c0"].corrected, gains["c0"].difference.value) == (0, 0)
     assert gains["c1"].p_value == pytest.approx(2 / 2**4)
     assert all((gain.p_holm or 0) >= (gain.p_value or 0) for gain in study.categories)
+
+
+def test_a_category_table_of_80_characters_breaks_no_word() -> None:
+    categories = ("Misconceptions: Topical", "Indexical Error: Location", "Advertising")
+    rows = [
+        row.model_copy(
+            update={"question": row.question.model_copy(update={"category": categories[n % 3]})}
+        )
+        for n, row in enumerate(
+            choice(f"q-{n}", WRONG, RIGHT if n % 2 else WRONG) for n in range(24)
+        )
+    ]
+    cards = [
+        card
+        for card in all_study_cards([run("a", rows), run("b", rows)])
+        if "by category" in card.title
+    ]
+    assert AGAIN in {card.title.rpartition(" ")[2] for card in cards}
+    for card in cards:
+        console = Console(width=80, markup=False, highlight=False, record=True, file=StringIO())
+        print_card(card, console)
+        words = console.export_text().split()
+        assert {*" ".join(categories).split(), "interval", "corrected"} <= {*words}

@@ -146,7 +146,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
         axes.set_xticks(
             list(shares), [f"{_BANDS[band]}\n(n = {share.n:,})" for band, share in shares.items()]
         )
-        axes.set_ylim(0, 100)
+        axes.set_ylim(0, 105)  # a mark at 100 is shown whole
         axes.set_xlabel("CS-R of the first answer")
         axes.set_ylabel("% right, 95 % interval")
 
