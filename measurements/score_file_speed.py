@@ -24,10 +24,11 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 from functools import partial
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import click
 
@@ -152,9 +153,16 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
     return seconds, cpu, peak, (folder / "out.jsonl").stat().st_size
 
 
+def opened(folder: Path, *settings: Any) -> RunContext:
+    """The context of a way with these settings, on a Ray worker."""
+    return _Way(*settings).context(folder)
+
+
 def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
+    # a worker cannot import what belongs to __main__
+    module = import_module("measurements.score_file_speed")
     return RayEngine(
-        partial(way.context, folder),
+        partial(module.opened, folder, *way),
         scoring_settings(context),
         concurrency=way.at_once,
         workers=_WORKERS,

@@ -113,7 +113,6 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
     decider = _Decider(question, answer, parts, judge)
-    pairs = parts.pairs if question.conflicts else []
     decisions = iter(
         await at_once(
             [
@@ -126,12 +125,8 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     references = tuple(next(decisions) for _ in question.answers)
     answers = tuple(next(decisions) for _ in parts.answers)
     reference_conflicts = tuple(next(decisions) for _ in question.conflicts)
-    presented = await decider.presented(pairs, reference_conflicts)
-    conflicts = tuple(pair for pair, verdict in presented.items() if verdict.value)
-    both = sorted({*conflicts, *parts.conflicts})
-    in_passages = dict(
-        zip(both, await at_once([partial(decider.conflict, pair) for pair in both]), strict=True)
-    )
+    presented, in_passages = await decider.pairs(reference_conflicts)
+    conflicts = _pairs_with(presented, True)
     return Judgement(
         decomposition=None if error else parts.model_copy(update={"conflicts": conflicts}),
         error=error,
@@ -139,7 +134,7 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
         answers=answers,
         reference_conflicts=reference_conflicts,
         conflicts=tuple(in_passages[pair] for pair in conflicts),
-        undecided_pairs=tuple(v for v in presented.values() if v.value is None),
+        undecided_pairs=tuple(presented[pair] for pair in _pairs_with(presented, None)),
         listed=parts.conflicts,
         listed_conflicts=tuple(in_passages[pair] for pair in parts.conflicts),
     )
@@ -186,6 +181,21 @@ class _Decider:
         return await self._in_answer(
             "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
         )
+
+    async def pairs(
+        self, reference_conflicts: Sequence[Verdict]
+    ) -> tuple[dict[AnswerPair, Verdict], dict[AnswerPair, Verdict]]:
+        """Judge all pairs of short answers.
+
+        Returns:
+            For each pair, whether the answer presents it as conflicting; and for each pair that it
+            presents, or that was listed, whether the passages contain the conflict.
+        """
+        pairs = self.parts.pairs if self.question.conflicts else []
+        presented = await self.presented(pairs, reference_conflicts)
+        both = sorted({*_pairs_with(presented, True), *self.parts.conflicts})
+        verdicts = await at_once([partial(self.conflict, pair) for pair in both])
+        return presented, dict(zip(both, verdicts, strict=True))
 
     async def presented(
         self, pairs: Sequence[AnswerPair], reference_conflicts: Sequence[Verdict]
@@ -260,6 +270,12 @@ class _Decider:
     def _lines(self, lines: Mapping[str, str]) -> dict[str, str]:
         fields = {"question": self.question.question, **lines}
         return {name: material_line(text) for name, text in fields.items()}
+
+
+def _pairs_with(
+    presented: Mapping[AnswerPair, Verdict], decision: bool | None
+) -> tuple[AnswerPair, ...]:
+    return tuple(pair for pair, verdict in presented.items() if verdict.value == decision)
 
 
 def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
