@@ -2,7 +2,8 @@
 
 A stage trains products of narrow matrices for the upper layers, and their biases, norms and head.
 The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value; the
-rest goes into the graph ``model.onnx``.
+rest goes into the graph ``model.onnx``. If a matrix has products of more than --most-rank in all,
+their sum is approximated by one of that rank, so that the folder does not grow with each stage.
 
     python -m training.next_stage --learned RUN/learned.npz --out FOLDER
 """
@@ -21,6 +22,8 @@ from onnx import numpy_helper
 from conflictscore.labelers.nli.adapted import LEARNED, NLI_MPNET
 from training.weights import DOWN, UP
 
+MOST_RANK = 64
+"""The largest rank of the sum of a matrix's products by default: nli-mpnet's folder stays small."""
 _MOST = 127
 """The largest 8-bit value."""
 
@@ -52,7 +55,10 @@ def narrowed(change: NDArray[Any], rank: int) -> Narrow:
 
 
 def with_products(
-    before: Mapping[str, NDArray[Any]], learned: Mapping[str, NDArray[Any]], share: float = 1.0
+    before: Mapping[str, NDArray[Any]],
+    learned: Mapping[str, NDArray[Any]],
+    share: float = 1.0,
+    most_rank: int = MOST_RANK,
 ) -> dict[str, Any]:
     """The arrays of the previous stage's ``learned.npz``, with this stage's products added.
 
@@ -61,6 +67,7 @@ def with_products(
         learned: A run's trained tensors: ``PLACE.weight.down`` of shape (rank, inputs) and
             ``PLACE.weight.up`` of shape (outputs, rank); other arrays are ignored.
         share: The share of the products to add, in (0, 1].
+        most_rank: The largest rank of the sum of a matrix's products; a larger sum is approximated.
     """
     arrays: dict[str, Any] = dict(before)
     for name in learned:
@@ -68,13 +75,29 @@ def with_products(
             continue
         place = name.removesuffix(f".weight{DOWN}")
         down, up = learned[name], learned[f"{place}.weight{UP}"]
-        product = narrowed(up.astype(np.float64) @ down.astype(np.float64), len(down))
-        arrays[f"{place}.down"] = np.concatenate([before[f"{place}.down"], product.down])
-        arrays[f"{place}.scale"] = np.concatenate(
-            [before[f"{place}.scale"], np.float32(share) * product.scale]
-        )
-        arrays[f"{place}.up"] = np.concatenate([before[f"{place}.up"], product.up], axis=1)
+        change = up.astype(np.float64) @ down.astype(np.float64)
+        earlier = Narrow(*(before[f"{place}.{part}"] for part in Narrow._fields))
+        if len(earlier.down) + len(down) > most_rank:
+            product = narrowed(_widened(earlier) + share * change, most_rank)
+        else:
+            product = _joined(earlier, narrowed(share * change, len(down)))
+        for part, value in product._asdict().items():
+            arrays[f"{place}.{part}"] = value
     return arrays
+
+
+def _widened(product: Narrow) -> NDArray[Any]:
+    """The matrix that a product of narrow matrices is, of shape (outputs, inputs)."""
+    return (product.up * product.scale.astype(np.float64)) @ product.down.astype(np.float64)
+
+
+def _joined(earlier: Narrow, later: Narrow) -> Narrow:
+    """The sum of two products, as one product of wider matrices."""
+    return Narrow(
+        np.concatenate([earlier.down, later.down]),
+        np.concatenate([earlier.scale, later.scale]),
+        np.concatenate([earlier.up, later.up], axis=1),
+    )
 
 
 def put_into_graph(
@@ -106,7 +129,11 @@ def put_into_graph(
 
 
 def write_next_stage(
-    learned: Mapping[str, NDArray[Any]], shipped: Path, folder: Path, share: float = 1.0
+    learned: Mapping[str, NDArray[Any]],
+    shipped: Path,
+    folder: Path,
+    share: float = 1.0,
+    most_rank: int = MOST_RANK,
 ) -> None:
     """Write the folder.
 
@@ -115,10 +142,11 @@ def write_next_stage(
         shipped: The folder of the stage with which the run began.
         folder: The folder to write; it gets all files of ``shipped``, and the new ones.
         share: The share of the trained change; below 1 it gives a weighted mean of the stages.
+        most_rank: See :func:`with_products`.
     """
     shutil.copytree(shipped, folder, dirs_exist_ok=True)
     with np.load(shipped / LEARNED) as before:
-        np.savez_compressed(folder / LEARNED, **with_products(before, learned, share))
+        np.savez_compressed(folder / LEARNED, **with_products(before, learned, share, most_rank))
     model = onnx.load(shipped / "model.onnx", load_external_data=False)
     put_into_graph(model.graph, learned, share)
     (folder / "model.onnx").write_bytes(model.SerializeToString())
@@ -128,10 +156,11 @@ def write_next_stage(
 @click.option("--learned", "file", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--share", default=1.0, show_default=True, help="Share of the trained change.")
-def main(file: Path, out: Path, share: float) -> None:
+@click.option("--most-rank", default=MOST_RANK, show_default=True, type=click.IntRange(min=1))
+def main(file: Path, out: Path, share: float, most_rank: int) -> None:
     """Write the folder, and print its size."""
     with np.load(file) as arrays:
-        write_next_stage(dict(arrays), NLI_MPNET.shipped, out, share)
+        write_next_stage(dict(arrays), NLI_MPNET.shipped, out, share, most_rank)
     size = sum(path.stat().st_size for path in out.iterdir())
     click.echo(f"{out}: {size / 1e6:.1f} MB")
 

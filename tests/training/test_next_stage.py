@@ -65,6 +65,22 @@ def test_products_of_all_stages_are_added_up(shipped: Path, tmp_path: Path, shar
     assert (folder / "config.json").exists()
 
 
+def test_the_sum_of_the_products_keeps_to_the_largest_rank(shipped: Path, tmp_path: Path) -> None:
+    learned = {
+        f"{PLACE}.weight.up": RNG.normal(size=(12, 3)) * [1, 1, 0],
+        f"{PLACE}.weight.down": RNG.normal(size=(3, 8)),
+    }
+    change = learned[f"{PLACE}.weight.up"] @ learned[f"{PLACE}.weight.down"]
+    for most in (2, 4):  # the sum has rank 4
+        folder = tmp_path / f"next{most}"
+        write_next_stage(learned, shipped, folder, most_rank=most)
+        with np.load(folder / LEARNED) as arrays:
+            assert arrays[f"{PLACE}.down"].shape == (most, 8)
+            assert arrays[f"{PLACE}.up"].shape == (12, most)
+        missed = np.abs(matrix_of(folder) - (WIDE + UP @ DOWN + change)).max()
+        assert (missed < 0.3) == (most == 4)
+
+
 def test_what_the_graph_does_not_have_is_refused(shipped: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no_such"):
         write_next_stage({"layer.0.no_such.bias": np.zeros(3)}, shipped, tmp_path / "next")
