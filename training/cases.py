@@ -120,11 +120,16 @@ def read_cases(folder: Path = CORPUS) -> list[NaturalCase]:
     Raises:
         InputError: A file is not JSON lines, or a case breaks a rule; the message names both.
     """
-    return [
-        _case(record, where)
-        for path in sorted(folder.glob("cases_*.jsonl"))
-        for where, record in read_json_lines(path)
-    ]
+    return [case for path in sorted(folder.glob("cases_*.jsonl")) for case in read_case_file(path)]
+
+
+def read_case_file(path: Path) -> list[NaturalCase]:
+    """The cases of a file, in order.
+
+    Raises:
+        InputError: The file is not JSON lines, or a case breaks a rule; the message names both.
+    """
+    return [_case(record, where) for where, record in read_json_lines(path)]
 
 
 def _case(record: dict[str, Any], where: str) -> NaturalCase:
