@@ -25,7 +25,7 @@ from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.by_claim import NliByClaim
+from conflictscore.labelers.nli.by_claim import POOLING, NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve
 from conflictscore.labelers.protocol import Labeler
@@ -139,7 +139,8 @@ _Labelled = tuple[str, Numbers]
 def _stacks(models: Sequence[NliModel]) -> Iterator[tuple[str, Labeler]]:
     """The stacks of the bundled model, and of nli-mpnet if it was fetched; the default first."""
     labelers = [NliLabeler(model) for model in models]
-    yield "the default", NliByClaim(*reversed(labelers))
+    pooling = POOLING if len(labelers) > 1 else None
+    yield "the default", NliByClaim(*reversed(labelers), pooling=pooling)
     for nli in labelers:
         yield nli.name, nli
         yield f"{nli.name}, by claim", NliByClaim(nli)

@@ -7,6 +7,7 @@ cached in --cache, so the same command resumes. Each gain has a 95 % interval, d
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +21,7 @@ from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, read_groups
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.by_claim import NliByClaim
+from conflictscore.labelers.nli.by_claim import POOLING, NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import resolve
 from conflictscore.labelers.table import label_table
@@ -140,7 +141,8 @@ def _gold(group: ClaimGroup) -> list[int]:
     "names",
     multiple=True,
     default=("",),
-    help="A folder, nli-mpnet, or nothing for the bundled model; A+B for the mean of two.",
+    help="A folder, nli-mpnet, or nothing for the bundled model; A+B for the mean of two, A*B for"
+    " two that are pooled as in a run.",
 )
 @click.option("--by-claim", is_flag=True)
 @click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
@@ -186,11 +188,12 @@ def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGro
 
 
 def _opened(name: str, cache: ContentCache, by_claim: bool) -> NliLabeler | NliByClaim:
-    folders = [resolve(part or None) for part in name.split("+")]
+    pooling = POOLING if "*" in name else None
+    folders = [resolve(part or None) for part in re.split(r"[+*]", name)]
     models = [NliLabeler(KeptNliModel(folder, cache)) for folder in folders]
     if len(models) > 1 and not by_claim:
-        raise click.UsageError("a mean of models decides by claim: add --by-claim")
-    return NliByClaim(*models) if by_claim else models[0]
+        raise click.UsageError("several models decide by claim: add --by-claim")
+    return NliByClaim(*models, pooling=pooling) if by_claim else models[0]
 
 
 def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
@@ -209,7 +212,10 @@ def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
 
 def _title(name: str) -> str:
     """The name of a model or a mean of models in a table."""
-    return " + ".join(Path(part).name or "bundled" for part in name.split("+"))
+    parts = re.split(r"([+*])", name)
+    return " ".join(
+        part if part in "+*" and part else Path(part).name or "bundled" for part in parts
+    )
 
 
 if __name__ == "__main__":

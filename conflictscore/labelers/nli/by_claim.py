@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from conflictscore.labelers.calibration import rounded
 from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -36,18 +37,70 @@ sets of every size (``measurements.by_claim_rule``).
 """
 _MOST_PRODUCT = 0.95
 """Maximum bound, so that two documents that surely disagree exceed it among any number."""
+_LEAST_PROBABILITY = 1e-4
+"""Probabilities are rounded to four places, so a smaller one cannot be told from 0."""
 
 
-def least_product(documents: int) -> float:
+class Pooling(NamedTuple):
+    """How several models' probabilities for a pair become one (logarithmic opinion pool).
+
+    The pooled probability of a label is proportional to the product of the models' probabilities,
+    each raised to the power of its model's weight, times a factor for the label. If the errors of
+    the models are not the same, the product is surer than their mean when they agree (Genest and
+    Zidek, Statistical Science 1986).
+
+    Attributes:
+        weights: The weight of each model, in order.
+        supports: The natural logarithm of the factor for SUPPORTS.
+        contradicts: The same for CONTRADICTS; the factor for IRRELEVANT is 1.
+        least_product: The bound for pooled probabilities, in place of ``LEAST_PRODUCT``.
+    """
+
+    weights: tuple[float, ...]
+    supports: float
+    contradicts: float
+    least_product: float
+
+    def pooled(self, of_models: Sequence[Mapping[Label, float]]) -> dict[Label, float]:
+        """Return the pooled probability of each label, from those of each model."""
+        added = {Label.SUPPORTS: self.supports, Label.CONTRADICTS: self.contradicts}
+        logs = {
+            label: added.get(label, 0.0)
+            + math.fsum(
+                weight * math.log(max(probabilities[label], _LEAST_PROBABILITY))
+                for weight, probabilities in zip(self.weights, of_models, strict=True)
+            )
+            for label in _LABELS
+        }
+        highest = max(logs.values())
+        odds = {label: math.exp(log - highest) for label, log in logs.items()}
+        total = math.fsum(odds.values())
+        return {label: each / total for label, each in odds.items()}
+
+
+POOLING = Pooling(weights=(1.027, 0.727), supports=0.517, contradicts=0.478, least_product=0.35)
+"""The pooling of ``nli-mpnet`` with the bundled model.
+
+Its numbers were chosen by likelihood on half of the claims (``measurements.pooled_models``).
+"""
+
+
+def least_product(documents: int, of_two: float = LEAST_PRODUCT) -> float:
     """Return the bound that the product for two documents must exceed among this many documents.
 
     The more documents there are, the larger the largest product over all pairs of documents, even
     if no two documents disagree. So the bound can grow with the number of documents.
+
+    Args:
+        documents: Number of documents.
+        of_two: The bound for a claim with two documents.
     """
-    return min(LEAST_PRODUCT * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
+    return min(of_two * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
 
 
-def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
+def decided_by_claim(
+    verdicts: Sequence[EvidenceLabel], of_two: float = LEAST_PRODUCT
+) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
     The deciding pair of documents i ≠ j is the one with the largest product of P(SUPPORTS) for i
@@ -59,7 +112,7 @@ def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}
     product, supporting, contradicting = most_likely_pair(probabilities)
-    if product > least_product(len(probabilities)):
+    if product > least_product(len(probabilities), of_two):
         labels[supporting] = Label.SUPPORTS
         labels[contradicting] = Label.CONTRADICTS
     else:
@@ -133,25 +186,29 @@ class NliByClaim:
     """A labeler that judges pairs with NLI models, and decides about conflicts claim by claim.
 
     Verdicts are cached by model and pair. If there are several models, their probabilities for a
-    pair are averaged.
+    pair are pooled, or averaged if there is no pooling.
     """
 
     embedded = True
 
-    def __init__(self, *models: NliLabeler) -> None:
-        self.models = models
+    def __init__(self, *models: NliLabeler, pooling: Pooling | None = None) -> None:
+        self.models, self._pooling = models, pooling
+        self._of_two = LEAST_PRODUCT if pooling is None else pooling.least_product
         self.name = f"nli({'+'.join(model.name[len('nli(') : -1] for model in models)})"
         self.scripts = models[0].scripts
         identities = [model.identity for model in models]
         self.identity = {
             "labeler": "nli-by-claim",
             "nli": identities,
-            "least": [LEAST_PRODUCT, GROWTH],
+            "least": [self._of_two, GROWTH],
         }
+        if pooling is not None:
+            self.identity["pooling"] = [*pooling]
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        return mean_verdict([await model.label(claim, document, meter) for model in self.models])
+        verdicts = [await model.label(claim, document, meter) for model in self.models]
+        return combined_verdict(verdicts, self._pooling)
 
     async def label_in_stages(
         self,
@@ -174,12 +231,13 @@ class NliByClaim:
             if len(of_pair) < len(self.models):
                 return
             of_claim = waiting.setdefault(verdict.claim, [])
-            of_claim.append(mean_verdict(of_pair))
+            of_claim.append(combined_verdict(of_pair, self._pooling))
             if len(of_claim) == pairs_by_claim[verdict.claim]:
                 tell(waiting.pop(verdict.claim))
 
         def tell(of_claim: list[EvidenceLabel]) -> None:
-            for verdict in decided_by_claim(sorted(of_claim, key=lambda verdict: verdict.document)):
+            in_order = sorted(of_claim, key=lambda verdict: verdict.document)
+            for verdict in decided_by_claim(in_order, self._of_two):
                 on_label(verdict)
 
         try:
@@ -190,8 +248,12 @@ class NliByClaim:
                 tell(of_claim)
 
 
-def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
-    """Return the verdict that results from the mean of the probabilities of several models.
+def combined_verdict(
+    verdicts: Sequence[EvidenceLabel], pooling: Pooling | None = None
+) -> EvidenceLabel:
+    """Return the verdict that results from the probabilities of several models.
+
+    They are pooled; without a pooling, their mean is taken.
 
     Its passage, and any doubt about the passage, come from the model that gives the label the
     highest probability. A pair is UNLABELLED if one of the models could not read it.
@@ -201,22 +263,26 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     ]
     if len(probabilities) < len(verdicts):
         return next(verdict for verdict in verdicts if verdict.probabilities is None)
-    mean = {
-        label: math.fsum(of_model[label] for of_model in probabilities) / len(probabilities)
-        for label in probabilities[0]
-    }
-    label = verdict_on(mean)
-    surest = max(verdicts, key=lambda v: (v.label is label, (v.probabilities or mean)[label]))
+    combined = _mean(probabilities) if pooling is None else pooling.pooled(probabilities)
+    label = verdict_on(combined)
+    surest = max(verdicts, key=lambda v: (v.label is label, (v.probabilities or combined)[label]))
     doubt = label is surest.label and surest.reasoning is not None
     return surest.model_copy(
         update={
             "label": label,
-            "score": min(mean[label], MOST_DOUBTED) if doubt else mean[label],
-            "probabilities": rounded(mean),
+            "score": min(combined[label], MOST_DOUBTED) if doubt else combined[label],
+            "probabilities": rounded(combined),
             "reasoning": surest.reasoning if doubt else None,
             "cached": all(verdict.cached for verdict in verdicts),
         }
     )
+
+
+def _mean(of_models: Sequence[Mapping[Label, float]]) -> dict[Label, float]:
+    return {
+        label: math.fsum(probabilities[label] for probabilities in of_models) / len(of_models)
+        for label in of_models[0]
+    }
 
 
 def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
@@ -227,5 +293,5 @@ def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
     """
     nli = NliLabeler.open(model)
     if model == NLI_MPNET.name:
-        return NliByClaim(nli, NliLabeler.open())
+        return NliByClaim(nli, NliLabeler.open(), pooling=POOLING)
     return NliByClaim(nli) if model is None else nli

@@ -1,5 +1,6 @@
 """From verdicts on windows to a document's label, and from labels to a claim's conflict."""
 
+import math
 from itertools import permutations
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from conflictscore.labelers.calibration import UNCALIBRATED
 from conflictscore.labelers.nli.by_claim import (
     LEAST_PRODUCT,
     PAIR,
+    POOLING,
     NliByClaim,
+    Pooling,
+    combined_verdict,
     decided_by_claim,
-    mean_verdict,
     open_nli_by_claim,
 )
 from conflictscore.labelers.nli.labeler import NliLabeler, deciding_window, verdict_on
@@ -90,16 +93,54 @@ def test_of_two_models_a_pair_has_the_mean_and_the_passage_of_the_surest() -> No
         update={"snippet": "one", "reasoning": "doubtful: a plan"}
     )
     other = verdict(1, 0.2, 0.5).model_copy(update={"snippet": "other"})
-    mean = mean_verdict([one, other])
+    mean = combined_verdict([one, other])
     assert (mean.label, mean.snippet) == (SUPPORTS, "one")
     assert mean.score == pytest.approx(0.45)
     assert mean.probabilities == {SUPPORTS: 0.45, CONTRADICTS: 0.3, IRRELEVANT: 0.25}
     assert mean.reasoning == "doubtful: a plan"
     sure = verdict(1, 0.9, 0.05)
-    doubted = mean_verdict([one.model_copy(update={"probabilities": sure.probabilities}), sure])
+    doubted = combined_verdict([one.model_copy(update={"probabilities": sure.probabilities}), sure])
     assert doubted.score == 0.5
     failed = EvidenceLabel(claim=1, document=1, label=Label.UNLABELLED, error="too long")
-    assert mean_verdict([one, failed]) == failed
+    assert combined_verdict([one, failed]) == failed
+
+
+@given(st.lists(probabilities, min_size=2, max_size=2))
+def test_a_pooled_pair_is_the_weighted_product(given_: list[list[float]]) -> None:
+    of_models = [
+        dict(zip((SUPPORTS, CONTRADICTS, IRRELEVANT), each, strict=True)) for each in given_
+    ]
+    pooled = Pooling((1.0, 2.0), supports=0.5, contradicts=-0.5, least_product=0.3).pooled(
+        of_models
+    )
+    assert sum(pooled.values()) == pytest.approx(1)
+    one, other = of_models
+
+    def odds(label: Label) -> float:
+        return one[label] / one[IRRELEVANT] * (other[label] / other[IRRELEVANT]) ** 2
+
+    for label, factor in ((SUPPORTS, math.exp(0.5)), (CONTRADICTS, math.exp(-0.5))):
+        assert pooled[label] / pooled[IRRELEVANT] == pytest.approx(odds(label) * factor, rel=1e-6)
+
+
+def test_two_models_that_agree_are_surer_together() -> None:
+    one, other = verdict(1, 0.7, 0.1), verdict(1, 0.6, 0.2)
+    pooling = Pooling((1.0, 1.0), 0.0, 0.0, least_product=0.3)
+    pooled = combined_verdict([one, other], pooling)
+    assert pooled.label is SUPPORTS
+    assert pooled.score is not None
+    assert pooled.score > 0.7
+    never = combined_verdict([verdict(1, 0.0, 1.0), verdict(1, 1.0, 0.0)], pooling)
+    assert never.probabilities is not None
+    assert sum(never.probabilities.values()) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_pooling_has_its_own_bound_and_is_part_of_the_identity(tmp_path: Path) -> None:
+    sides = [verdict(1, 0.55, 0.05), verdict(2, 0.05, 0.55)]
+    assert {*labels(*sides)} == {SUPPORTS, CONTRADICTS}
+    assert [each.label for each in decided_by_claim(sides, 0.35)].count(IRRELEVANT) == 1
+    small = NliLabeler.open(make_nli_model(tmp_path / "small-nli"))
+    assert NliByClaim(small, small).identity != NliByClaim(small, small, pooling=POOLING).identity
 
 
 _window = st.fixed_dictionaries(
