@@ -9,6 +9,7 @@ the two documents that are most likely to disagree are decided together.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -222,16 +223,17 @@ class NliByClaim:
         A claim is decided when there is a verdict on each document, or when the time is up.
         """
         pairs_by_claim = Counter(claim.number for claim, _ in pairs)
-        verdicts_by_pair: dict[tuple[int, int], list[EvidenceLabel]] = {}
+        verdicts_by_pair: dict[tuple[int, int], dict[int, EvidenceLabel]] = {}
         waiting: dict[int, list[EvidenceLabel]] = {}
 
-        def collect(verdict: EvidenceLabel) -> None:
-            of_pair = verdicts_by_pair.setdefault((verdict.claim, verdict.document), [])
-            of_pair.append(verdict)
-            if len(of_pair) < len(self.models):
+        def collect(verdict: EvidenceLabel, place: int) -> None:
+            by_model = verdicts_by_pair.setdefault((verdict.claim, verdict.document), {})
+            by_model[place] = verdict
+            if len(by_model) < len(self.models):
                 return
             of_claim = waiting.setdefault(verdict.claim, [])
-            of_claim.append(combined_verdict(of_pair, self._pooling))
+            in_order = [by_model[each] for each in range(len(self.models))]
+            of_claim.append(combined_verdict(in_order, self._pooling))
             if len(of_claim) == pairs_by_claim[verdict.claim]:
                 tell(waiting.pop(verdict.claim))
 
@@ -241,8 +243,9 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            for model in reversed(self.models):  # the last model is the fastest
-                await judge_all(model, pairs, collect, meter, cache)
+            for place in reversed(range(len(self.models))):  # the last model is the fastest
+                on_verdict = partial(collect, place=place)
+                await judge_all(self.models[place], pairs, on_verdict, meter, cache)
         finally:  # decide unfinished claims too
             for of_claim in waiting.values():
                 tell(of_claim)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.labelers.calibration import UNCALIBRATED
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.nli.by_claim import (
     LEAST_PRODUCT,
     PAIR,
@@ -20,7 +20,9 @@ from conflictscore.labelers.nli.by_claim import (
     open_nli_by_claim,
 )
 from conflictscore.labelers.nli.labeler import NliLabeler, deciding_window, verdict_on
-from conflictscore.records import EvidenceLabel, Label
+from conflictscore.labelers.table import label_table
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.nli_model import make_nli_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
@@ -179,3 +181,16 @@ def test_a_document_is_irrelevant_only_if_no_window_takes_a_side(
     spoken = {verdict_on(window) for window in windows} - {IRRELEVANT}
     decided = verdict_on(windows[deciding_window(windows)])
     assert decided in (spoken or {IRRELEVANT})
+
+
+async def test_a_table_and_a_single_pair_are_pooled_alike(tmp_path: Path) -> None:
+    first = NliLabeler.open(make_nli_model(tmp_path / "first"))
+    second = NliLabeler.open(
+        make_nli_model(tmp_path / "second"), calibration=Calibration(temperature=5, fitted_on="us")
+    )
+    pooled = NliByClaim(first, second, pooling=Pooling((3.0, 0.1), 0.0, 0.0, least_product=0.3))
+    claim = Claim(number=1, text="The lamp was lit in 1871.")
+    document = Document(number=1, text="The lamp was lit in 1874, says the log.")
+    alone = await pooled.label(claim, document, UsageMeter())
+    [row] = await label_table(pooled, [claim], [document], meter=UsageMeter(), cache=None)
+    assert row.labels[0].probabilities == alone.probabilities
