@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from fastapi import FastAPI
+from selenium.webdriver.common.keys import Keys
 
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings
@@ -275,7 +276,9 @@ def pages(chance: random.Random, folder: Path) -> Generator[Case]:
             for page in ("/", "/runs"):
                 reader.open(f"{served.address}{page}")
                 if page == "/":
-                    reader.ask("When was the lamp first lit?")
+                    reader.sees("body", "Shelf")  # by now the page's script has run
+                    field = reader.all("textarea")[0]
+                    field.send_keys("When was the lamp first lit?", Keys.ENTER)
                     reader.answered()
                 else:
                     reader.sees("body", "When?")
