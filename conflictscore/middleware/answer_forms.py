@@ -101,10 +101,13 @@ def no_text(name: str, output: object) -> str:
     return f"{name} returned {type(output).__name__}, not text{pieces}"
 
 
-def spoken(message: BaseMessage) -> str:
-    """Return a message's text without reasoning, or all of it if the reasoning is cut off."""
+def spoken(message: BaseMessage, prompt: str = "") -> str:
+    """Return a message's text without reasoning, or all of it if the reasoning is cut off.
+
+    ``prompt`` is the text that the model was asked, if the caller has it.
+    """
     try:
-        return reply_text(message)
+        return reply_text(message, prompt)
     except ValueError:  # cut off while reasoning, so use the text that a user would read
         return str(message.text)
 

@@ -148,7 +148,7 @@ class ChatLoop:
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
             reply = await self._own(_attached(messages, block), parameters, meter)
             replies.append(reply)
-            return spoken(reply), early_ending(reply)
+            return spoken(reply, read_before), early_ending(reply)
 
         read_before = "\n".join(f"{message.type}: {message.text}" for message in messages)
         return with_own_answer(context, ask, read_before, parameters)

@@ -99,9 +99,14 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Try styles until the endpoint answers. Each refusal determines the next style."""
+        """Try styles until the endpoint answers. Each refusal determines the next style.
+
+        No style is sent twice, so an endpoint that refuses everything ends the attempts.
+        """
         style, refusal = self.capabilities.style, None
+        tried_styles = set[RequestStyle]()
         while True:
+            tried_styles.add(style)
             chat = self._chat(style)
             request = self._prepared(form, chat, style)
             turns = _turns(messages, request.stated, style, prompts)
@@ -117,7 +122,7 @@ class StyledRequests:
                     style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
                 )
                 next_style = self.capabilities.other_style(sent_request, error)
-                if next_style is None:
+                if next_style is None or next_style in tried_styles:
                     raise refusal  # noqa: B904 - it keeps its own cause
                 # a changed parameter resolves this refusal, so a later exception is raised instead
                 refusal = refusal if next_style.json_form != style.json_form else None

@@ -32,6 +32,10 @@ _ABOUT_JSON = re.compile(
 _ABOUT_ELSE = re.compile(
     r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
 )
+_ABOUT_PROMPT = re.compile(
+    r"(?i)context|too long|moderat|flagged|filter|policy|safety|quota|credit|billing|api.?key"
+)
+"""Matches a refusal of one prompt or account, even if its message also mentions JSON or tools."""
 _SAYS_NOTHING = re.compile(
     r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
     r"|something went wrong\W?"
@@ -101,7 +105,11 @@ class Capabilities:
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
     _json_answered: bool = False
+    """Whether a request for JSON in the present form was answered."""
     _all_forms_failed: bool = False
+    """Whether every form was refused, and no call has been answered since."""
+    _withdrawn_forms: set[JsonForm] = field(default_factory=set)
+    """Forms that the endpoint once answered, and later refused."""
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
         default_factory=WeakKeyDictionary
     )
@@ -113,10 +121,14 @@ class Capabilities:
         return cls._known.setdefault((endpoint, model), cls())
 
     def learn(self, style: RequestStyle, *, json: bool) -> None:
-        """Record that a request in this style was answered."""
-        self.answered = True
-        self._json_answered = self._json_answered or json
-        form = style.json_form if json else self.style.json_form
+        """Record that a request in this style was answered.
+
+        A late answer in a form that the endpoint has since refused does not bring that form back.
+        """
+        self.answered, self._all_forms_failed = True, False
+        form = self.style.json_form
+        if json and style.json_form not in self._withdrawn_forms:
+            self._json_answered, form = True, style.json_form
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self) -> None:
@@ -157,9 +169,11 @@ class Capabilities:
             )
         if style is None and fault.status in _REFUSED_TURNS:
             style = _in_plain_turns(request, words)
-        return style or (self._other_form(request.style, fault) if request.is_json else None)
+        return style or (self._other_form(request.style, fault, words) if request.is_json else None)
 
-    def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
+    def _other_form(
+        self, style: RequestStyle, fault: ProviderFault, words: str
+    ) -> RequestStyle | None:
         """Return another way to ask for JSON, if the endpoint may have refused this one.
 
         If the endpoint's error mentions JSON, the next way is tried. If it does not say what it
@@ -168,21 +182,25 @@ class Capabilities:
         """
         if fault.status not in _NOT_OFFERED:
             return None
-        if self._json_answered:  # another call found a way that works while this call was in flight
+        if self._json_answered:
             working_form = self.style.json_form
-            return (
-                None if style.json_form == working_form else style._replace(json_form=working_form)
-            )
+            if style.json_form != working_form:  # found by another call during this call
+                return style._replace(json_form=working_form)
+            if not _withdraws_form(style.json_form, fault, words):
+                return None
+            self._json_answered = False
+            self._withdrawn_forms.add(style.json_form)
         if self._all_forms_failed:
             return None
         form: JsonForm | None = None
         if style.json_form == _FORMS[-1]:
             self._all_forms_failed = True  # the refusal was about something else
+            self._withdrawn_forms.clear()
             self.style = self.style._replace(json_form=_FORMS[0])
-        elif _ABOUT_JSON.search(fault.words):
+        elif _ABOUT_JSON.search(words):
             form = _FORMS[_FORMS.index(style.json_form) + 1]
         elif _is_unexplained(fault) or (
-            fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(fault.words)
+            fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(words)
         ):
             form = _FORMS[-1]
         if form is None:
@@ -217,6 +235,19 @@ def _is_unexplained(fault: ProviderFault) -> bool:
     return fault.status == 500 and _SAYS_NOTHING.fullmatch(fault.words) is not None
 
 
+def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
+    """Return whether a refusal shows that an endpoint no longer accepts a form that it accepted.
+
+    The endpoint has a new version, or one of several servers behind it supports less, or it accepts
+    other schemas but not this one. A failure without a reason counts too: by then, repeating the
+    request has not helped.
+    """
+    if form == _FORMS[-1]:  # nothing asks less of the server
+        return False
+    names_form = _ABOUT_JSON.search(words) and not _ABOUT_PROMPT.search(words)
+    return _is_unexplained(fault) or bool(names_form)
+
+
 def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style without the parameter that a refusal names first."""
     for name in _DROPPABLE:
@@ -227,21 +258,23 @@ def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
 
 def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with the minimum reply limit that a refusal demands."""
-    if request.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
+    if not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
         return None
     numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
     enough = [number for number in numbers if request.tokens < number <= _MOST_LEAST_TOKENS]
-    if not enough and request.tokens >= _LEAST_TOKENS:
+    if not enough and (request.style.least_tokens or request.tokens >= _LEAST_TOKENS):
         return None
     return request.style._replace(least_tokens=min(enough, default=_LEAST_TOKENS))
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """Return the style with the limit parameter's other name, if a refusal mentions that name."""
-    if request.style.length:
-        return None
+    """Return the style with the limit parameter's other name, if a refusal mentions the sent name.
+
+    A style already sent with one name may be refused by a server that has changed since.
+    """
+    sent_names = {request.style.length} if request.style.length else request.parameters
     for name, other_name in (LENGTHS, LENGTHS[::-1]):
-        if name in request.parameters and name in words:
+        if name in sent_names and name in words:
             return request.style._replace(length=other_name)
     return None
 

@@ -144,12 +144,13 @@ class LanguageModel:
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
         form = RequestForm(max_tokens, parameters or {})
+        asked_text = "\n".join([*(message.text for message in history), prompt])
         stored_reply = {} if cache is None else await cache.get_async(key)
         if isinstance(stored_text := stored_reply.get("text"), str):
             with suppress(
                 ValueError
             ):  # cached for another caller, but unreadable for this caller: ask again
-                reading = read(without_reasoning(encodable(stored_text)))
+                reading = read(without_reasoning(encodable(stored_text), asked_text))
                 meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:
                     self.on_kept([*history, HumanMessage(prompt)], max_tokens, stored_reply)
@@ -160,7 +161,7 @@ class LanguageModel:
             require_whole(reply, self.name, (parameters or {}).get("max_tokens", max_tokens))
             text = str(reply.text)
             try:
-                text = reply_text(reply)
+                text = reply_text(reply, asked_text)
                 reading = read(text)
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error

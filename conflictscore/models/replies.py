@@ -58,6 +58,9 @@ _FIRST_HEADER = re.compile(
 """A header that begins a reply: its words are joined to the text, or to the next token."""
 _GLUED_HEADER = re.compile(r"final(?=[A-Z][a-z]*(?![\w(=.\[]))")
 """The same header joined to any capitalised word. The two may also be an identifier: finalScore."""
+_ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
+_IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
+"""The start of an identifier in camel case."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -92,37 +95,47 @@ _TAGGED = re.compile(
 )
 
 
-def reply_text(message: BaseMessage) -> str:
-    """Return a reply without its reasoning; raise ValueError if it ended while reasoning."""
+def reply_text(message: BaseMessage, prompt: str = "") -> str:
+    """Return a reply without its reasoning; raise ValueError if it ended while reasoning.
+
+    ``prompt`` is what :func:`without_reasoning` reads.
+    """
     content: Any = message.content
     if isinstance(content, list):  # the client's own parser knows only the type "text"
         parts = [part for part in content if isinstance(part, Mapping)]
         texts = [part for part in parts if part.get("type", "text") in {"text", "output_text"}]
         if len(parts) == len(content):
-            return without_reasoning("".join(str(part.get("text") or "") for part in texts))
-    return without_reasoning(str(message.text))
+            return without_reasoning("".join(str(part.get("text") or "") for part in texts), prompt)
+    return without_reasoning(str(message.text), prompt)
 
 
-def without_reasoning(text: str) -> str:
+def without_reasoning(text: str, prompt: str = "") -> str:
     """Return a text without reasoning blocks and chat-template tokens that a server left in it.
 
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
     tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
     the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last channel other
-    than analysis.
+    than analysis. Some servers join its header to the answer's first word, as in "finalParis". If
+    the reply or ``prompt``, the text that the model was asked, seems to be about code, such a word
+    counts as an identifier.
 
     Raises:
         ValueError: A block is not closed.
     """
     text = text.lstrip("\ufeff\u200b\0")
-    text = _last_channel(text) if "<|channel|>" in text.lower() else _after_bare_header(text)
+    has_channels = "<|channel|>" in text.lower()
+    text = _last_channel(text) if has_channels else _after_bare_header(text, prompt)
     return _without_tokens(_without_blocks(_without_tokens(text)))
 
 
-def _after_bare_header(text: str) -> str:
+def _after_bare_header(text: str, prompt: str) -> str:
     """Return the reply after channel headers without tokens: ``analysis…assistantfinal…``."""
     bare = text.lstrip()
-    if header := _FINAL_HEADER.match(bare) or _FIRST_HEADER.match(bare) or _glued_header(bare):
+    if (
+        header := _FINAL_HEADER.match(bare)
+        or _FIRST_HEADER.match(bare)
+        or _glued_header(bare, prompt)
+    ):
         return bare[header.end() :].lstrip()
     if not _BARE_HARMONY.match(bare):
         return text
@@ -134,13 +147,16 @@ def _after_bare_header(text: str) -> str:
     return text
 
 
-def _glued_header(text: str) -> re.Match[str] | None:
-    """Return the header glued to the first word, unless the text seems to be about code."""
+def _glued_header(text: str, prompt: str) -> re.Match[str] | None:
+    """Return the header glued to the first word, unless reply or prompt seem to be about code."""
     header = _GLUED_HEADER.match(text)
-    if header is None or "`" in text:
+    if header is None or _is_about_code(prompt) or _is_about_code(text[header.end() :]):
         return None
-    words = re.findall(r"final[A-Z]\w{0,60}", text)
-    return header if len(words) == 1 else None
+    return header
+
+
+def _is_about_code(text: str) -> bool:
+    return any(pattern.search(text) is not None for pattern in (_ABOUT_CODE, _IDENTIFIER))
 
 
 def _without_blocks(text: str) -> str:

@@ -140,6 +140,133 @@ async def test_a_prompt_that_is_too_long_is_sent_once() -> None:
     assert len(server.requests) == 1
 
 
+def formed(body: dict[str, Any]) -> str:
+    """The form in which a request asks for JSON."""
+    form = (body.get("response_format") or {}).get("type")
+    return str(form or ("tool" if "tools" in body else "prompt"))
+
+
+@pytest.mark.parametrize(
+    "message", ["response_format is not supported", "Invalid JSON schema: unknown keyword"]
+)
+async def test_an_endpoint_may_come_to_refuse_a_form_that_it_took(message: str) -> None:
+    changed: list[bool] = []
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        refused = changed and formed(body) in {"json_schema", "json_object"}
+        return Fault(400, message=message) if refused else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await year(model) == 1871
+        changed.append(True)
+        assert await asyncio.gather(*(year(model) for _ in range(4))) == [1871] * 4
+        before = len(server.requests)
+        assert await year(model) == 1871
+    forms = [formed(request.body) for request in server.requests]
+    assert forms[0] == "json_schema"
+    assert forms[before:] == ["tool"], "it was found out once"
+
+
+async def test_a_late_answer_brings_no_withdrawn_form_back() -> None:
+    """One of two servers behind an address no longer takes a schema."""
+    turns = iter(range(100))
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        schema = formed(body) == "json_schema"
+        return Fault(400, message="no json_schema here") if schema and next(turns) % 2 else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await year(model) == 1871
+        assert await asyncio.gather(*(year(model) for _ in range(6))) == [1871] * 6
+        before = len(server.requests)
+        assert [await year(model), await year(model)] == [1871, 1871]
+    assert {formed(r.body) for r in server.requests[before:]} == {"json_object"}
+
+
+async def test_a_schema_that_alone_fails_without_a_reason_is_asked_for_in_the_prompt() -> None:
+    other = {**SCHEMA, "title": "other"}
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        fails = "response_format" in body and '"other"' in json.dumps(body)
+        return Fault(500, body=b"", retry_after="0.1") if fails else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await year(model) == 1871
+        years = [
+            await model.ask_json(
+                "When?",
+                other,
+                lambda o: o["year"],
+                prompts=PROMPTS,
+                meter=UsageMeter(),
+                max_tokens=9,
+            )
+            for _ in range(2)
+        ]
+    assert years == [1871, 1871]
+    assert len(server.requests) == 1 + 5 + 2
+
+
+async def test_a_prompt_refused_for_itself_changes_nothing_for_other_prompts() -> None:
+    long = "maximum context length is 10 tokens, in the messages and functions"
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        return Fault(400, message=long) if "Where?" in json.dumps(body) else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        await year(model)
+        with pytest.raises(ProviderError, match="maximum context"):
+            await model.ask_json(
+                "Where?", SCHEMA, str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
+            )
+        await year(model)
+    assert [formed(request.body) for request in server.requests] == ["json_schema"] * 3
+
+
+async def test_a_refusal_that_ended_is_forgotten() -> None:
+    """A form is learned even if an earlier failure left no form to try."""
+    broken = [True]
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        if broken:
+            return Fault(400, message="no GPU")
+        return Fault(400, message="no json_schema") if formed(body) == "json_schema" else None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        with pytest.raises(ProviderError, match="no GPU"):
+            await year(model)
+        broken.clear()
+        await text(model)
+        assert await year(model) == 1871
+
+
+async def test_limits_of_a_reply_are_learned_again() -> None:
+    """The endpoint changes both the least limit and the limit's name."""
+    least, name = [30], ["max_completion_tokens"]
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        if name[0] not in body:
+            sent = next(n for n in ("max_tokens", "max_completion_tokens") if n in body)
+            return Fault(400, message=f"{sent}: Extra inputs are not permitted")
+        if body[name[0]] < least[0]:
+            return Fault(400, message=f"{name[0]} must be at least {least[0]}")
+        return None
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        for lowest, sent_name in ((30, "max_completion_tokens"), (40, "max_tokens")):
+            least[0], name[0] = lowest, sent_name
+            await text(model)
+        name[0] = "max_completion_tokens"
+        await text(model)
+    assert server.requests[-1].body["max_completion_tokens"] == 40
+
+
 @pytest.mark.parametrize("ask", [year, text])
 async def test_a_parameter_that_a_refusal_names_is_left_out_from_then_on(ask: Any) -> None:
     refuses = refusing('"temperature"', "Unsupported value: 'temperature' does not support 0")

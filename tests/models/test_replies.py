@@ -67,6 +67,22 @@ def test_a_header_glued_to_an_answer_is_not_part_of_it(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "prompt",
+    [
+        "What does the program call it? Document: the text is in finalDraft.",
+        "Is draftText or another field saved?",
+        "Which variable holds the text?",
+        "What does `save()` write?",
+    ],
+)
+def test_an_identifier_is_no_header_if_the_question_is_about_code(prompt: str) -> None:
+    answer = "finalDraft holds the text."
+    assert without_reasoning(answer, prompt) == answer
+    assert without_reasoning(f"assistantfinal{answer}", prompt) == answer
+    assert without_reasoning("finalDrafts are kept.", "What are kept?") == "Drafts are kept."
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Close it by `</think>`.",
