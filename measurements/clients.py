@@ -1,13 +1,15 @@
 """Tries clients of OpenAI's APIs on the service: real packages, with only the address changed.
 
-A scripted upstream answers wrongly, two documents of three contradict it, and the service corrects
-it. For each client and API the table says whether an answer came, whether it was the corrected one,
-and where the client reads `checked`: in a response header, in a field of the response, or in the
-run that the response's id names. Instructor and PydanticAI also ask for structured output, which
-they do by a forced tool call. The table says "not there" if a package is missing:
+A scripted upstream answers wrongly, documents contradict it, and the service corrects it. Some
+clients ask a second time in the same conversation, or let the model call a function that returns
+the documents. For each client and API the table says whether an answer came, whether it was the
+corrected one, and where the client reads `checked`: in a response header, in a field of the
+response, or in the run that the response's id names. Instructor and PydanticAI also ask for
+structured output, which they do by a forced tool call. The table says "not there" if a package is
+missing:
 
     pip install openai-agents 'pydantic-ai-slim[openai]' instructor langchain-openai  # --python
-    npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents     # --node
+    npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents zod # --node
 """
 
 import json
@@ -20,8 +22,15 @@ from typing import Any, NamedTuple
 import click
 import httpx2
 
-from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import QUESTION, ChatWorld, Served, serving
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
+from tests.middleware.service.serving import (
+    CALL,
+    QUESTION,
+    ChatWorld,
+    Served,
+    completion_with,
+    serving,
+)
 from tests.middleware.test_structured_answers import ANSWER, CallingWorld
 from tests.world import DISAGREEING, World
 
@@ -57,6 +66,8 @@ class Tried(NamedTuple):
         return "1874" in self.text
 
 
+_TURNS_PYTHON = "[{'role': 'user', 'content': Q}]"
+_TURNS_NODE = "[{role: 'user', content: Q}]"
 _OPENAI_PYTHON = "import openai, json\nc = openai.OpenAI()\n"
 _AGENTS = """
 import asyncio, json
@@ -71,6 +82,20 @@ const show = (text, r) => console.log(JSON.stringify({text, header: r.headers?.[
   field: r.body?.conflictscore?.checked, id: r.id}));
 """
 _LAMP = "from pydantic import BaseModel\nclass Lamp(BaseModel):\n    lit: int\n    note: str = ''\n"
+_LOOK_UP_PYTHON = """
+from agents import function_tool
+@function_tool
+def look_up(what: str) -> str:
+    '''Search the archive.'''
+    return json.dumps(DOCUMENTS)
+agent.tools.append(look_up)
+"""
+_LOOK_UP_NODE = """
+import { stepCountIs } from 'ai';
+import { z } from 'zod';
+const tools = {look_up: {description: 'Search the archive.', execute: async () => DOCUMENTS,
+  inputSchema: z.object({what: z.string()})}};
+"""
 _PY_SHOW = "print(json.dumps({'text': text, 'header': header, 'field': field, 'id': id_}))\n"
 
 CLIENTS = (
@@ -99,6 +124,15 @@ CLIENTS = (
         + _PY_SHOW,
     ),
     Client(
+        "openai, responses, second turn",
+        "python",
+        _OPENAI_PYTHON + f"r = c.responses.create(model='conflictscore', input={_TURNS_PYTHON})\n"
+        f"turns = [*{_TURNS_PYTHON}, *r.output, *{_TURNS_PYTHON}]\n"
+        "r = c.responses.create(model='conflictscore', input=turns)\n"
+        "text, header, field, id_ = r.output_text, None, r.conflictscore['checked'], r.id\n"
+        + _PY_SHOW,
+    ),
+    Client(
         "langchain-openai, ChatOpenAI",
         "python",
         "import json\nfrom langchain_openai import ChatOpenAI\n"
@@ -119,6 +153,21 @@ CLIENTS = (
         _AGENTS + "async def go():\n    s = Runner.run_streamed(agent, Q)\n"
         "    async for _ in s.stream_events():\n        pass\n    return s\n"
         "r = asyncio.run(go())\n"
+        "text, header, field, id_ = r.final_output, None, None, r.raw_responses[-1].response_id\n"
+        + _PY_SHOW,
+    ),
+    Client(
+        "openai-agents, second turn",
+        "python",
+        _AGENTS + "r = Runner.run_sync(agent, Q)\n"
+        f"r = Runner.run_sync(agent, [*r.to_input_list(), *{_TURNS_PYTHON}])\n"
+        "text, header, field, id_ = r.final_output, None, None, r.raw_responses[-1].response_id\n"
+        + _PY_SHOW,
+    ),
+    Client(
+        "openai-agents, with a function",
+        "python",
+        _AGENTS + _LOOK_UP_PYTHON + "r = Runner.run_sync(agent, Q)\n"
         "text, header, field, id_ = r.final_output, None, None, r.raw_responses[-1].response_id\n"
         + _PY_SHOW,
     ),
@@ -173,6 +222,21 @@ CLIENTS = (
         "show(text, await r.response);\n",
     ),
     Client(
+        "ai, openai() second turn",
+        "node",
+        _AI_SDK + f"const model = openai('conflictscore'), messages = {_TURNS_NODE};\n"
+        "let r = await generateText({model, messages});\n"
+        f"messages.push(...r.response.messages, ...{_TURNS_NODE});\n"
+        "r = await generateText({model, messages});\nshow(r.text, r.response);\n",
+    ),
+    Client(
+        "ai, openai() with a function",
+        "node",
+        _AI_SDK + _LOOK_UP_NODE + "const model = openai('conflictscore');\n"
+        "const r = await generateText({model, prompt: Q, tools, stopWhen: stepCountIs(3)});\n"
+        "show(r.text, r.response);\n",
+    ),
+    Client(
         "ai, openai.chat() generateText",
         "node",
         _AI_SDK
@@ -204,7 +268,24 @@ CLIENTS = (
         "const r = await run(new Agent({name: 'Guide', model: 'conflictscore'}), Q);\n"
         "console.log(JSON.stringify({text: r.finalOutput, id: r.rawResponses.at(-1).responseId}));",
     ),
+    Client(
+        "@openai/agents (node), second turn",
+        "node",
+        "import { Agent, run, setTracingDisabled } from '@openai/agents';\n"
+        "setTracingDisabled(true);\n"
+        "const agent = new Agent({name: 'Guide', model: 'conflictscore'});\n"
+        "let r = await run(agent, Q);\n"
+        f"r = await run(agent, [...r.history, ...{_TURNS_NODE}]);\n"
+        "console.log(JSON.stringify({text: r.finalOutput, id: r.rawResponses.at(-1).responseId}));",
+    ),
 )
+
+
+def _calling(request: ChatRequest) -> str | Fault:
+    """Call the function that a request offers, and answer once it has returned."""
+    if request.body.get("tools") and request.messages[-1]["role"] != "tool":
+        return completion_with({"content": "I look.", "tool_calls": [CALL]}, "tool_calls")
+    return "It was lit in 1871."
 
 
 @click.command(help=__doc__)
@@ -234,7 +315,7 @@ def asked_with(
     """
     if client.runs_on == "node" and node is None:
         return Tried("not there")
-    world: World = ChatWorld()
+    world: World = ChatWorld(plain=_calling)
     context: dict[str, Any] = {}
     if client.tool:
         world = CallingWorld(answer=ANSWER, tools=(client.tool,))
@@ -245,6 +326,7 @@ def asked_with(
 
 def _tried(client: Client, served: Served, python: str, node: Path | None) -> Tried:
     script = client.script.replace("HEADER", _HEADER)
+    script = script.replace("DOCUMENTS", json.dumps(DISAGREEING))
     if node is not None and client.runs_on == "node":
         file = node / "client.mjs"
         file.write_text(f"const Q = {json.dumps(QUESTION)};\n{script}", "utf-8")

@@ -12,7 +12,7 @@ from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_c
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
-from conflictscore.labelers.nli.pitfalls import pitfall
+from conflictscore.labelers.nli.pitfalls import explained, pitfall
 from conflictscore.labelers.nli.windows import CutDocument, Premises, premise_tokens
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
@@ -212,7 +212,7 @@ class NliLabeler:
             label=label,
             score=min(score, probabilities[label]),
             probabilities=rounded(probabilities),
-            reasoning=f"doubtful: {trap}" if trap else None,
+            reasoning=explained(trap) if trap else None,
             snippet=snippet,
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,

@@ -127,6 +127,11 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
     return next(filter(None, whys), None)
 
 
+def explained(trap: str) -> str:
+    """Return the note on a label that a trap makes doubtful, as a sentence for readers."""
+    return f"doubtful: {_EXPLANATIONS[trap]}"
+
+
 def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
     bounds = [*sentence_starts(passage), len(passage)]
     sentences = [_read(passage[start:end].strip()) for start, end in pairwise(bounds)]
@@ -192,6 +197,22 @@ _CUED = {
     "attribution": "an attribution",
     "until": "a state that ended or began",
     "denial": "a double negation",
+}
+_EXPLANATIONS = {
+    "a table": "the passage is a table, which this model may misread",
+    "a question": "the passage asks about it, and may not state it",
+    "a doubt": "the passage calls it uncertain",
+    "a condition": "the passage states it under a condition",
+    "a plan": "the passage tells of a plan, which may have failed",
+    "an attribution": "the passage reports what somebody says",
+    "a state that ended or began": "the passage says when a state ended or began, and the claim may"
+    " mean another time",
+    "a double negation": "the passage negates twice",
+    "another unit": "passage and claim use different units",
+    "a range or a round number": "a number in the passage or the claim is a range, or rounded",
+    "the same words in another order": "the passage has the claim's words in another order, so the"
+    " roles may be swapped",
+    "another name": "the passage names somebody or something else than the claim",
 }
 
 

@@ -240,7 +240,7 @@ class CheckedAnswer:
         is_answer = self._draft is None or not calls_tools(self._draft)
         if is_answer and not meets(run, self._service.settings.require):
             return self._refused(run)
-        self._service.finish(self._record, run)
+        self._service.finish(self._record, run, text)
         completion = completion_of(self._record, run, text, base=self._draft)
         return completion if self._call is None else as_call(completion, self._call)
 
@@ -265,7 +265,7 @@ class CheckedAnswer:
             self._refused_run = run  # to be stored when the error ends the request
             raise RefusedError(503, why, code="not_checked")
         run = self._record.ended(run, RunStatus.FAILED, why)
-        self._service.finish(self._record, run)
+        self._service.finish(self._record, run, settings.refusal)
         bare = run.model_copy(update={"answer": None, "first_answer": None, "notes": (why,)})
         return completion_of(self._record, bare, settings.refusal)
 

@@ -7,6 +7,7 @@ from typing import Any
 from openai.types import responses as types
 
 from conflictscore.middleware.service.completions import Completion, text_of
+from conflictscore.middleware.service.earlier_answers import MESSAGE_PREFIX
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.responses_request import ResponsesRequest
 from conflictscore.middleware.service.service import RequestRecord
@@ -84,7 +85,7 @@ class ResponseForm:
                 )
             items.append(
                 _Message(
-                    id=f"msg_{run_id}",
+                    id=f"{MESSAGE_PREFIX}{run_id}",
                     type="message",
                     role="assistant",
                     status="completed",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from conflictscore.middleware.service.earlier_answers import MESSAGE_PREFIX
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, refusing
 
@@ -107,13 +108,16 @@ class ResponsesRequest:
     stream: bool
 
 
-def read_responses(body: Fields) -> ResponsesRequest:
-    """Read a request for a response; errors for invalid fields (400) name the field."""
+def read_responses(body: Fields, earlier: Mapping[str, str]) -> ResponsesRequest:
+    """Read a request for a response; errors for invalid fields (400) name the field.
+
+    ``earlier`` holds the texts of the earlier answers that the body refers to, by id.
+    """
     with refusing():
         request = _ResponsesBody.model_validate(body)
     _check_supported(body)
     chat: dict[str, Any] = {name: body[name] for name in _AS_IN_CHAT if body.get(name) is not None}
-    chat["messages"] = _messages(request)
+    chat["messages"] = _messages(request, earlier)
     if request.max_output_tokens is not None:
         chat["max_completion_tokens"] = request.max_output_tokens
     if request.reasoning is not None and request.reasoning.effort is not None:
@@ -175,7 +179,7 @@ def _tool_choice(choice: str | Fields) -> Any:
     return {"type": "function", "function": {"name": _string(choice, "name", "tool_choice")}}
 
 
-def _messages(request: _ResponsesBody) -> list[dict[str, Any]]:
+def _messages(request: _ResponsesBody, earlier: Mapping[str, str]) -> list[dict[str, Any]]:
     """Convert the items of a conversation to chat messages."""
     items = request.input
     if isinstance(items, str):
@@ -194,6 +198,8 @@ def _messages(request: _ResponsesBody) -> list[dict[str, Any]]:
                 output = _content(item.get("output"), f"{param}.output")
                 call_id = _string(item, "call_id", param)
                 messages.append({"role": "tool", "tool_call_id": call_id, "content": output})
+            case "item_reference" if str(item.get("id")).startswith(MESSAGE_PREFIX):
+                messages.append({"role": "assistant", "content": _earlier(item, param, earlier)})
             case "reasoning":  # from an earlier reply; chat completions have no field for it
                 continue
             case _:
@@ -207,6 +213,18 @@ def _message(item: Fields, param: str) -> dict[str, Any]:
     if role not in ("user", "assistant", "system", "developer"):
         _refuse(f"{param}.role", "must be user, assistant, system or developer")
     return {"role": role, "content": _content(item.get("content"), f"{param}.content")}
+
+
+def _earlier(item: Fields, param: str, earlier: Mapping[str, str]) -> str:
+    """Return the text of an earlier answer that an item refers to."""
+    text = earlier.get(item["id"])
+    if text is None:
+        _refuse(
+            f"{param}.id",
+            "this answer is not stored here, or no longer; send the message itself, as the AI SDK"
+            " does with providerOptions.openai.store set to false",
+        )
+    return text
 
 
 def _add_call(messages: list[dict[str, Any]], item: Fields, param: str) -> None:

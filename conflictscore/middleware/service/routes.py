@@ -15,6 +15,7 @@ from conflictscore.errors import InputError
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import completion_frames
+from conflictscore.middleware.service.earlier_answers import earlier_answers
 from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.loop_run import StepwiseRun, with_markup
@@ -27,7 +28,7 @@ from conflictscore.middleware.service.requests import (
     read_run,
 )
 from conflictscore.middleware.service.responses import ResponseForm, as_json
-from conflictscore.middleware.service.responses_request import read_responses
+from conflictscore.middleware.service.responses_request import ResponsesRequest, read_responses
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
@@ -72,10 +73,12 @@ class Admitted:
     """Callbacks to run after the response."""
 
     async def read(self, reader: Callable[[Mapping[str, Any]], T]) -> T:
-        """Parse the body; a large body is parsed off the event loop."""
-        if len(self.data) < _LARGE_BYTES:
-            return reader(read_json(self.data))
-        return await in_thread(lambda: reader(read_json(self.data)))
+        """Parse the body, and read it with ``reader``."""
+        return await self.compute(lambda: reader(read_json(self.data)))
+
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Do some work on the body; it is done off the event loop if the body is large."""
+        return work() if len(self.data) < _LARGE_BYTES else await in_thread(work)
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
@@ -117,7 +120,7 @@ async def responses(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
     """Return a response of OpenAI's Responses API, streamed or not."""
-    response_request = await admission.read(read_responses)
+    response_request = await _read_responses(admission, service, caller)
     chat_request = response_request.chat
     service.check(chat_request)
     record = service.begin(caller.name, chat_request.model, admission.deadline)
@@ -130,6 +133,18 @@ async def responses(
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(as_json(form.whole(completion)), headers=_headers(record, run))
+
+
+async def _read_responses(
+    admission: Admitted, service: Service, caller: KeyHolder
+) -> ResponsesRequest:
+    """Read a request for a response, with the earlier answers that it refers to."""
+    body = await admission.read(dict)
+    try:
+        earlier = await earlier_answers(body, service.runs, caller.name)
+    except InputError as error:
+        raise _unreadable_runs(error) from error
+    return await admission.compute(lambda: read_responses(body, earlier))
 
 
 def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
@@ -188,10 +203,12 @@ async def read_kept(work: Callable[[], T]) -> T:
     try:
         return await in_thread(work)
     except InputError as error:
-        _log.error("%s", error)
-        raise RefusedError(
-            503, "stored runs cannot be read right now", code="runs_not_kept"
-        ) from error
+        raise _unreadable_runs(error) from error
+
+
+def _unreadable_runs(error: InputError) -> RefusedError:
+    _log.error("%s", error)
+    return RefusedError(503, "stored runs cannot be read right now", code="runs_not_kept")
 
 
 async def _stop(task: "asyncio.Task[Any]") -> None:

@@ -134,8 +134,15 @@ class Service:
         self.runs.begin(record.run_id, caller)
         return record
 
-    def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
-        """Close the record and return it; :meth:`is_stored` says whether it could be stored."""
+    def finish(self, record: RequestRecord, run: Run, sent: str | None = None) -> dict[str, Any]:
+        """Close the record and return it; :meth:`is_stored` says whether it could be stored.
+
+        Args:
+            record: The record of the request.
+            run: The finished run.
+            sent: The text that the caller gets, which is stored as ``sent`` if it is not the
+                run's answer; None if no text is sent.
+        """
         stored_run = run_record(
             run,
             created=record.created,
@@ -144,6 +151,8 @@ class Service:
             context=self.context,
             asked_for=record.model,
         )
+        if sent is not None and sent != run.answer:
+            stored_run["sent"] = sent
         self.metrics.run(run)
         lost = partial(self.failed, "runs_file", record)
         record.storing = self.runs.finish(record.run_id, stored_run, lost)

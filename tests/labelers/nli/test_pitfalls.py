@@ -5,7 +5,7 @@ import pytest
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.nli.pitfalls import number_replaced, pitfall
+from conflictscore.labelers.nli.pitfalls import explained, number_replaced, pitfall
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Label
@@ -75,7 +75,9 @@ PLAIN = [
 
 @pytest.mark.parametrize(("of", "text"), TRAPS)
 def test_a_trap_makes_a_side_doubtful_and_irrelevance_never(of: str, text: str) -> None:
-    assert pitfall(of, text, Label.SUPPORTS)
+    trap = pitfall(of, text, Label.SUPPORTS)
+    assert trap
+    assert explained(trap).startswith("doubtful: ")
     assert pitfall(of, text, Label.IRRELEVANT) is None
 
 

@@ -174,6 +174,73 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
     assert (beside["status"], beside["checked"]) == ("passed-through", "no")
 
 
+def test_an_earlier_answer_may_be_named_by_its_id_alone(world: ChatWorld, served: Served) -> None:
+    """The Vercel AI SDK does so from the second turn on."""
+    first = ask(served)
+    world.plain = completion_with({"content": "I look.", "tool_calls": [CALL]}, "tool_calls")
+    second = ask(served, "And then?", tools=[TOOL])
+    ask(
+        served,
+        [
+            {"role": "user", "content": QUESTION},
+            {"type": "item_reference", "id": first.output[0].id},
+            {"role": "user", "content": "And then?"},
+            {"type": "item_reference", "id": second.output[0].id},
+            second.output[1].model_dump(),
+            {"type": "function_call_output", "call_id": "c1", "output": "Nothing."},
+        ],
+        tools=[TOOL],
+    )
+    sent = world.handed_on[-1].body["messages"]
+    assert [(m["role"], m["content"]) for m in sent] == [
+        ("user", QUESTION),
+        ("assistant", "It was lit in 1874."),
+        ("user", "And then?"),
+        ("assistant", "I look."),
+        ("tool", "Nothing."),
+    ]
+    assert sent[3]["tool_calls"] == [CALL]
+
+
+def test_an_answer_that_was_withheld_cannot_be_referred_to(
+    upstream: OpenAIServer, world: ChatWorld
+) -> None:
+    world.plain = "It was lit in 1871."
+    refusal = {"require": "fully", "refusal": "I cannot say."}
+    with serving(upstream, found=[], settings=refusal) as served:
+        withheld = ask(served)
+        body = [
+            {"type": "item_reference", "id": withheld.output[0].id},
+            {"role": "user", "content": QUESTION},
+        ]
+        ask(served, body)
+    assert withheld.output_text == "I cannot say."
+    told = [m["content"] for request in world.handed_on for m in request.body["messages"]]
+    assert "I cannot say." in told
+    assert "It was lit in 1871." not in told
+
+
+@pytest.mark.parametrize(
+    "other_key", [pytest.param(False, id="never stored"), pytest.param(True, id="of another key")]
+)
+def test_an_answer_that_is_not_there_is_refused_by_its_item(
+    upstream: OpenAIServer, *, other_key: bool
+) -> None:
+    keys = ("one-one-one-one-one", "two-two-two-two-two") if other_key else ()
+    with serving(upstream, settings={"keys": keys}) as served:
+        item_id = ask(served).output[0].id if other_key else "msg_0"
+        served.key = keys[-1] if other_key else None
+        items = [{"type": "item_reference", "id": item_id}, {"role": "user", "content": QUESTION}]
+        with pytest.raises(openai.BadRequestError, match=r"input\[0\].id: this answer is not"):
+            ask(served, items)
+
+
+def test_more_references_than_a_conversation_has_are_refused(served: Served) -> None:
+    items = [{"type": "item_reference", "id": f"msg_{number}"} for number in range(201)]
+    with pytest.raises(openai.BadRequestError, match="at most 200 items"):
+        ask(served, [*items, {"role": "user", "content": QUESTION}])
+
+
 def test_an_answer_that_was_cut_is_reported_as_incomplete(world: ChatWorld, served: Served) -> None:
     world.plain = completion_with({"content": "It was"}, "length")
 
