@@ -56,8 +56,10 @@ _FIRST_HEADER = re.compile(
     r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
 )
 """A header that begins a reply: its words are joined to the text, or to the next token."""
-_GLUED_HEADER = re.compile(r"final(?=[A-Z][a-z]*(?![\w(=.\[]))")
-"""The same header joined to any capitalised word. The two may also be an identifier: finalScore."""
+_GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
+"""The same header joined to any word. The two may also be a word, or an identifier: finalScore."""
+_LEAST_DIGITS = 3
+"""Digits of a number that may follow the header; "final2" is rather a name."""
 _ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
 _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
 """The start of an identifier in camel case."""
@@ -150,9 +152,22 @@ def _after_bare_header(text: str, prompt: str) -> str:
 def _glued_header(text: str, prompt: str) -> re.Match[str] | None:
     """Return the header glued to the first word, unless reply or prompt seem to be about code."""
     header = _GLUED_HEADER.match(text)
-    if header is None or _is_about_code(prompt) or _is_about_code(text[header.end() :]):
+    if header is None or not _begins_sentence(header["word"]):
         return None
-    return header
+    return None if _is_about_code(prompt) or _is_about_code(text[header.end() :]) else header
+
+
+def _begins_sentence(word: str) -> bool:
+    """Return whether a word may begin an answer: capitalised, all capitals, a number, or caseless.
+
+    Words of scripts without capitals, such as Japanese, are caseless.
+    """
+    first, rest = word[0], word[1:]
+    if first.isdigit():
+        return word.isdigit() and len(word) >= _LEAST_DIGITS
+    if first.isupper():
+        return rest.islower() or word.isupper()
+    return not first.islower()
 
 
 def _is_about_code(text: str) -> bool:

@@ -60,7 +60,20 @@ def test_reasoning_before_a_reply_is_not_part_of_it(before: str) -> None:
     )
 
 
-@pytest.mark.parametrize("answer", ["Gustave Eiffel built it.", '{"year": 1871}', "**1871**"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Gustave Eiffel built it.",
+        '{"year": 1871}',
+        "**1871**",
+        "Paris.",
+        "1871",
+        "NASA built it.",
+        "Élise built it.",
+        "Эйфель построил её.",
+        "東京です。",
+    ],
+)
 def test_a_header_glued_to_an_answer_is_not_part_of_it(answer: str) -> None:
     assert without_reasoning(f"final{answer}") == answer
     assert without_reasoning(f"assistant final: {answer}") == answer
@@ -101,6 +114,9 @@ def test_an_identifier_is_no_header_if_the_question_is_about_code(prompt: str) -
         "finalScore() returns 3.",
         "finalScore holds `3`.",
         "FinalDraft is a program.",
+        "finalísima was played.",
+        "final2 is the file.",
+        "finalScore.text is 3.",
         "Assistant finalists were named.",
         "So:\n<analysis>\nis a tag\n</analysis>",
         "[thinking](https://example.org) helps",
