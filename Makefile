@@ -19,7 +19,8 @@ plan:  ## what the demo will do; a key in the environment is never used unasked
 	@echo "1. Set up $(VENV). 2. Fetch the local models once (1.5 GB). 3. Ask seven documents that disagree."
 	@echo "The first run takes some 3 minutes and the download on two quiet cores, later ones 1 to 2 minutes."
 	@if [ -n "$$OPENAI_API_KEY" ]; then \
-	  echo "OPENAI_API_KEY is set. Without the download, and at that endpoint's price, this asks the same:"; \
+	  echo "OPENAI_API_KEY is set, and this demo does not use it. To ask that endpoint instead, at its price and without the"; \
+	  echo "download, press Ctrl-C and run:"; \
 	  echo "  make $(VENV)/.demo && $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model openai:gpt-4.1-mini"; \
 	fi
 

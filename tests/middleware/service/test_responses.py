@@ -226,7 +226,7 @@ def test_an_answer_that_was_withheld_cannot_be_referred_to(
 def test_an_answer_that_is_not_there_is_refused_by_its_item(
     upstream: OpenAIServer, *, other_key: bool
 ) -> None:
-    keys = ("one-one-one-one-one", "two-two-two-two-two") if other_key else ()
+    keys: tuple[str, ...] = ("one-one-one-one-one", "two-two-two-two-two") if other_key else ()
     with serving(upstream, settings={"keys": keys}) as served:
         item_id = ask(served).output[0].id if other_key else "msg_0"
         served.key = keys[-1] if other_key else None
