@@ -43,6 +43,8 @@ _SAYS_NOTHING = re.compile(
 """Matches a failure without a reason, as some servers return for any request with a schema."""
 _UNEXPLAINED_FAILURES = 3
 """Number of unexplained failures after which a request for JSON is sent in another form."""
+_SPOILT_REPLIES = 3
+"""Number of empty replies in a row after which a form that has worked is given up."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
@@ -100,16 +102,18 @@ class Capabilities:
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False
     """Whether any call was answered, which shows that the key and the model name are right."""
-    json_read: bool = False
-    """Whether any reply contained the requested JSON."""
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
+    _json_read: bool = False
+    """Whether any reply contained the requested JSON."""
+    _spoilt_in_a_row: int = 0
+    """The number of replies spoilt by their form since the last reply with the requested JSON."""
     _json_answered: bool = False
     """Whether a request for JSON in the present form was answered."""
     _all_forms_failed: bool = False
     """Whether every form was refused, and no call has been answered since."""
     _withdrawn_forms: set[JsonForm] = field(default_factory=set)
-    """Forms that the endpoint once answered, and later refused."""
+    """Forms that the endpoint once answered, and later refused or answered with empty replies."""
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
         default_factory=WeakKeyDictionary
     )
@@ -135,11 +139,17 @@ class Capabilities:
         """Record a reply that the form of the request may have spoilt, such as an empty reply.
 
         Some servers accept a schema and then write nothing. Until JSON has been read from some
-        reply, further requests therefore ask for it only in the prompt, which needs no support from
-        the server.
+        reply, and after several such replies in a row, further requests therefore ask for it only
+        in the prompt, which needs no support from the server.
         """
-        if not self.json_read:
+        self._spoilt_in_a_row += 1
+        if not self._json_read or self._spoilt_in_a_row >= _SPOILT_REPLIES:
+            self._withdrawn_forms.update(_FORMS[:-1])
             self.style = self.style._replace(json_form=_FORMS[-1])
+
+    def json_was_read(self) -> None:
+        """Record a reply with the requested JSON."""
+        self._json_read, self._spoilt_in_a_row = True, 0
 
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.

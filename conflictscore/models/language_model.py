@@ -203,7 +203,7 @@ class LanguageModel:
             except ValueError as error:
                 empty = isinstance(error, EmptyReplyError)
                 raise self._unreadable(str(error), str(raw.text), by_form=empty) from error
-            self._capabilities.json_read = True
+            self._capabilities.json_was_read()
             return reading
 
         form = RequestForm(max_tokens, schema=json.dumps(schema))

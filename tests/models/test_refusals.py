@@ -1,5 +1,6 @@
 """Requests refused because of their form are repeated once in another form, which is remembered."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -191,6 +192,27 @@ class TestJson:
             model = opened(server)
             assert [await year(model), await year(model)] == [1871, 1871]
         assert len(server.requests) == 3
+
+    async def test_a_form_that_comes_to_spoil_every_reply_is_left_after_a_few(self) -> None:
+        """The server loads another model, for instance."""
+        changed: list[bool] = []
+
+        def answer(request: ChatRequest) -> Reply:
+            spoilt = changed and "response_format" in request.body
+            return Reply("") if spoilt else Reply('{"year": 1871}')
+
+        with OpenAIServer(answer) as server:
+            model = opened(server)
+            assert await year(model) == 1871
+            changed.append(True)
+            for _ in range(2):
+                with pytest.raises(UnreadableReplyError):
+                    await year(model)
+            before = len(server.requests)
+            years = await asyncio.gather(*(year(model) for _ in range(4)))
+            assert [*years, await year(model)] == [1871] * 5
+        assert "response_format" not in server.requests[-1].body
+        assert len(server.requests) <= before + 2 * 4 + 1
 
     async def test_one_empty_reply_among_good_ones_changes_no_form(self) -> None:
         with OpenAIServer(then('{"year": 1871}', "", '{"year": 1874}')) as server:
