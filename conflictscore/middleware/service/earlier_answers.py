@@ -43,13 +43,13 @@ async def earlier_answers(body: Mapping[str, Any], runs: KeptRuns, owner: str) -
 
 def _references(body: Mapping[str, Any]) -> list[str]:
     """Return the ids of the messages of this service that a body refers to."""
-    items = body.get("input")
-    if not isinstance(items, list):
+    turns = body.get("input")
+    if not isinstance(turns, list):
         return []
     ids = [
-        item.get("id")
-        for item in items
-        if isinstance(item, dict) and item.get("type") == "item_reference"
+        turn.get("id")
+        for turn in turns
+        if isinstance(turn, dict) and turn.get("type") == "item_reference"
     ]
     return [name for name in ids if isinstance(name, str) and name.startswith(MESSAGE_PREFIX)]
 

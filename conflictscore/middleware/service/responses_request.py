@@ -215,9 +215,9 @@ def _message(item: Fields, param: str) -> dict[str, Any]:
     return {"role": role, "content": _content(item.get("content"), f"{param}.content")}
 
 
-def _earlier(item: Fields, param: str, earlier: Mapping[str, str]) -> str:
-    """Return the text of an earlier answer that an item refers to."""
-    text = earlier.get(item["id"])
+def _earlier(reference: Fields, param: str, earlier: Mapping[str, str]) -> str:
+    """Return the text of the earlier answer that an ``item_reference`` names."""
+    text = earlier.get(reference["id"])
     if text is None:
         _refuse(
             f"{param}.id",

@@ -134,13 +134,15 @@ class Service:
         self.runs.begin(record.run_id, caller)
         return record
 
-    def finish(self, record: RequestRecord, run: Run, sent: str | None = None) -> dict[str, Any]:
+    def finish(
+        self, record: RequestRecord, run: Run, sent_text: str | None = None
+    ) -> dict[str, Any]:
         """Close the record and return it; :meth:`is_stored` says whether it could be stored.
 
         Args:
             record: The record of the request.
             run: The finished run.
-            sent: The text that the caller gets, which is stored as ``sent`` if it is not the
+            sent_text: The text that the caller gets, which is stored as ``sent`` if it is not the
                 run's answer; None if no text is sent.
         """
         stored_run = run_record(
@@ -151,8 +153,8 @@ class Service:
             context=self.context,
             asked_for=record.model,
         )
-        if sent is not None and sent != run.answer:
-            stored_run["sent"] = sent
+        if sent_text is not None and sent_text != run.answer:
+            stored_run["sent"] = sent_text
         self.metrics.run(run)
         lost = partial(self.failed, "runs_file", record)
         record.storing = self.runs.finish(record.run_id, stored_run, lost)
