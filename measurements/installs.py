@@ -2,7 +2,8 @@
 
 uv resolves and installs (`pip install uv`, then --uv). Each environment then imports every module
 of the package, asks a scripted endpoint one question from a folder, and shows the versions of a few
-packages. The oldest versions are the lower bounds in pyproject.toml (uv's `lowest-direct`).
+packages. The oldest versions are the lower bounds in pyproject.toml (uv's `lowest-direct`), or the
+next versions with a wheel for that Python, since nothing is compiled.
 --imports instead measures, in this environment, how long `from conflictscore import correct` takes
 compared with langgraph.graph and langchain_openai: medians of fresh processes, one after another.
 """
@@ -65,8 +66,10 @@ def _tried(uv: str, python: str, resolution: str, folder: Path) -> tuple[str, ..
     environment = folder / "env"
     interpreter = environment / "bin" / "python"
     _run([uv, "venv", "-q", "--python", python, str(environment)])
-    install = [uv, "pip", "install", "-q", "--python", str(interpreter)]
-    _run([*install, f"--resolution={resolution}", f".[{_EXTRAS}]"])
+    _run([uv, "build", "-q", "--wheel", f"--out-dir={folder}"])
+    [wheel] = folder.glob("*.whl")
+    install = [uv, "pip", "install", "-q", "--only-binary=:all:", "--python", str(interpreter)]
+    _run([*install, f"--resolution={resolution}", f"{wheel}[{_EXTRAS}]"])
     seconds = f"{time.perf_counter() - begun:.0f}"
     modules = _run([str(interpreter), "-c", _IMPORT_ALL], cwd=folder)
     (folder / "docs").mkdir()
