@@ -269,6 +269,22 @@ def test_a_quotation_mark_that_nothing_closes_does_not_swallow_the_rows_below() 
     assert note.startswith("d.csv, line 3:")
 
 
+@pytest.mark.parametrize(
+    ("rows", "texts"),
+    [
+        ("text,title\n'Lit, at last, it''s said',Log\n'Dark',Log\n", ["Lit, at last, it's said", "Dark"]),
+        ("'title';'text'\n'Log';'Lit; at last'\n", ["Lit; at last"]),
+        ("title,text\n'Log','It\\'s lit, at last'\n", ["It's lit, at last"]),
+        ("text,title\n'Tis lit,Log\nIt's dark,Log\n", ["'Tis lit", "It's dark"]),
+        ("text,title\n\"The 'old, odd' lamp\",Log\n", ["The 'old, odd' lamp"]),
+    ],
+)  # fmt: skip
+def test_cells_may_stand_between_apostrophes(rows: str, texts: list[str]) -> None:
+    documents, notes = read_file(rows.encode(), ".csv", "d.csv")
+    assert [document.text for document in documents] == texts
+    assert not notes
+
+
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl", "csv"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory

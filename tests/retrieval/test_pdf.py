@@ -253,3 +253,31 @@ def test_a_raised_letter_is_marked_at_the_end_of_every_line() -> None:
     )
 
     assert read(pdf("".join(lines))).count("^n") == 2
+
+
+HELVETICA = {**dict.fromkeys("li", 222), "t": 278, "r": 333, "k": 500, **dict.fromkeys("nadg", 556)}
+"""Widths of letters, in thousandths of the font size."""
+
+
+def test_two_objects_with_white_space_between_them_are_two_words() -> None:
+    gaps = {"lit": 0.0, "in": 2.2, "dark": 2.4, "again": 3.0}
+    x, operators = 72.0, ""
+    for word, gap in gaps.items():
+        x += gap
+        operators += drawn(word, x=round(x, 2))
+        x += 12 * sum(HELVETICA[letter] for letter in word) / 1000
+    assert read(pdf(operators)) == "lit in dark again"
+
+
+def test_hyphens_of_long_compounds_and_of_code_survive_the_end_of_a_line() -> None:
+    lines = (
+        "It is hard to tell a hard-",
+        "to-find lamp from inter-",
+        "national-level ones, as <&digit-",
+        "moves accord-",
+        "ingly.",
+    )
+    text = "".join(drawn(line, y=700 - 14 * number) for number, line in enumerate(lines))
+    assert "hard-to-find lamp from international-level ones, as <&digit-moves accordingly." in read(
+        pdf(text)
+    )

@@ -19,6 +19,8 @@ MOST_ROWS = 200_000
 _HEADER_WITHIN = 10
 """Number of rows at the top among which the header must be, since a title may precede it."""
 
+_QUOTED_WITHIN = 20_000
+"""Number of characters at the top that decide whether cells stand between apostrophes."""
 
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
@@ -52,7 +54,9 @@ def read_table(text: str, url: str) -> DelimitedTable:
     names: list[str] = []
     by_count = sorted(separators, key=first_line.count, reverse=True)
     for separator in by_count:
-        rows = rows_of(text, url, separator, escape=_escape_of(text, separator))
+        quote = _quote_of(text, separator)
+        escape = _escape_of(text, separator, quote)
+        rows = rows_of(text, url, separator, escape, quote)
         for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
             columns = _columns(row.cells)
             names = names or [clean_text(cell) for cell in row.cells]
@@ -73,19 +77,34 @@ def _columns(header: Sequence[str]) -> list[str]:
     return columns
 
 
-def _escape_of(text: str, separator: str) -> str | None:
+def _quote_of(text: str, separator: str) -> str:
+    """Return the mark around cells: an apostrophe if the first lines show that, else ``"``.
+
+    Every line below the header must have a cell between apostrophes, and none elsewhere.
+    """
+    lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
+    if len(text) > _QUOTED_WITHIN:
+        lines = lines[:-1]
+    cell = rf"(?:'(?:[^'\\]|''|\\.)*+'|[^'{re.escape(separator)}]*+)"
+    row = re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
+    quoted = [row.fullmatch(line) and "'" in line for line in lines]
+    return "'" if len(quoted) > 1 and all(quoted[1:]) and row.fullmatch(lines[0]) else '"'
+
+
+def _escape_of(text: str, separator: str, quote: str) -> str | None:
     r"""Return a backslash if the cells contain ``\"``, which MySQL and pandas write for ``"``.
 
-    Otherwise None.
+    Otherwise None. ``quote`` is the mark around cells.
     """
-    if '\\"' not in text:
+    escaped = f"\\{quote}"
+    if escaped not in text:
         return None
-    plain = text.count(f'\\"{separator}') + text.count('\\"\n') + text.count('\\"\r')
-    return "\\" if text.count('\\"') > plain else None
+    plain = sum(text.count(f"{escaped}{end}") for end in (separator, "\n", "\r"))
+    return "\\" if text.count(escaped) > plain else None
 
 
 def rows_of(
-    text: str, url: str, separator: str, escape: str | None = None
+    text: str, url: str, separator: str, escape: str | None = None, quote: str = '"'
 ) -> Iterator[DelimitedRow]:
     """Yield the rows that are not blank, read as spreadsheets read them.
 
@@ -93,7 +112,9 @@ def rows_of(
     separator. An unclosed quotation mark would swallow the rest of the file. From such a mark on,
     each line is therefore read as a row, and a note says so.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, escapechar=escape, quotechar=quote
+    )
     usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
     start, last_start = 1, 1
     pending: DelimitedRow | None = None
@@ -107,8 +128,8 @@ def rows_of(
                 raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
             pending = DelimitedRow(where, cells) if any(cell.strip() for cell in cells) else None
         rest = text.split("\n", last_start - 1)[-1]
-        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
-            yield from _unquoted_rows(rest, url, last_start, separator)
+        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape, quote):
+            yield from _unquoted_rows(rest, url, last_start, separator, quote)
         elif pending:
             yield pending
     except csv.Error as error:
@@ -117,10 +138,14 @@ def rows_of(
         csv.field_size_limit(usual_limit)
 
 
-def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
+def _is_unclosed(rest: str, separator: str, escape: str | None, quote: str) -> bool:
     """Whether the last row of a table has an unclosed quotation mark."""
     reader = csv.reader(
-        io.StringIO(rest, newline=""), delimiter=separator, escapechar=escape, strict=True
+        io.StringIO(rest, newline=""),
+        delimiter=separator,
+        escapechar=escape,
+        quotechar=quote,
+        strict=True,
     )
     try:
         next(reader)
@@ -129,7 +154,9 @@ def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
     return False
 
 
-def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[DelimitedRow]:
+def _unquoted_rows(
+    rest: str, url: str, line: int, separator: str, quote: str
+) -> Iterator[DelimitedRow]:
     reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
     for number, cells in enumerate(reader, line):
         fault = ""
@@ -137,5 +164,5 @@ def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[D
             fault = "a quotation mark is not closed; from here on, each line was read as a row"
         if any(cell.strip() for cell in cells):
             yield DelimitedRow(
-                f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault
+                f"{url}, line {number}", [cell.strip().strip(quote) for cell in cells], fault
             )

