@@ -56,7 +56,10 @@ _HYPHENATED = re.compile("[-\u2010\u00ad][ \t]?\n")
 _GARBLED = re.compile("[\ufffd\ue000-\uf8ff\x80-\x9f]|\u00c3[\x80-\u00bf]|\u00e2\u20ac|\\(cid:")
 _PICTURE_TAG = re.compile(rb"<img\b[^>]*\balt=[\"']?[^\"'>\s]", re.IGNORECASE)
 _PICTURE_PART = re.compile(rb"<pic:pic\b|<v:imagedata\b")
+_PICTURE_NOTES = (NoteKind.NOT_IN_WORDS, NoteKind.PAGES_WITHOUT_TEXT)
 _SMALLEST_PICTURE = 24.0
+_SCAN = 0.6
+"""Share of a page from which on a picture is a scan, whose words are the text on the page."""
 
 
 class RealFile(NamedTuple):
@@ -225,7 +228,7 @@ def read(file: RealFile, folder: Path) -> Reading:
     )
     second = second_text(content, file.ending)
     faults = faults_of(text, second)
-    noted = any(note.kind is NoteKind.NOT_IN_WORDS for note in notes)
+    noted = any(note.kind in _PICTURE_NOTES for note in notes)
     if not noted and (place := _picture(content, file.ending)):
         faults["picture"] = [place]
     return Reading(file, "", seconds, faults, *lost_words(text, second))
@@ -349,7 +352,9 @@ def _pdf_picture(content: bytes) -> str:
         for number, page in enumerate(document, 1):
             for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
                 left, bottom, right, top = image.get_bounds()
-                if min(right - left, top - bottom) >= _SMALLEST_PICTURE:
+                width, height = right - left, top - bottom
+                is_scan = width * height > _SCAN * page.get_width() * page.get_height()
+                if min(width, height) >= _SMALLEST_PICTURE and not is_scan:
                     return f"page {number}"
     return ""
 

@@ -281,3 +281,17 @@ def test_hyphens_of_long_compounds_and_of_code_survive_the_end_of_a_line() -> No
     assert "hard-to-find lamp from international-level ones, as <&digit-moves accordingly." in read(
         pdf(text)
     )
+
+
+def test_a_small_line_below_a_large_letter_is_no_subscript() -> None:
+    index = drawn("T", size=14) + drawn("temporary overrides", x=72.5, y=687, size=9)
+    assert "T\ntemporary" in read(pdf(index))
+
+
+def test_untranslated_ligatures_of_tex_s_fonts_are_read() -> None:
+    assert read(pdf(drawn("A di\\033erence, \\034rst, o\\013ers"))) == "A difference, first, offers"
+
+
+def test_white_space_counts_where_pdfium_breaks_a_line() -> None:
+    power = drawn("x", x=72) + drawn("2", x=78.5, y=705, size=8) + drawn("= 9 means", x=88)
+    assert read(pdf(power + drawn("x", x=152))) == "x^2 = 9 means x"

@@ -22,11 +22,12 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 
 _HYPHENS = "\x02\ufffe"
 """Characters that pdfium inserts where a word is hyphenated at the end of a line."""
-_LINE_END = re.compile(rf"(?:[{_HYPHENS}]\n?|[-\u2010]\n)")
+_LINE_END = re.compile(rf"(?:[{_HYPHENS}][\n ]?|[-\u2010]\n)")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _WHOLE_WORD = re.compile(rf"(?<![\w\-\u2010{_HYPHENS}])[^\W\d_]{{2,}}+(?![\w\-\u2010{_HYPHENS}])")
+_SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 _CODE = frozenset("&<>=\\$")
 """Signs before a word that show that it is part of code."""
 _LONGEST_VALUE = 100_000
@@ -126,7 +127,7 @@ def _is_dynamic_form(file: Any) -> bool:
 
 
 def _undivided(text: str) -> str:
-    """Join the words of a text that are hyphenated at the end of a line.
+    """Join the words of a text that are hyphenated at the end of a line, and spell out ligatures.
 
     The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19), and after a word in
     code (``<&digit-``). It is also kept if the same word has a hyphen elsewhere within a line
@@ -152,6 +153,8 @@ def _undivided(text: str) -> str:
     joined_text = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
         joined_text = joined_text.replace(hyphen, "")
+    for ligature, letters in _SPELLED.items():
+        joined_text = joined_text.replace(ligature, letters)
     return joined_text
 
 

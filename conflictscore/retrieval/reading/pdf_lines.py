@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
+from conflictscore.retrieval.reading.pdf_runs import GAP, SPACE, TextRun
 
 _SMALLER = 0.85
 """Maximum size of superscripts and subscripts, relative to the text beside them."""
@@ -84,6 +84,7 @@ class _OpenLine:
         if self.parts:
             gap = run.x - self.parts[-1].run.end
             part.apart = not -_APART * run.size < gap <= GAP * run.size
+            part.spaced = part.spaced or (run.breaks and not is_raised and gap > SPACE * run.size)
         if base and is_raised and not self.ends_raised and _NUMBER.match(run.text):
             part.mark = _mark(run, base)
         self.parts.append(part)
@@ -139,6 +140,7 @@ def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[
     if base is None or run.x <= base.x:
         return False, False
     step = abs(run.y - base.y) / base.size
-    is_raised = run.size < _SMALLER * base.size and _SHIFTED < step < 1
+    follows = run.x > base.end - base.size / 4  # a smaller line below a heading begins farther left
+    is_raised = follows and run.size < _SMALLER * base.size and _SHIFTED < step < 1
     is_level = step < _LEVEL and run.x > base.end
     return is_raised or is_level or (after_raised and step < _SHIFTED), is_raised

@@ -17,6 +17,11 @@ _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
 """Minimum white space in a line, relative to the font size, that may separate columns."""
+_LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
+"""The codes of ligatures in TeX's fonts, which some PDFs do not translate (OT1, then T1)."""
+_LETTER = r"[^\W\d_]"
+_CODES = "[\x0b\x0c\x0e\x0f\x1b-\x1f]"
+_LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
@@ -24,7 +29,7 @@ The first is the assumed width of an average character, relative to the font siz
 the average width by the second factor are searched for gaps. The third says how quickly the page's
 own average is learnt.
 """
-_APART = 0.14
+SPACE = 0.14
 """Minimum white space between words that different objects draw, relative to the font size."""
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, relative to the font size."""
@@ -82,10 +87,10 @@ class PageRuns:
         buffer = ctypes.create_string_buffer(2 * count + 2)
         bytes_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
         text = buffer.raw[: 2 * max(0, bytes_written - 1)].decode("utf-16-le", "replace")
-        if len(text) == count and "\ufffd" not in text:
-            return text
-        # the text has characters beyond Unicode's first plane, or pdfium has left some out
-        return "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
+        if len(text) != count or "\ufffd" in text:
+            # the text has characters beyond Unicode's first plane, or pdfium has left some out
+            text = "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
+        return _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
 
     def __iter__(self) -> Iterator[TextRun]:
         text, breaks = self.text, False
@@ -211,7 +216,7 @@ class PageRuns:
         """
         if not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
             return False
-        return _APART * size < x - self._right(place) <= GAP * size
+        return SPACE * size < x - self._right(place) <= GAP * size
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
         """Whether words are so wide, or so far to the left, that they may contain a gap."""
