@@ -87,8 +87,8 @@ def _quote_of(text: str, separator: str) -> str:
         lines = lines[:-1]
     cell = rf"(?:'(?:[^'\\]|''|\\.)*+'|[^'{re.escape(separator)}]*+)"
     row = re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
-    quoted = [row.fullmatch(line) and "'" in line for line in lines]
-    return "'" if len(quoted) > 1 and all(quoted[1:]) and row.fullmatch(lines[0]) else '"'
+    have_cells = [row.fullmatch(line) and "'" in line for line in lines]
+    return "'" if len(have_cells) > 1 and all(have_cells[1:]) and row.fullmatch(lines[0]) else '"'
 
 
 def _escape_of(text: str, separator: str, quote: str) -> str | None:
@@ -96,11 +96,11 @@ def _escape_of(text: str, separator: str, quote: str) -> str | None:
 
     Otherwise None. ``quote`` is the mark around cells.
     """
-    escaped = f"\\{quote}"
-    if escaped not in text:
+    escaped_quote = f"\\{quote}"
+    if escaped_quote not in text:
         return None
-    plain = sum(text.count(f"{escaped}{end}") for end in (separator, "\n", "\r"))
-    return "\\" if text.count(escaped) > plain else None
+    plain = sum(text.count(f"{escaped_quote}{end}") for end in (separator, "\n", "\r"))
+    return "\\" if text.count(escaped_quote) > plain else None
 
 
 def rows_of(

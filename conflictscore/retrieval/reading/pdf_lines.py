@@ -82,9 +82,7 @@ class _OpenLine:
         if base and may_be_text and _is_note(base, run):
             self.parts[0].mark, part.spaced = "^", True
         if self.parts:
-            gap = run.x - self.parts[-1].run.end
-            part.apart = not -_APART * run.size < gap <= GAP * run.size
-            part.spaced = part.spaced or (run.breaks and not is_raised and gap > SPACE * run.size)
+            _separate(part, run.x - self.parts[-1].run.end, is_raised=is_raised)
         if base and is_raised and not self.ends_raised and _NUMBER.match(run.text):
             part.mark = _mark(run, base)
         self.parts.append(part)
@@ -103,6 +101,13 @@ class _OpenLine:
         last = self.parts[-1]
         if len(last.run.text) == 1 and last.run.text.isalpha():
             last.mark = _mark(last.run, self.base)
+
+
+def _separate(part: _Part, gap: float, *, is_raised: bool) -> None:
+    """Record whether a gap, or white space where pdfium breaks the line, precedes a part."""
+    run = part.run
+    part.apart = not -_APART * run.size < gap <= GAP * run.size
+    part.spaced = part.spaced or (run.breaks and not is_raised and gap > SPACE * run.size)
 
 
 def _segments(parts: list[_Part]) -> list[Segment]:

@@ -140,7 +140,6 @@ class PageRuns:
         """Yield the runs of a line, which are adjacent pieces at the same height."""
         origin, place, may_be_unseen = self._calls.origin, self._place, self._may_be_unseen
         handle, x_address, y_address = self._handle, self._x_address, self._y_address
-        left, bottom, right, top = self._crop
         run: list[_Piece] = []
         run_x = run_y = size = 0.0
         run_owner, last_owner, doubtful = 0, -1, False
@@ -152,12 +151,12 @@ class PageRuns:
             x, y = place
             if owner != last_owner:
                 last_owner, doubtful = owner, may_be_unseen(owner)
-            inside = left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1
+            inside = self._is_inside(x, y)
             own = owner if doubtful else 0
             if run:
                 last_start, last_end, _ = run[-1]
                 step = x - before
-                is_apart = start == last_end and self._is_apart(start, x, size)
+                is_apart = self._is_apart(last_end, start, x, size)
                 if (
                     not inside
                     or own != run_owner
@@ -209,12 +208,17 @@ class PageRuns:
         right = self._right(end)
         yield TextRun(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
 
-    def _is_apart(self, place: int, x: float, size: float) -> bool:
+    def _is_inside(self, x: float, y: float) -> bool:
+        """Whether a point lies within the page's crop box."""
+        left, bottom, right, top = self._crop
+        return bool(left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1)
+
+    def _is_apart(self, last_end: int, place: int, x: float, size: float) -> bool:
         """Whether white space precedes a part of a word, which is therefore a word by itself.
 
         pdfium sometimes omits the space between two objects.
         """
-        if not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
+        if last_end != place or not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
             return False
         return SPACE * size < x - self._right(place) <= GAP * size
 
