@@ -89,7 +89,7 @@ def claim_to_reconsider(
     """Return the number of the claim to reconsider, or None if no claim is in conflict.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
-    it is the claim with the highest share of contradiction, or the earlier claim on a tie.
+    it is the claim with the highest share of contradiction; ties go to the earlier claim.
     """
 
     def share(claim: ClaimEvidence) -> float:

@@ -111,7 +111,7 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
-    """Return the case-folded words of a text; in scripts without spaces, its single characters."""
+    """Return the case-folded words of a text, or its characters in scripts without spaces."""
     words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
     return words
 

@@ -55,7 +55,7 @@ class TrustTable:
     """Weights of documents, according to a user's table of hosts, domains and types."""
 
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
-        """Read a table whose keys are as in the example of this module.
+        """Read a table with the keys shown in this module's example.
 
         Error messages call the table ``where``.
 

@@ -111,8 +111,8 @@ async def stand_alone_question(
 def _read_question(question: str, reply: str) -> str:
     """Read a rewritten question.
 
-    If the original ends in a question mark, a statement is rejected, since it would suggest an
-    answer to every model that reads it.
+    If the original ends in a question mark, a rewrite that is a statement is rejected, since the
+    statement would suggest an answer to every model that reads it.
     """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)

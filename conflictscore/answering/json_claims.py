@@ -60,7 +60,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Yield notes on values beyond the limit, and on values that are texts of several sentences."""
+    """Yield notes on values beyond the limit, and on values that run to several sentences."""
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):

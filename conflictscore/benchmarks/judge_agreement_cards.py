@@ -75,7 +75,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if retained_share.value is not None:
         bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
-            "How much of a difference between methods the judge shows",
+            "How much of the true difference between methods the judge's verdicts show",
             note=f"The judge shows {percent(retained_share.value)} % ({bounds}) of a true"
             " difference in right answers: its true positive rate minus its false positive rate"
             + (

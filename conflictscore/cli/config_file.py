@@ -132,7 +132,10 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
 def _check_trust(
     path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
 ) -> None:
-    """Refuse settings that a file found in the working folder may not set while a key is set."""
+    """Refuse settings that only a trusted file may set, if an API key is set.
+
+    The file was found in the working folder; the user did not name it.
+    """
     if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
     redirecting = [

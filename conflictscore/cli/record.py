@@ -25,8 +25,8 @@ Examples:
     "--questions",
     required=True,
     metavar="FILE",
-    help="File of questions: .txt with one per line, .csv with a column named question, or "
-    ".jsonl with a field question or query. A file of `ask --log` works too; the further "
+    help='File of questions: .txt (one per line), .csv (with a "question" column) or .jsonl '
+    '(with a "question" or "query" field). A file of `ask --log` works too; the further '
     "searches of its runs are then recorded as well.",
 )
 @click.option(

@@ -82,7 +82,7 @@ with_compare = click.option(
 @_output(
     "--out",
     "The page to write, or the JSON file with --json. Default: report.html in the folder of the "
-    "first RUN, or next to RUN if it is a file; JSON is printed.",
+    "first RUN, or next to the first RUN if that is a file. JSON is printed by default.",
 )
 @with_compare
 @click.option(

@@ -125,7 +125,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
     if not disputes:
         whole = Passage(0, len(answer), "whole", (0, len(answer)))
         return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
-    # claims are in the order of report.disputed, in which the most important claim comes first
+    # claims follow the order of report.disputed, with the most important claim first
     return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
 
 

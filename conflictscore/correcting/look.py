@@ -118,7 +118,7 @@ async def _weighing_of(
 def _decided(
     look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
-    """Return the look with its decision, and with the reason in one sentence."""
+    """Return the look with its decision and a one-sentence reason."""
     if vote.rival is None:
         return _without_rival(look)
     claim, rival = look.candidates[0], look.candidates[vote.rival]

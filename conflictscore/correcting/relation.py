@@ -29,7 +29,7 @@ from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
 
-_MOST_COMPARED = 6  # maximum statements that a judge compares with a claim in one call
+_MOST_COMPARED = 6  # maximum number of statements compared with a claim in one call
 _TOKENS, _TOKENS_A_STATEMENT = 32, 48
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"

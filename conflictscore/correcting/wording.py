@@ -69,10 +69,11 @@ def spliced_spans(
 
 
 def exchanged(look: SecondLook) -> tuple[str, str] | None:
-    """Return the span of a claim that its winner exchanges, and the new text.
+    """Return the span of a claim that the winner replaces, and the new text.
 
-    Return None unless a rival has won and only one span differs. Two claims of a passage often
-    exchange the same span, since a decomposer may list a fact once alone and once in its sentence.
+    Return None unless a rival has won and only one span differs. For two claims of a passage, the
+    same span is often replaced, since a decomposer may list a fact both separately and as part of
+    its sentence.
     """
     if look.decision != "replace" or look.rival is None:
         return None

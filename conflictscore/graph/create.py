@@ -142,7 +142,7 @@ def open_run(
     ledger: Ledger | None = None,
     effort_needed: bool = True,
 ) -> RunContext:
-    """Open the models and the labeler of a run whose settings are validated; see ``run_context``.
+    """Open the models and the labeler for validated settings; see ``run_context``.
 
     ``max_calls`` limits the concurrent calls to an endpoint (None: 16). ``ledger`` counts the calls
     of the models opened here and enforces its budget. If ``effort_needed`` is True, an error is

@@ -79,10 +79,10 @@ class Cascade:
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
             judge: A labeler that decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``.
-                None means the judge that the run would have without a cascade.
+                None means the judge that the run would use without a cascade.
             thresholds: The minimum scores at which cheap verdicts count; by default, those of
                 :class:`Thresholds`.
-            deciding: The further cheap verdicts that the judge must confirm. The default is
+            deciding: Additional cheap verdicts that the judge must confirm. The default is
                 ``sole``, or ``none`` if every cheap verdict counts.
         """
         self._cheap, self._set_judge = cheap, judge

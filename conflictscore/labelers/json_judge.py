@@ -44,7 +44,7 @@ _NEEDED = frozenset({"answer"})
 
 
 class JsonJudge:
-    """A judge that needs one call per pair, and whose snippets are looked up in the document.
+    """A judge that makes one call per pair and looks its snippets up in the document.
 
     A label counts even if its snippet is not in the document, since such labels are right as often
     as other labels (docs/findings/labelers.md).

@@ -56,11 +56,11 @@ def identity_of(
 
 
 class PromptWriter:
-    """A writer of prompts for one judge, which contain the rules, document and claim in this order.
+    """Writes the prompts for one judge; each contains the rules, the document and the claim.
 
-    So the prompts for all claims about a document begin in the same way. If a document is longer
-    than the context window, each prompt shows one part and says so. The parts nearest to the claim
-    come first.
+    They appear in this order, so that the prompts for all claims about a document begin in the
+    same way. If a document is longer than the context window, each prompt shows one part and says
+    so. The parts nearest to the claim come first.
     """
 
     def __init__(

@@ -52,8 +52,9 @@ async def label_table(
     to correct the claim.
 
     Returns:
-        One entry for each claim, with one label for each document, both in order. If a pair was
-        skipped or its judge failed, its label is UNLABELLED and includes the reason.
+        One entry for each claim, with one label for each document. Claims and documents keep
+        their order. If a pair was skipped or its judge failed, its label is UNLABELLED and includes
+        the reason.
 
     Raises:
         ConfigurationError: A setting is wrong, so no pair can be judged.

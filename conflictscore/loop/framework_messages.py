@@ -54,7 +54,7 @@ def is_client_task(text: str) -> bool:
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
-    """Return the position of the last human message by a user; None if there is no human message.
+    """Return the position of the user's last message; None if there is no human message.
 
     If all human messages come from a framework, the position of the last one is returned.
     """

@@ -49,7 +49,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
-    """Return the disputed claims, followed by claims that more documents could make disputed."""
+    """Return the disputed claims, then those that could become disputed with more documents."""
     kinds = set[str]()
     if (
         "refuted" in context.settings.disputed

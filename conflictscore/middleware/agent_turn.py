@@ -70,7 +70,7 @@ class AgentSettings:
     sources: Collection[str] | None
     run: Settings
     models: Mapping[str, Any]
-    """Keywords for ``open_run``; they include no judge if the agent's own model judges."""
+    """Keyword arguments for ``open_run``, without a judge if the agent's own model judges."""
     approve_flips: bool
     on_failure: FailurePolicy
     on_event: OnEvent | None

@@ -169,7 +169,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
-    """Return a check of answers against a ``response_format``; None if that requests no JSON."""
+    """Return a function that checks answers against a format; None if it requests no JSON."""
     if isinstance(response_format, type) and issubclass(response_format, BaseModel):
         return check_of(response_format.model_json_schema())
     if not isinstance(response_format, Mapping):

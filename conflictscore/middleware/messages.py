@@ -91,7 +91,7 @@ class ChatQuestion:
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """Documents passed with the conversation, or else those from tools since the question."""
+        """Documents passed with the conversation; if none, those from tools since the question."""
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":

@@ -1,4 +1,4 @@
-"""Makes a call to a model: waits for its turn, and retries it if that may help."""
+"""Makes a call to a model: waits until the call may start, and retries it if that may help."""
 
 import asyncio
 import time
@@ -55,7 +55,7 @@ async def dispatch(
     retries: Retries | None,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
-    """Make a call when its turn comes, and retry it if that may help; raise the last error.
+    """Make a call once it may start, and retry it if that may help; raise the last error.
 
     A call that waits for its next attempt occupies no slot. If a provider says when to try again,
     no call is sent to it before that time. Callers take turns. ``admit`` is called before each

@@ -55,7 +55,7 @@ class _Form(NamedTuple):
     """Maps other names that models use to the needed fields."""
 
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return an object with the needed fields under their own names; None if one is missing."""
+        """Return the fields with aliases replaced; None if a needed field is missing."""
         if self.needed <= fields.keys():
             return fields
         own = {self.aliases.get(name, name): part for name, part in fields.items()}

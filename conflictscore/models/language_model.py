@@ -276,7 +276,7 @@ class LanguageModel:
         meter: UsageMeter,
         history: Sequence[BaseMessage] = (),
     ) -> T:
-        """Ask, and ask once more with the reason if the reply is unreadable."""
+        """Ask; if the reply is unreadable, ask once more and say why."""
         asked_messages = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()

@@ -66,10 +66,10 @@ class LoopClient:
         self._form: _Form | None = None
 
     async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
-        """Return the response to a chat completion request, if its status is a success.
+        """Return the response to a chat completion request if its status indicates success.
 
         Raises:
-            openai.OpenAIError: The status is not a success, or there is no response.
+            openai.OpenAIError: The response has an error status, or there is no response.
         """
         request = None if self._form is None else self._form.filled(body, self._http.cookies)
         if request is None:

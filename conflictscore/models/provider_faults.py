@@ -167,7 +167,7 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
-    """Return whether a number is an error status. 200 never counts, even with an error."""
+    """Return whether a number is an error status; 200 is not, even if the reply has an error."""
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 

@@ -245,7 +245,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
         )
     if not key and not base_url:
         raise ConfigurationError(
-            f"openai:{name} needs a key: set OPENAI_API_KEY, or use the model local"
+            f'openai:{name} needs a key: set OPENAI_API_KEY, or use the model "local"'
         )
     if base_url and not re.match(r"https?://[^/\s\[\]?#]", base_url):
         # the address is not shown, since it may contain a password

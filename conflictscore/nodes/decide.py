@@ -57,7 +57,10 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Return whether the method, the rounds and the evidence allow another correction, and why."""
+    """Return whether another correction is allowed, and the reason.
+
+    The method, the number of rounds and the evidence decide.
+    """
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"

@@ -84,7 +84,7 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """Return the claims of an answer edited in place, and its changes with their new claims.
+    """Return the claims of an answer edited in place, and the changes, each with its new claims.
 
     If a new passage equals the statement that won, it is not decomposed, because that statement is
     already labelled. If a new passage cannot be fully decomposed, its change gets a note, and the

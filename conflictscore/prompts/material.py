@@ -83,7 +83,7 @@ def material_line(text: str) -> str:
 
 @lru_cache(maxsize=64)  # the same document occurs in many prompts
 def neutral(text: str) -> str:
-    """Neutralise control tokens of chat templates, and prompt marks, in untrusted text.
+    """Neutralise the control tokens of chat templates and the prompt marks in untrusted text.
 
     The first bracket of each token or mark is replaced by a similar character, even if full-width
     letters or invisible characters hide the token. Everything else is unchanged.

@@ -91,7 +91,10 @@ class Usage(Record):
 
     @property
     def cold(self) -> "Usage | None":
-        """The usage of the run without a cache; None if a cached reply's tokens are unknown."""
+        """The usage that the run would have had without a cache.
+
+        It is None if the number of tokens of a cached reply is unknown.
+        """
         if self.counted_calls < self.cached_calls:
             return None
         return Usage(

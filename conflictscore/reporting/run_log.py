@@ -52,7 +52,7 @@ def check_log(path: Path) -> None:
 def append_log(path: Path, fields: Mapping[str, Any]) -> None:
     """Append one line of JSON to a log.
 
-    If the log ends with a partial line, which a killed process left, the line is ended first.
+    If the log ends with a partial line left by a killed process, the line is ended first.
 
     Raises:
         InputError: The log cannot be written.
@@ -68,13 +68,13 @@ class LoggedRun(NamedTuple):
 
     run: Run
     about: Mapping[str, Any]
-    """The whole entry, which also has the time, the duration and the models."""
+    """The whole entry, including the time, the duration and the models."""
 
 
 def read_runs(path: Path) -> list[LoggedRun]:
     """Read the runs in a ``--log`` file or in a service's ``--runs-file``, oldest first.
 
-    Partial lines, which a killed process left, are skipped.
+    Partial lines left by a killed process are skipped.
 
     Raises:
         InputError: The file cannot be read, has no run, or has something that is not a run. The

@@ -63,10 +63,10 @@ class TopKRetriever(BaseRetriever):
         if k is None:
             return self.k
         if k < 1:
-            raise InputError(f"the number of documents must be at least 1, and k is {k}")
+            raise InputError(f"the number of documents must be at least 1, but k is {k}")
         if self.k_limit is not None and k > self.k_limit:
             name = type(self).__name__
-            raise InputError(f"{name} returns at most {self.k_limit} documents, and k is {k}")
+            raise InputError(f"{name} returns at most {self.k_limit} documents, but k is {k}")
         return k
 
     def _get_relevant_documents(

@@ -52,7 +52,7 @@ def host_of(url: str) -> str | None:
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
-    """Map each document that is not the first of its voice to the first document of that voice.
+    """Map each later document of a voice to the first document of that voice.
 
     A voice is a registrable domain. Several domains with exactly the same texts form a single
     voice; near-copies count as the same text. A domain therefore never has two voices, and copying

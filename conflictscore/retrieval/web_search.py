@@ -112,8 +112,8 @@ class WebSearchRetriever(TopKRetriever):
         hints: Advice on fixing a wrong setup, by HTTP status.
         page_size: Maximum number of results per request.
         api_key: The key. By default it is read from the environment.
-        endpoint: The address to use instead of ``service``, for example of a proxy. It includes the
-            path and, if needed, ``user:password@``, which is removed from the stored address.
+        endpoint: The address to use instead of ``service``, such as that of a proxy. It includes
+            the path and, if needed, ``user:password@``, which is removed from the stored address.
         timeout: Seconds to wait for the provider, above 0.
         retries: Number of retries after a rate limit, a server error or a lost connection.
         backoff: Seconds before the first retry. The pause doubles for each further retry and varies

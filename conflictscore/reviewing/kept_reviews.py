@@ -137,7 +137,7 @@ class KeptReviews:
             append_line(self._file, json_line(row))
         except OSError as error:
             raise ConfigurationError(
-                f"{self._file}: cannot be written ({error.strerror}); the review is not stored"
+                f"{self._file}: cannot be written ({error.strerror}); the review was not stored"
             ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:

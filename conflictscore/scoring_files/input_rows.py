@@ -176,7 +176,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             documents = _columns_in(path, header, columns)[1]
             is_cell = documents in header  # otherwise the documents are in an object in a cell
             if len({*header}) < len(header):
-                raise InputError(f"{path}: the header has a column more than once")
+                raise InputError(f"{path}: the header contains a duplicate column")
             for cells in records:
                 if len(cells) == len(header):
                     fields: dict[str, Any] = dict(zip(header, cells, strict=True))

@@ -89,7 +89,7 @@ class PostgresTables:
         atexit.register(self.close)
 
     def make(self, *tables: str) -> None:
-        """Create tables, one process at a time."""
+        """Create tables under a lock, so that only one process does so at a time."""
 
         async def made(connection: Any) -> None:
             async with connection.transaction():

@@ -1,4 +1,4 @@
-"""Append-only files of JSON lines that survive a kill at any moment.
+"""Append-only JSON Lines files that stay intact even if the process is killed.
 
 Benchmark records, judgements, recordings and scored rows are kept this way. A command locks the
 file, reads what earlier commands wrote, and appends:

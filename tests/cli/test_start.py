@@ -102,7 +102,10 @@ def test_an_output_that_is_not_utf8_still_gets_the_answer(
             ["ask", "When?", "--search", "corpus"],
             "--search corpus and --docs PATH must be used together",
         ),
-        (["ask", "When?", "--docs", "README.md", "--model", "openai:m"], "or use the model local"),
+        (
+            ["ask", "When?", "--docs", "README.md", "--model", "openai:m"],
+            'or use the model "local"',
+        ),
         (["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x"], "needs --model"),
         (
             ["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x", "--judge", "m"],

@@ -112,7 +112,7 @@ def test_an_empty_question_and_a_number_of_documents_below_one_are_refused(opene
     _, search = opened
     with pytest.raises(InputError, match="the question to search for is empty"):
         search.invoke(" \n")
-    with pytest.raises(InputError, match="at least 1, and k is 0"):
+    with pytest.raises(InputError, match="at least 1, but k is 0"):
         search.invoke("sky", k=0)
 
 
@@ -173,7 +173,7 @@ def test_the_most_results_come_in_pages_and_no_more_are_promised(case: Case) -> 
     most = case.search.k_limit or 0
     with serving(case) as server:
         found = case.searching(server, k=most).invoke("sky")
-        with pytest.raises(InputError, match=f"at most {most} documents, and k is {most + 1}"):
+        with pytest.raises(InputError, match=f"at most {most} documents, but k is {most + 1}"):
             case.searching(server, k=most + 1)
     assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, most + 1)]
     assert [doc.metadata["rank"] for doc in found] == list(range(1, most + 1))

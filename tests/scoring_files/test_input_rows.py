@@ -177,7 +177,7 @@ def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reaso
     [
         ("reply,documents\n", "in.csv: has no field answer; it has reply, documents"),
         ("answer,documents,answer\n", "in.csv: has 2 fields answer"),
-        ("answer,documents,id,id\n", "in.csv: the header has a column more than once"),
+        ("answer,documents,id,id\n", "in.csv: the header contains a duplicate column"),
         ("", "in.csv: has no field answer"),
         ('answer,documents\nLit.,"One."x\n', "in.csv, line 2: not comma-separated values"),
         (b"answer,documents\nLit.,\xff\n", "in.csv: is not UTF-8"),

@@ -44,7 +44,7 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
         kind, path = named_format(source)
         groups_read = FORMATS[kind](path, seed)
         if not groups_read:
-            raise InputError(f"--data {source}: there is no claim in it")
+            raise InputError(f"--data {source}: contains no claims")
         if groups_read[0].set in groups:
             raise InputError(
                 f"--data {source}: a set named {groups_read[0].set!r} has already been read; rename"

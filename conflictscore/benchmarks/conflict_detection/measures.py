@@ -97,7 +97,7 @@ class DetectionFigures(Record):
     reliability: Reliability | None = None
     """The reliability of the labeler's probabilities; None if it gives no probabilities."""
     usage: Usage
-    """The labeler's usage in this run, in which cached verdicts are counted separately."""
+    """The labeler's usage in this run, with cached verdicts counted separately."""
     seconds: float
     """The duration of this run, in seconds."""
 

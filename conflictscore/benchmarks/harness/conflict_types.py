@@ -1,7 +1,7 @@
 """The conflict taxonomy of "DRAGged into Conflicts": types, expected behaviour, and citations.
 
 The correction loop does not use these types. The questions of CONFLICTS come with an annotated
-type. The method ``oracle`` uses this type. With the methods ``pipeline`` and ``taxonomy-aware``,
+type. The ``oracle`` method uses this type. With the ``pipeline`` and ``taxonomy-aware`` methods,
 the model names a type itself.
 """
 

@@ -116,7 +116,7 @@ class Transitions(Record):
     by_wording: "Transitions | None" = None
     """The same figures, except that every change of wording counts as a revision.
 
-    It is None in multiple choice, and if no two answers were compared by their claims.
+    It is None for multiple-choice questions, or if no two answers were compared by their claims.
     """
     unread: int = 0
     """The number of reworded answers that count as revised because their claims could not be

@@ -9,7 +9,7 @@ from conflictscore.records import ConflictReport, Label
 
 
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
-    """Turn CS-C and CS-R into one verdict each, and explain them by the underlying counts.
+    """Turn CS-C and CS-R into one verdict each, and explain each verdict by its counts.
 
     An answer without claims, or without labelled claims, remains unjudged.
     """

@@ -1,4 +1,4 @@
-"""Computes figures from counts that are dependent within groups; intervals resample the groups."""
+"""Computes intervals for counts that are dependent within groups, by resampling the groups."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -57,7 +57,7 @@ class Question(Record):
     documents, no others are retrieved.
     """
     conflict_type: ConflictType | None = None
-    """The annotated conflict type of the documents; only the method ``oracle`` sees the type."""
+    """The annotated conflict type of the documents; only the ``oracle`` method sees it."""
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":

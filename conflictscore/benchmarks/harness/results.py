@@ -350,7 +350,7 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     """Drop records of stopped steps, and records based on a first answer that was later replaced.
 
-    After the loop was repeated, methods that start from its first answer must run again.
+    If the loop has been rerun, methods that start from its first answer must be rerun too.
     """
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""

@@ -90,7 +90,7 @@ def _listed(answers: Sequence[str]) -> str:
 
 
 _MOST_OPTIONS = 26
-"""The maximum number of options, since each option needs a letter.
+"""The maximum number of options; each option needs its own letter.
 
 Official questions have up to 24 options.
 """
@@ -140,7 +140,7 @@ class _Targets(PublishedRow):
 
 
 def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Question:
-    """Convert a row into a question of MC1 or MC2; raise InputError if it cannot be used."""
+    """Convert a row into an MC1 or MC2 question; raise InputError if the row cannot be used."""
     field = f"{form}_targets"
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
     if {0, 1} != set(targets.values()):

@@ -19,7 +19,7 @@ _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(R
 
 
 class JudgedAnswer(NamedTuple):
-    """An answer, and the annotators' judgement of this answer."""
+    """An answer and the annotators' judgement of it."""
 
     id: str
     part: str

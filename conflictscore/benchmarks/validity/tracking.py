@@ -57,7 +57,7 @@ class PartFigures(Record):
     answers: Annotated[int, Field(ge=0)]
     questions: Annotated[int, Field(ge=0)]
     unscored: Annotated[int, Field(ge=0)]
-    """The number of answers without a labelled claim, which all means and correlations omit."""
+    """The number of answers without a labelled claim; means and correlations omit these answers."""
     people_mean: float | None
     measures: tuple[Tracked, ...]
 

@@ -89,7 +89,7 @@ Its numbers were chosen by likelihood on half of the claims (``measurements.pool
 def least_product(documents: int, of_two: float = LEAST_PRODUCT) -> float:
     """Return the bound that the product for two documents must exceed among this many documents.
 
-    The more documents there are, the larger the largest product over all pairs of documents, even
+    As the number of documents grows, so does the largest product over all pairs of documents, even
     if no two documents disagree. So the bound can grow with the number of documents.
 
     Args:

@@ -183,7 +183,7 @@ def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str 
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
     # if only the name differs, that may be the contradiction; if a number differs as well, the
-    # sentence is about another thing
+    # sentence is about something else
     exact = claim.numbers <= sentence.numbers
     if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
         return "another name"

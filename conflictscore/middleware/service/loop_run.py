@@ -104,7 +104,7 @@ class LoopRun:
         return LoopFailure("judge", reason) if reason else None
 
     def _too_few_labels(self, report: ConflictReport | None) -> str:
-        """Return the reason if an answer has too few labels, and an empty text otherwise."""
+        """Return the reason if an answer has too few labels, or an empty string otherwise."""
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
@@ -113,7 +113,7 @@ class LoopRun:
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:
-    """Return the reason if an answer has no claims or no labels, and an empty text otherwise."""
+    """Return the reason if an answer has no claims or no labels, or an empty string otherwise."""
     if report is None:
         return ""
     if report.error or not report.claims or report.cs_c is not None:

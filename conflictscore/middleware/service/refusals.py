@@ -149,7 +149,8 @@ def _of_upstream(
 def internal_error(error: Exception) -> RefusedError:
     """Return the response for a bug in this program, and log the traceback.
 
-    Neither the response nor the log has the error's message, since it may quote a caller.
+    Neither the response nor the log includes the error message, since it may quote a caller's
+    text.
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("unexpected %s at\n%s", type(error).__name__, frames)

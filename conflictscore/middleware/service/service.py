@@ -163,7 +163,7 @@ class Service:
     async def is_stored(self, record: RequestRecord) -> bool:
         """Return whether the record's run is stored, after waiting briefly for the store.
 
-        An answer is sent even if its run cannot be stored, but it then says so.
+        An answer whose run cannot be stored is still sent, with a note that says so.
         """
         if record.storing is None:
             return False

@@ -16,7 +16,7 @@ _FALSE = ("0", "false", "off", "none")
 
 
 class Package:
-    """A file that consists of parts, which refer to each other.
+    """A file made up of parts that refer to one another.
 
     Raises:
         ValueError: The file unpacks to more than 100 MB.

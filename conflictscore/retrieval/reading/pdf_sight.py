@@ -179,7 +179,7 @@ class Sight:
         with_them: "NDArray[np.int16]",
         scale: float,
     ) -> set[int]:
-        """Remove all ``owners`` together, and return those whose places on the page change."""
+        """Remove all ``owners`` at once; return those whose area of the page looks different."""
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)

@@ -325,7 +325,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows in a file of questions that are not blank; see ``json_rows``."""
+    """Yield the non-blank rows in a file of questions; see ``json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
     start = 1

@@ -64,7 +64,8 @@ class Numbering:
         """Record a list's levels, and the definition with which the list shares its count.
 
         A definition may refer to the definition of a style instead of having levels itself. A list
-        that restarts has a count of its own. Other lists continue the count of their definition.
+        that restarts has a count of its own. All other lists with the same definition share one
+        count.
         """
         number = attribute(element, "numId") or ""
         name = value_of(element, "abstractNumId") or ""

@@ -171,7 +171,7 @@ def _rounded(exact: Decimal, decimals: int) -> Decimal:
 
 
 def _digits(tokens: list[_Token], exact: Decimal) -> str:
-    """Write a non-negative number in a section that has places for digits."""
+    """Format a non-negative number by a section that has digit placeholders."""
     exact = exact.scaleb(2 * sum(token.kind == "percent" for token in tokens))
     kinds = [token.kind for token in tokens]
     power = kinds.index("power") if "power" in kinds else None

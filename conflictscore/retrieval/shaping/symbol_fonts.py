@@ -2,7 +2,7 @@
 
 These fonts draw other signs in place of letters. Symbol draws "m" as "μ", so a text that looks like
 "5 μg" is stored as "5 mg". The tables are those that Unicode published when it adopted the signs
-(for Symbol, Adobe's table; for the others, L2/12-368). U+FFFD stands for a code without a sign.
+(for Symbol, Adobe's table; for the others, L2/12-368). U+FFFD stands for a code that has no sign.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The methods based on the loop, the paper's control method, and the method ``revised-rag``."""
+"""The methods based on the loop, the paper's control method, and the ``revised-rag`` method."""
 
 from collections.abc import Mapping
 from dataclasses import replace

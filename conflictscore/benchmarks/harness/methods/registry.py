@@ -42,7 +42,7 @@ _LOOP_METHODS = {
     "rag": MethodEntry("answers from the documents, without mentioning conflicts", ".loop", LOOP),
     "control-rag": MethodEntry("answers once, with a prompt to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
-        "rag; if a claim has evidence on both sides, asks again (the paper's)",
+        "rag; if a claim has evidence on both sides, asks again (the paper's method)",
         ".loop",
         LOOP,
     ),
@@ -88,10 +88,11 @@ _OURS = {
         ".debate",
     ),
     "balanced": MethodEntry(
-        "writes a careful report that covers all sides (the paper's)", _REPORTS
+        "writes a careful report that covers all sides (the paper's method)", _REPORTS
     ),
     "super-balanced": MethodEntry(
-        "writes a report with explicit rules: hedge, attribute, name every view (the paper's)",
+        "writes a report with explicit rules: hedge, attribute, name every view"
+        " (the paper's method)",
         _REPORTS,
     ),
 }

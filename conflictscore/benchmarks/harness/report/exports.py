@@ -118,8 +118,8 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     """Write every table of figures that the terminal shows with ``--verbose``, as .csv or .tex.
 
     If several runs form a study, its tables come last, under the name ``all runs``. CSV has the
-    columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs;
-    text from files and models is escaped.
+    columns ``run``, ``table``, ``row``, ``column`` and ``value``. The LaTeX output needs the
+    booktabs package; text from files and models is escaped.
 
     Returns:
         The number of tables written.

@@ -10,5 +10,5 @@ def difference_cells(difference: Interval) -> tuple[str, str]:
 
 
 def estimate_cells(estimate: Proportion | Interval) -> tuple[str, str]:
-    """Format a proportion and its interval, in per cent."""
+    """Format a proportion and its interval as percentages."""
     return percent(estimate.value), span(percent(estimate.low), percent(estimate.high))

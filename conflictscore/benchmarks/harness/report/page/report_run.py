@@ -156,7 +156,7 @@ def _result(number: int, run: Run) -> QuestionResult:
     return QuestionResult(
         question=Question(
             id=run.run_id or str(number),
-            question=run.question or "(an answer was scored, without a question)",
+            question=run.question or "(an answer was scored; no question was given)",
             options=run.options,
             category=run.status.value,
         ),

@@ -123,7 +123,7 @@ def lay_out(
 
 
 def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
-    """Draw a share in per cent, with its interval, above its position, if the share has a value."""
+    """Draw a percentage and its interval at a position; draw nothing if the share has no value."""
     if share.value is None:
         return
     if share.low is not None and share.high is not None:
