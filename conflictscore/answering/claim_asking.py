@@ -44,8 +44,8 @@ _TOKENS_PER_TOKEN = 4
 Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit
 contains more than claims.
 """
-_FEW_WORDS = 4  # maximum words in an answer that only refuses, greets or asks
-_SHORT = 6  # maximum words in an answer too short to be checked without its question
+_FEW_WORDS = 4  # maximum number of words in an answer that only refuses, greets or asks
+_SHORT = 6  # maximum number of words in an answer too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
 _TRUE_OR_FALSE = re.compile(

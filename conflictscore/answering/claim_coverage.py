@@ -67,7 +67,7 @@ _PROGRAM = re.compile(
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
-_MOST_LISTED = 5  # maximum words listed in a note
+_MOST_LISTED = 5  # maximum number of words listed in a note
 
 
 class UnclaimedPart(NamedTuple):

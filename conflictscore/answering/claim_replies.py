@@ -28,7 +28,7 @@ _ADDRESSES_READER = re.compile(
     r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
-_LEAD_LINES = 3  # maximum lines of introduction before a list
+_LEAD_LINES = 3  # maximum number of lines of introduction before a list
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.

@@ -64,11 +64,11 @@ def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
-        yield f"{prose} of its values are texts of several sentences, each checked as one claim"
+        yield f"{prose} of its values run to several sentences and were each checked as one claim"
 
 
 def is_prose(literal: str) -> bool:
-    """Return whether a value is a text of several sentences, which one statement cannot replace."""
+    """Return whether a value has several sentences, so that one statement cannot replace it."""
     return literal.startswith('"') and len(passages(said_by(literal))) > 1
 
 

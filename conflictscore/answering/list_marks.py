@@ -21,7 +21,7 @@ _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?"
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
 _BULLETS = 4  # maximum bullets and numbers before a text, since models combine them
 _HEADING_CHARS = 120
-_TITLE_WORDS = 4  # maximum words of a short title
+_TITLE_WORDS = 4  # maximum number of words of a short title
 _DEPTHS = 12  # maximum depth of nested lists
 _ALIGNMENT = 1  # maximum difference in indentation at the same depth, as between " 9." and "10."
 

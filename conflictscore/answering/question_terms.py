@@ -14,7 +14,7 @@ from conflictscore.answering.word_lists import STEM
 
 _LEAST_STEM = 3  # stems of at most this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_MOST_MATCHED = 80  # maximum words of a statement in a comparison that takes quadratic time
+_MOST_MATCHED = 80  # maximum number of words of a statement in a comparison of quadratic time
 _WORD = re.compile(r"\w+")
 _CURRENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"

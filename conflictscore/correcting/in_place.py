@@ -152,7 +152,7 @@ async def _look(
         # a document gives one statement as its answer, which cannot replace true, false or several
         # sentences
         if before in _TRUTH_VALUES or is_prose(before):
-            why = "True, false and texts of several sentences are not replaced."
+            why = "True, false and values of several sentences are not replaced."
             return no_change.model_copy(update={"reason": why})
         shown_text, looking = said_by(before), replace(looking, unsettled="keep")
     write = partial(_written, passage, last, state, context, meter)

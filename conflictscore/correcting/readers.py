@@ -26,7 +26,7 @@ from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 80
-_MOST_CHARS = 320  # maximum characters of a short answer
+_MOST_CHARS = 320  # maximum number of characters of a short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
 

@@ -37,13 +37,13 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # maximum rivals of a claim; those that the most documents gave are kept
+_MOST_RIVALS = 4  # maximum number of rivals of a claim; those that the most documents gave are kept
 _MOST_THINGS = 3  # maximum number of other things with the same name that are explained
 # A document with at least this P(IRRELEVANT) is not queried. With the bundled NLI model on one half
 # of RAMDocs, this skips 2 of the 365 documents that give an answer, and 94 of the 137 documents
 # that give none.
 _SURELY_SILENT = 0.6
-_MOST_ASKED = 12  # maximum documents that are queried about a claim
+_MOST_ASKED = 12  # maximum number of documents that are queried about a claim
 
 
 class Rivals(NamedTuple):

@@ -28,7 +28,7 @@ from conflictscore.records import (
 
 _AROUND = 240  # characters that are searched before and after the passage with the value
 _COMPARED = 60  # characters by which that passage is located in the document
-_MOST_STATED = 300  # maximum characters of a statement in the claim to label
+_MOST_STATED = 300  # maximum number of characters of a statement in the claim to label
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"

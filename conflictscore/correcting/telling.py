@@ -29,7 +29,7 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
-_SHORT_TAIL = 2  # maximum words after a value that are repeated with it
+_SHORT_TAIL = 2  # maximum number of words after a value that are repeated with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )

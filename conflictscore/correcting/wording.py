@@ -17,7 +17,7 @@ from conflictscore.correcting.citing import cited_anew, cites
 from conflictscore.records import Candidate, Document, SecondLook
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # maximum tokens of a statement in a comparison that takes quadratic time
+_MOST_TOKENS = 80  # maximum number of tokens of a statement in a comparison of quadratic time
 _MOST_CHARS = 400
 """Maximum length, in characters, of a span to search for.
 

@@ -40,7 +40,7 @@ _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
-"""Maximum claims in a call; one more is allowed if it would otherwise need its own call.
+"""Maximum number of claims in a call; one more is allowed if it would otherwise need its own call.
 
 Models make more errors near the end of a long list.
 """

@@ -46,7 +46,7 @@ class Labeler(Protocol):
         The judge sees the document's text and title, but not its number.
 
         Raises:
-            ConfigurationError: A setting is wrong, so no pair can be judged.
+            ConfigurationError: A setting is invalid, so no pair can be judged.
             ProviderError: This pair could not be judged.
         """
 
@@ -71,7 +71,7 @@ class TableLabeler(Labeler, Protocol):
                 reason.
 
         Raises:
-            ConfigurationError: A setting is wrong, so no pair can be judged.
+            ConfigurationError: A setting is invalid, so no pair can be judged.
             ProviderError: None of the pairs that are still without a report could be judged.
         """
 

@@ -57,7 +57,7 @@ async def label_table(
         the reason.
 
     Raises:
-        ConfigurationError: A setting is wrong, so no pair can be judged.
+        ConfigurationError: A setting is invalid, so no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
     time_limit = _TimeLimit(seconds, seconds_if_disputed)
@@ -161,7 +161,7 @@ def _ordered(
     max_pairs: int | None,
     by_worth: bool,
 ) -> tuple[list[Pair], str]:
-    """Return the pairs to judge, in this order, and why the other pairs are left out.
+    """Return the pairs in the order of judging, and the reason why other pairs are left out.
 
     A claim is judged against every document, since a conflict needs both sides. Only if
     ``max_pairs`` is smaller than the number of documents are documents left out too.

@@ -33,7 +33,7 @@ class RequestForm(NamedTuple):
     """A caller's requirements for a reply: the length, the parameters, and the JSON schema."""
 
     max_tokens: int
-    """Maximum tokens of the reply, including reasoning."""
+    """Maximum number of tokens of the reply, including reasoning."""
     parameters: Mapping[str, Any] = {}
     schema: str = ""
     """The JSON schema of the requested object; empty if no JSON is requested."""

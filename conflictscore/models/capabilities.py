@@ -91,7 +91,7 @@ class SentRequest(NamedTuple):
     parameters: Collection[str]
     """Names of parameters that a refusal may be about."""
     tokens: int
-    """Maximum tokens of the reply."""
+    """Maximum number of tokens of the reply."""
     is_json: bool
 
 

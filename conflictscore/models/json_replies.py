@@ -19,10 +19,10 @@ from conflictscore.models.replies import reply_text
 from conflictscore.records import encodable
 
 _REPAIRABLE_CHARS = 64_000
-"""Maximum characters of a reply to repair. Longer replies are not verdicts and take long to
-repair."""
+"""Maximum number of characters of a reply to repair.
+Longer replies are not verdicts and take long to repair."""
 _MOST_UNCLOSED = 50
-"""Maximum unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
+"""Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
 _RESTARTS = 16
 _DEPTH = 6
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}

@@ -76,7 +76,7 @@ class LanguageModel:
     """The place where the model is served; it is part of cache keys, so it is the same in every
     run."""
     context_window: int
-    """Maximum tokens in prompt and reply together."""
+    """Maximum number of tokens in prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
     """The settings that determine the model's replies, as plain JSON. If they are unknown, this is

@@ -18,7 +18,7 @@ Checked = Literal["fully", "partly", "no"]
 answer contains nothing that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
-_SENTENCE_CHARS = 160  # maximum characters quoted from a passage
+_SENTENCE_CHARS = 160  # maximum number of characters quoted from a passage
 
 
 class GapKind(StrEnum):

@@ -46,7 +46,7 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
     else:
         questions = tuple((_of_csv if ending == ".csv" else _of_jsonl)(text, shown))
     if not questions:
-        raise InputError(f"{shown}: there is no question in it")
+        raise InputError(f"{shown}: contains no questions")
     return questions
 
 

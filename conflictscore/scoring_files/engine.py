@@ -29,7 +29,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         The scoring graph's final state, or the reason why the answer has no scores.
 
     Raises:
-        ConfigurationError: A setting is wrong, so nothing can be scored.
+        ConfigurationError: A setting is invalid, so nothing can be scored.
         BudgetError: The budget is used up.
     """
     runtime, run_state = RunRuntime(context), StateOfRecords(state)

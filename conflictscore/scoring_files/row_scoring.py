@@ -50,7 +50,7 @@ class RowEngine(Protocol):
 
         Raises:
             InputError: The source cannot be read.
-            ConfigurationError: A setting is wrong, so nothing can be scored.
+            ConfigurationError: A setting is invalid, so nothing can be scored.
             BudgetError: The budget is used up.
         """
 
@@ -83,7 +83,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     a run.
 
     Raises:
-        ConfigurationError: A setting is wrong, so nothing can be scored.
+        ConfigurationError: A setting is invalid, so nothing can be scored.
         BudgetError: The budget is used up.
     """
     try:

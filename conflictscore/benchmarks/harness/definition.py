@@ -54,7 +54,7 @@ class AnswerJudge(Protocol):
         """Return one verdict for each measure; without a judgement, it has an error and no value.
 
         Raises:
-            ConfigurationError: A setting is wrong, so nothing can be judged.
+            ConfigurationError: A setting is invalid, so nothing can be judged.
         """
 
 

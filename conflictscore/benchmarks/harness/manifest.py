@@ -116,7 +116,7 @@ def read_manifest(path: Path) -> Manifest:
         fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"{path.parent}: there is no run in it (no {path.name}); give the folder of a run"
+            f"{path.parent}: contains no run (no {path.name}); give the folder of a run"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"

@@ -209,7 +209,7 @@ def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
 def _answers(cell: str, column: str, where: str) -> list[str]:
     answers = [answer.strip() for answer in cell.split(";") if answer.strip()]
     if not answers:
-        raise InputError(f"{where}, field {column}: there is no answer in it")
+        raise InputError(f"{where}, field {column}: contains no answer")
     return answers
 
 

@@ -37,7 +37,7 @@ _CLAIM_TOKENS = 40
 _PREMISE_TOKENS = 48
 """Minimum tokens for a window, however long the claim is."""
 _LEAD_TOKENS = 40
-"""Maximum tokens for the context of a window; half of these are for the heading above it."""
+"""Maximum number of tokens for the context of a window; half are for the heading above it."""
 _LEAD_SHARE = 4
 """The context has at most this fraction of a window: 1 / ``_LEAD_SHARE``."""
 _OVERLAP = 4

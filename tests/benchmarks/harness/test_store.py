@@ -217,6 +217,6 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, names: list[
 
 
 def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"first: there is no run in it \(no manifest\.json\)"):
+    with pytest.raises(InputError, match=r"first: contains no run \(no manifest\.json\)"):
         RunStore.read(folder)
     assert not folder.exists()

@@ -129,7 +129,7 @@ def test_the_same_question_twice_names_both_rows(file: Path) -> None:
 
 def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(file: Path) -> None:
     missing = row(correct_answers=" ; ;")
-    problem = ", row 2, field Correct Answers: there is no answer"
+    problem = ", row 2, field Correct Answers: contains no answer"
     assert problem in refusal(write_csv(file, [missing]))
     same = row(best_incorrect_answer="IT is lit, at night")
     assert "must differ from Best Answer" in refusal(write_csv(file, [same]))

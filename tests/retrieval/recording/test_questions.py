@@ -47,11 +47,11 @@ def test_jsonl_has_a_field_question_or_query() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("q.txt", "\n \n", "q.txt: there is no question in it"),
+        ("q.txt", "\n \n", "q.txt: contains no questions"),
         ("q.txt", b"A?\nCaf\xe9?", "q.txt: not UTF-8; save the file as UTF-8"),
         ("q.csv", "Question\nA?".encode("utf-16"), "q.csv: not UTF-8"),
-        ("q.csv", "", "q.csv: there is no question in it"),
-        ("q.csv", "Question\n", "q.csv: there is no question in it"),
+        ("q.csv", "", "q.csv: contains no questions"),
+        ("q.csv", "Question\n", "q.csv: contains no questions"),
         ("q.csv", "id,text\n1,A?", "line 1: .* .question.; the columns are .'id', 'text'"),
         ("q.csv", "question,Question\nA?,B?", 'line 1: one column must be named "question"'),
         ("q.csv", "id;question\n1;A?", "the columns are .'id;question'"),
