@@ -23,12 +23,13 @@ from conflictscore.threads import in_thread
 CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
-_READING = 6
+_READING = 7
 """Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
 differently, or verdicts contain more. Version 3 added probabilities, version 4 added doubts,
-version 5 added the handling of denials, and version 6 added dates and the context of windows.
+version 5 added the handling of denials, version 6 added dates and the context of windows, and
+version 7 lets an undoubted window of a long document overrule a doubtful one.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label if its passage is a known trap.
@@ -37,6 +38,13 @@ Half of such labels are right, whatever the score of the model (``docs/findings/
 default thresholds of a cascade are all higher.
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+_MANY_WINDOWS = 16
+"""Minimum number of windows of a long document.
+
+On sets of shorter documents, labels were no better with this rule.
+"""
+_MOST_TRIED = 8
+"""Maximum number of windows on the other side that are searched for traps."""
 _WINDOWS_A_THREAD = 4
 """Number of windows that each thread reads between two checks of the remaining time."""
 
@@ -199,13 +207,12 @@ class NliLabeler:
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
         # the window is chosen by uncalibrated probabilities, as it was when the calibration was
         # fitted
-        place = deciding_window([UNCALIBRATED.probabilities(window) for window in reading.logprobs])
+        windows = [UNCALIBRATED.probabilities(window) for window in reading.logprobs]
+        place, trap = undoubted_window(reading.claim.text, windows, reading.premises.windows)
         probabilities = self.calibration.probabilities(reading.logprobs[place])
-        label, score = verdict_on(probabilities), 1.0
-        window = reading.premises.windows[place]
-        snippet = window.strip() or None
-        if trap := pitfall(reading.claim.text, window, label):
-            score = MOST_DOUBTED
+        label = verdict_on(probabilities)
+        score = MOST_DOUBTED if trap else 1.0
+        snippet = reading.premises.windows[place].strip() or None
         return EvidenceLabel(
             claim=reading.claim.number,
             document=reading.document.number,
@@ -227,6 +234,33 @@ def verdict_on(window: Mapping[Label, float]) -> Label:
     """Return the likelier side if it is likelier than IRRELEVANT, else IRRELEVANT."""
     side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
     return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
+
+
+def undoubted_window(
+    claim: str, windows: Sequence[Mapping[Label, float]], texts: Sequence[str]
+) -> tuple[int, str | None]:
+    """Return the index of the window that decides, and the trap that makes it doubtful, if any.
+
+    If a trap makes the deciding window of a long document doubtful, but a window on the other side
+    is free of traps, the strongest such window decides instead: among many windows, one may
+    resemble the claim without being about it.
+
+    Args:
+        claim: The text of the claim.
+        windows: The probability of each label, by window.
+        texts: The windows as they appear in the document.
+    """
+    first = deciding_window(windows)
+    label = verdict_on(windows[first])
+    trap = pitfall(claim, texts[first], label)
+    if trap is None or len(windows) < _MANY_WINDOWS:
+        return first, trap
+    other = _OPPOSITE[label]
+    on_other_side = [place for place, each in enumerate(windows) if verdict_on(each) is other]
+    for place in sorted(on_other_side, key=lambda place: -windows[place][other])[:_MOST_TRIED]:
+        if pitfall(claim, texts[place], other) is None:
+            return place, None
+    return first, trap
 
 
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:

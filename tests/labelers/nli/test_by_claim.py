@@ -19,7 +19,13 @@ from conflictscore.labelers.nli.by_claim import (
     decided_by_claim,
     open_nli_by_claim,
 )
-from conflictscore.labelers.nli.labeler import NliLabeler, deciding_window, verdict_on
+from conflictscore.labelers.nli.labeler import (
+    NliLabeler,
+    deciding_window,
+    undoubted_window,
+    verdict_on,
+)
+from conflictscore.labelers.nli.pitfalls import pitfall
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -194,3 +200,26 @@ async def test_a_table_and_a_single_pair_are_pooled_alike(tmp_path: Path) -> Non
     alone = await pooled.label(claim, document, UsageMeter())
     [row] = await label_table(pooled, [claim], [document], meter=UsageMeter(), cache=None)
     assert row.labels[0].probabilities == alone.probabilities
+
+
+@pytest.mark.parametrize(("windows", "decides"), [(16, 15), (3, 0)])
+def test_in_a_long_document_an_undoubted_window_overrules_a_doubtful_one(
+    windows: int, decides: int
+) -> None:
+    claim, plan = "The bridge was opened in 1932.", "The bridge will be opened in 1932."
+    told, other = "The bridge was opened in 1940.", "Rain fell on the valley."
+    assert pitfall(claim, plan, SUPPORTS) is not None
+    assert pitfall(claim, told, CONTRADICTS) is None
+    texts = [plan, *[other] * (windows - 2), told]
+    probabilities = [says(0.9, 0.05), *[says(0.1, 0.1)] * (windows - 2), says(0.1, 0.7)]
+    place, trap = undoubted_window(claim, probabilities, texts)
+    assert (place, trap is None) == (decides, decides > 0)
+
+
+def test_a_doubtful_window_decides_if_nothing_else_takes_the_other_side() -> None:
+    plan, other = "The bridge will be opened in 1932.", "Rain fell on the valley."
+    probabilities = [says(0.1, 0.1)] * 19 + [says(0.9, 0.05)]
+    place, trap = undoubted_window(
+        "The bridge was opened in 1932.", probabilities, [other] * 19 + [plan]
+    )
+    assert (place, trap is None) == (19, False)
