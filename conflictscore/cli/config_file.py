@@ -45,7 +45,6 @@ _CHECK = frozenset(
         "judge-model",
         "labeler",
         "max-claims",
-        "max-pairs",
         "max-rounds",
         "method",
         "min-coverage",

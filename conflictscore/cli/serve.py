@@ -194,15 +194,6 @@ Then, with any OpenAI client:
     "requests get HTTP 429. If there are several keys, one key can use at most half.",
 )
 @click.option(
-    "--max-pairs",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many pairs of a claim and a document a request may have labelled. If there are "
-    "more, only the claims that the documents cover best are labelled.",
-)
-@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,

@@ -196,7 +196,7 @@ async def the_service(folder: Path) -> None:
             run_id = reply.headers["x-conflictscore-run-id"]
             run = await http.get(f"/v1/runs/{run_id}")
             listed = await http.get("/v1/runs")
-            app.state.service.runs.close()
+            await asyncio.to_thread(app.state.service.runs.close)
     assert (reply.status_code, listed.status_code) == (200, 200)
     assert run.status_code in (200, 202)
 

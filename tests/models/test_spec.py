@@ -83,7 +83,7 @@ class TestOtherProviders:
 class TestOpenAI:
     @pytest.mark.parametrize("spec", ["openai:gpt-4.1-mini", "gpt-4.1-mini"])
     def test_without_a_key_it_says_what_to_set_and_what_needs_none(self, spec: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"gpt-4\.1-mini needs a key.*model local"):
+        with pytest.raises(ConfigurationError, match=r'gpt-4\.1-mini needs a key.*model "local"'):
             open_model(spec)
 
     @with_key

@@ -1,5 +1,6 @@
 """The service as a FastAPI app: its routes, its chat page, and the outermost middleware."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -62,7 +63,7 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        service.runs.close()
+        await asyncio.to_thread(service.runs.close)
 
     async def refused(request: Request, refusal: RefusedError) -> JsonResponse:
         return JsonResponse(refusal.body(), refusal.status, refusal.headers())
