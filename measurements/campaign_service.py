@@ -27,6 +27,8 @@ from tests.middleware.service.serving import listening
 Case = str | None
 
 _HOSTILE = 120
+_REPLY_S, _HONEST_REPLY_S = 2.0, 20.0
+"""How long replies through nginx are waited for; nginx keeps some connections open after them."""
 _LONGEST_WAIT_S = 5.0
 """The longest wait of a request that calls nothing, beside one with a megabyte of hostile text."""
 _HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
@@ -175,11 +177,11 @@ def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
         )
         proxy = subprocess.Popen(nginx, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
         try:
-            while not place.exists():
+            while not _accepts(place):
                 time.sleep(0.02)
             while True:
-                said = _through(place, chance.choice(_SMUGGLED))
-                honest = _through(place, _HONEST)
+                said = _through(place, chance.choice(_SMUGGLED), _REPLY_S)
+                honest = _through(place, _HONEST, _HONEST_REPLY_S)
                 answers = re.findall(rb"HTTP/1\.1 (\d{3})", said)
                 bad = b"process_resident" in said or b"evil.test" in said or len(answers) > 1
                 held = not bad and honest.startswith(b"HTTP/1.1 200")
@@ -189,10 +191,16 @@ def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
             proxy.wait(20)
 
 
-def _through(place: Path, request: bytes) -> bytes:
+def _accepts(place: Path) -> bool:
+    """Whether a server listens on a socket; its file is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(place)) == 0
+
+
+def _through(place: Path, request: bytes, seconds: float) -> bytes:
     said = b""
     with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
-        connection.settimeout(2)
+        connection.settimeout(seconds)
         connection.connect(str(place))
         connection.sendall(request)
         while piece := connection.recv(65536):

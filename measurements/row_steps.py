@@ -30,7 +30,7 @@ def row_steps() -> RowSteps:
     Work done once per process, such as reading tables, is done beforehand.
     """
     with tempfile.TemporaryDirectory() as folder:
-        _profiled(Path(folder), "warm", 2)
+        _profiled(Path(folder), "warm", _ROWS)
         entries = _profiled(Path(folder), "counted", _ROWS).getstats()
     made = [e.callcount for e in entries if getattr(e.code, "co_name", "") == "model_post_init"]
     return RowSteps(sum(entry.callcount for entry in entries) / _ROWS, sum(made) / _ROWS)
