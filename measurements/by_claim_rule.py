@@ -13,14 +13,12 @@ written by us (no_conflict_claims.json), are added to the sets and reported by n
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
@@ -36,8 +34,7 @@ from conflictscore.labelers.nli.model import resolve
 from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
 from conflictscore.records import Claim, Label
-from conflictscore.storage.cache import ContentCache
-from measurements.embedded_stack import KeptNliModel
+from measurements.embedded_stack import KeptNliModel, kept_outputs
 
 Numbers = NDArray[Any]
 
@@ -132,11 +129,7 @@ def main(
     try:
         groups = [group for path in data for group in read_groups(path)]
         groups += no_conflict_groups(conflicts) if conflicts else ()
-        with (
-            closing(ContentCache(file)) as cache,
-            CountBar(Console(stderr=True), "labelling", "claims") as bar,
-        ):
-            cache.write_at_once()
+        with kept_outputs(file) as (cache, bar):
             models = [NliLabeler(KeptNliModel(resolve(name or None), cache)) for name in names]
             prefixes = asyncio.run(prefixes_of(NliByClaim(*models), groups, bar))
     except ConflictScoreError as error:

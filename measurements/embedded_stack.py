@@ -12,7 +12,7 @@ documents.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,6 +83,16 @@ class Pairs(NamedTuple):
         """The pairs for which the mask is true."""
         kept = tuple(place for place, wanted in zip(self.places, rows, strict=True) if wanted)
         return Pairs(kept, self.gold[rows], self.sets[rows], self.claims[rows])
+
+
+@contextmanager
+def kept_outputs(
+    file: Path, step: str = "labelling", unit: str = "claims"
+) -> Iterator[tuple[ContentCache, CountBar]]:
+    """A cache for models' outputs, which stores each at once, and a bar that counts the units."""
+    with closing(ContentCache(file)) as cache, CountBar(Console(stderr=True), step, unit) as bar:
+        cache.write_at_once()
+        yield cache, bar
 
 
 class KeptNliModel(NliModel):

@@ -9,7 +9,6 @@ cached in --cache, so the same command resumes. Each gain has a 95 % interval, d
 import asyncio
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, read_groups
 from conflictscore.errors import ConflictScoreError
@@ -29,7 +27,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
 from conflictscore.records import Claim
 from conflictscore.storage.cache import ContentCache
-from measurements.embedded_stack import KeptNliModel
+from measurements.embedded_stack import KeptNliModel, kept_outputs
 from training.pairs import LABELS
 
 Numbers = NDArray[Any]
@@ -159,11 +157,7 @@ def main(
     """See the module."""
     try:
         groups = [group for path in data for group in drawn(read_groups(path), sample, seed)]
-        with (
-            closing(ContentCache(file)) as cache,
-            CountBar(Console(stderr=True), "labelling", "claims") as bar,
-        ):
-            cache.write_at_once()
+        with kept_outputs(file) as (cache, bar):
             counts = [
                 counts_of(
                     [_gold(group) for group in groups],

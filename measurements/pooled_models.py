@@ -11,16 +11,18 @@ Outputs for each window are cached in --cache, so the same command resumes.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
-from rich.console import Console
 from scipy.optimize import minimize
 
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, read_groups
+from conflictscore.benchmarks.conflict_detection.groups import (
+    ClaimGroup,
+    GroupDocument,
+    read_groups,
+)
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -35,10 +37,9 @@ from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import resolve
 from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.storage.cache import ContentCache
+from conflictscore.records import Claim, EvidenceLabel, Label
 from measurements.conflicts import read_asked
-from measurements.embedded_stack import KeptNliModel
+from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, drawn, figures_of
 from training.pairs import LABELS
 
@@ -95,18 +96,20 @@ async def judged(
     return rows
 
 
-def conflicts_groups(path: Path) -> list[tuple[str, Claim, list[Document]]]:
-    """The questions of CONFLICTS for which there is a claim, by type."""
+def conflicts_groups(path: Path) -> list[ClaimGroup]:
+    """The questions of CONFLICTS for which there is a claim; their set is the type of conflict."""
     return [
-        (
-            asked.kind,
-            Claim(number=1, text=asked.claim),
-            [
-                Document(number=place, title=f"Page {place}", text=document["text"])
+        ClaimGroup(
+            set=asked.kind,
+            id=str(number),
+            claim=asked.claim,
+            documents=tuple(
+                GroupDocument(text=document["text"], title=f"Page {place}")
                 for place, document in enumerate(asked.documents, start=1)
-            ],
+            ),
+            has_conflict=asked.kind != "no conflict",
         )
-        for asked in read_asked(path)
+        for number, asked in enumerate(read_asked(path))
     ]
 
 
@@ -179,15 +182,12 @@ def main(
         groups = [group for path in data for group in drawn(read_groups(path), sample, seed)]
         groups += [group for path in whole for group in read_groups(path)]
         others = [group for path in apart for group in read_groups(path)]
-        with (
-            closing(ContentCache(file)) as cache,
-            CountBar(Console(stderr=True), "labelling", "claims") as bar,
-        ):
-            cache.write_at_once()
+        of_conflicts = conflicts_groups(conflicts) if conflicts else []
+        with kept_outputs(file) as (cache, bar):
             models = [NliLabeler(KeptNliModel(resolve(name or None), cache)) for name in names]
-            rows = asyncio.run(judged(groups, models, bar))
-            rows_apart = asyncio.run(judged(others, models, bar))
-            asked = asyncio.run(_asked(conflicts, models)) if conflicts else []
+            rows, rows_apart, asked = (
+                asyncio.run(judged(some, models, bar)) for some in (groups, others, of_conflicts)
+            )
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
     halves: Mapping[int, list[Judged]] = {
@@ -214,17 +214,6 @@ def main(
         counts = [sum(row.is_called_disputed(rule) for row in own) for rule in rules.values()]
         cells = (f"{name} {count}" for name, count in zip(rules, counts, strict=True))
         click.echo(f"{kind}, called disputed of {len(own)}: {', '.join(cells)}")
-
-
-async def _asked(path: Path, models: Sequence[NliLabeler]) -> list[Judged]:
-    meter, rows = UsageMeter(), []
-    for number, (kind, claim, documents) in enumerate(conflicts_groups(path)):
-        verdicts = [
-            tuple([await model.label(claim, document, meter) for model in models])
-            for document in documents
-        ]
-        rows.append(Judged(kind, str(number), (None,) * len(documents), tuple(verdicts)))
-    return rows
 
 
 def _print(title: str, rows: Sequence[Judged], rules: Mapping[str, Pooling | None]) -> None:

@@ -13,13 +13,11 @@ Readings and labels are stored in --cache, so the same command resumes.
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
 import click
-from rich.console import Console
 
 from conflictscore.answering.statements import same_answer
 from conflictscore.benchmarks.harness.question_sample import lot
@@ -34,8 +32,7 @@ from conflictscore.models import UsageMeter, open_model
 from conflictscore.progress import CountBar
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.storage.cache import ContentCache
-from measurements.embedded_stack import KeptNliModel
+from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, figures_of, gains
 from training.cases import NaturalCase, read_case_file
 from training.pairs import LABELS
@@ -127,11 +124,7 @@ def main(file: Path, model: str, cases: int, cache_file: Path) -> None:
     """See the module."""
     try:
         chosen = read_case_file(file)[: cases or None]
-        with (
-            closing(ContentCache(cache_file)) as cache,
-            CountBar(Console(stderr=True), "reading", "cases") as bar,
-        ):
-            cache.write_at_once()
+        with kept_outputs(cache_file, "reading", "cases") as (cache, bar):
             encoders = NliByClaim(
                 *(NliLabeler(KeptNliModel(resolve(name), cache)) for name in (NLI_MPNET.name, None))
             )

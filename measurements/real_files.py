@@ -80,6 +80,10 @@ class RealFile(NamedTuple):
         return gzip.decompress(content) if self.path.endswith(".gz") else content
 
 
+_UNCOMPARED = "uncompared"
+"""The kind of a file that the second reader cannot read."""
+
+
 class Reading(NamedTuple):
     """How a file was read: the reason if it was refused, and the faults by kind."""
 
@@ -134,6 +138,8 @@ def _print_kind(ending: str, readings: Sequence[Reading]) -> None:
     )
     for reason, count in refused.most_common():
         click.echo(f"       {count} refused: {reason}")
+    if uncompared := sum(_UNCOMPARED in reading.faults for reading in readings):
+        click.echo(f"       {uncompared} read, but not by the second reader: words not compared")
 
 
 def drawn(folder: Path, seed: int) -> list[RealFile]:
@@ -231,6 +237,8 @@ def read(file: RealFile, folder: Path) -> Reading:
     noted = any(note.kind in _PICTURE_NOTES for note in notes)
     if not noted and (place := _picture(content, file.ending)):
         faults["picture"] = [place]
+    if not second.strip():
+        faults[_UNCOMPARED] = []
     return Reading(file, "", seconds, faults, *lost_words(text, second))
 
 
@@ -283,10 +291,16 @@ def _words(text: str) -> list[str]:
 
 
 def second_text(content: bytes, ending: str) -> str:
-    """Return the text by the second reader; empty if it fails or is not installed."""
+    """Return the text by the second reader; empty if it cannot read the file.
+
+    Raises:
+        ClickException: The package of the second reader is not installed.
+    """
     try:
         return _SECOND[ending](content)
-    except Exception:  # noqa: BLE001 - any failure means that there is nothing to compare
+    except ImportError as error:
+        raise click.ClickException(f"files are compared with {error.name}: install it") from error
+    except Exception:  # noqa: BLE001 - counted as "uncompared"
         return ""
 
 
