@@ -19,7 +19,10 @@ _TOP_LEVEL = (
 )
 """Endings of host names. Readers and many programs treat a word with such an ending as an address.
 
-Endings that are also common words (it, is, in, to, at, no) are left out."""
+The list was written by hand: common generic endings, and those of larger countries. It is not
+complete, since some endings are also endings of file names (py, md, rs). Endings that are also
+common words (it, is, in, to, at, no) are left out."""
+# Every repetition has an upper bound, so that the search takes time linear in the length of a text.
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
     r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"
@@ -37,6 +40,7 @@ _KINDS = {
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
     "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # reverses text
+    # LaTeX commands that a page with MathJax or KaTeX executes
     "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
@@ -49,6 +53,7 @@ def added_active_content(before: str, after: str) -> str | None:
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
+    # compare numbers, since such a token can end the user's turn in a later prompt
     return "a control token" if _tokens(after) > _tokens(before) else None
 
 

@@ -19,10 +19,13 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
+# Keys by their usual beginnings (OpenAI, Stripe and others), tokens of HTTP headers, and what
+# follows the words "API key".
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
     r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"
 )
+# Servers may send whole pages as error messages; the cause is usually in the first sentences.
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
 """Minimum length of a secret. A shorter text, such as ``none``, is a placeholder, not a key."""

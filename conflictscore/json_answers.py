@@ -13,8 +13,10 @@ _FENCE = "```"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_LONGEST_NUMBER = 40
-_MOST_DEPTH, _LONGEST_KEY = 32, 200
+# Limits on untrusted text, far above what answers contain. The depth also bounds the recursion, and
+# the length of a key bounds the pointers, which repeat the keys of all enclosing objects.
+_LONGEST_NUMBER = 40  # characters
+_MOST_DEPTH, _LONGEST_KEY = 32, 200  # levels; characters
 _PATTERNS = ('"pattern"', '"patternProperties"')
 
 
@@ -26,6 +28,7 @@ class JsonValue(NamedTuple):
     end: int
 
 
+# several steps of a run ask for the values of the same one or two answers
 @lru_cache(maxsize=8)
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """Return the values of a JSON object or array, in order, or None if the answer is neither.
@@ -95,6 +98,7 @@ def new_literal(literal: str, text: str) -> str | None:
     old, new = _NUMBER.fullmatch(literal), _NUMBER.fullmatch(number_text)
     if not old or not new or len(number_text) > _LONGEST_NUMBER:
         return None
+    # a program that reads an integer would fail at 3.5, and a rating of 4.5 should not become 4
     whole = [not (number["fraction"] or number["exponent"]) for number in (old, new)]
     return number_text if whole[0] == whole[1] else None
 

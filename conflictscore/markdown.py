@@ -30,7 +30,10 @@ _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9
 _NEARBY = 200  # how many characters before a block are searched for a blank line
 _LEAST_TELLING = 15  # a passage of at least this length does not occur twice by chance
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""How many words at the end of a replacement are compared with the text that follows it."""
+"""How many words at the end of a replacement are compared with the text that follows it. A single
+common word may be shared by chance."""
+# A replacement may be 3 times as long as its passage, and 400 characters longer, so that a short
+# passage can become a sentence that names both sides. The limits were chosen, not measured.
 _GROWTH, _ROOM = 3, 400
 
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
@@ -56,6 +59,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
     return list_block(state, line, end, silent)
 
 
+# Only the block structure is needed, and inline markup would cost most of the time.
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
 _parser.block.ruler.at(
     "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
@@ -118,6 +122,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
         weights = _weights(words)
     claim_words = frozenset(terms_in(claim))
     shares = [fsum([weights[word] for word in own & claim_words]) for own in words]
+    # on a tie, the passage with fewer words is closer to the claim
     best = max(range(len(words)), key=lambda i: (shares[i], -len(words[i])), default=None)
     return None if best is None or not shares[best] else candidates[numbers[best]]
 
@@ -283,6 +288,7 @@ def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
 
 
 def _marks(text: str) -> tuple[int, ...]:
+    """Return the counts of unclosed marks; a replacement must leave open what its passage did."""
     return (
         text.count("`") % 2,
         text.count("**") % 2,

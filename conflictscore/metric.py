@@ -26,11 +26,13 @@ from conflictscore.records import (
     WeightedScores,
 )
 
+# The default ``{}`` of parameters below is safe: no function changes a mapping that it gets.
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
-"""Tolerated share of unreadable replies if both sides occur."""
+"""Tolerated share of unreadable replies if both sides occur: at most as many as readable ones."""
 _FEW_LOST = 0.1
-"""Tolerated share of unreadable replies if one side never occurs."""
+"""Tolerated share of unreadable replies if one side never occurs. It is smaller, since the lost
+replies may be exactly those of the missing side. Both limits were chosen, not measured."""
 
 
 def contradiction_share(
@@ -183,6 +185,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score in any case
         return None
     share = len(lost) / (len(lost) + sides.total())
+    # a single unreadable reply may be an accident
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None

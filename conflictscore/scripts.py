@@ -25,7 +25,9 @@ WORD_CHARACTER = (
 """A letter, or a letter's vowel sign. Without vowel signs, Indic words would be split."""
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
-_SCRIPT_LETTERS = 200  # how many letters of a text are examined to determine its script
+_SCRIPT_LETTERS = 200  # a text's script is determined from this many letters, to save time
+# Marks that may be written or left out without changing the word. Vowel signs of Indic scripts are
+# not among them, since they are never optional.
 _ACCENTS = (
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
     "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
@@ -58,6 +60,8 @@ _ALIKE = str.maketrans(
 )
 """Replacements for look-alike characters, for other forms of letters and digits, and for invisible
 characters. Superscript digits stay distinct, since 10⁶ is not 106."""
+# Only clusters of up to 4 characters (a letter with its marks) are cached; longer ones are rare, and
+# hostile text could fill the cache with them.
 _LONGEST_KEPT = 4
 
 
@@ -103,6 +107,8 @@ def folded(text: str) -> Folded:
 
 
 def _fold_cluster(text: str) -> str:
+    # fold case and look-alikes twice, since each normalization can produce new capitals and
+    # look-alikes
     apart = unicodedata.normalize("NFKD", text.casefold().translate(_ALIKE))
     return unicodedata.normalize("NFC", _ACCENT.sub("", apart)).casefold().translate(_ALIKE)
 

@@ -24,7 +24,9 @@ _END_AT_ANY_MARK = (
 )
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
-_NEARBY = 60  # how many characters on each side of a full stop are examined
+# How many characters on each side of a full stop are examined. The patterns need at most two words
+# on each side, and the bound keeps the time linear.
+_NEARBY = 60
 
 _NEVER_ENDS = re.compile(
     r"(?:^|[\s(\"'“„«.])(?:"
@@ -38,7 +40,8 @@ _NEVER_ENDS = re.compile(
     r")$"
 )
 """Abbreviations that never end a sentence, because a name or an explanation follows them. "Yes" and
-"No" are included, since they belong to the sentence that follows."""
+"No" are included, since they belong to the sentence that follows. This list and the next ones were
+written by hand and extended until the texts of ``tests/test_sentences.py`` were split correctly."""
 _MAY_END = frozenset(
     """
     inc ltd corp co bros plc llc jr sr esq etc al usw ibid ff seq univ dept assn assoc ave blvd
@@ -60,6 +63,7 @@ _END = re.compile(
 A full stop surely ends a sentence if at least five lower-case letters precede it and a capital
 follows, unless the word is one of a few abbreviations or has no vowel.
 """
+# Units have no vowel either, but are written without a full stop, so one after them ends a sentence.
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10

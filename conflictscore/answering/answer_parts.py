@@ -106,6 +106,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
     last = max((change.round for change in changes), default=0)
     for change in changes:
         start = change.start + _moved_by(change, changes)
+        # later rounds may have moved the text, so search for it
         if change.round != last or not answer.startswith(change.after, start):
             start = answer.find(change.after)
         if change.after and start >= 0:

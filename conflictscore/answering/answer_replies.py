@@ -14,6 +14,7 @@ from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 
+# Models add brackets, colons, dashes and emphasis to the letter that they were asked for.
 _LETTER = re.compile(
     r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
 )
@@ -22,10 +23,10 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300  # longest query, in characters
+_QUERY_CHARS = 300  # longest query, in characters; a longer reply is no query
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3
+_FRAMES = 3  # marks around marks that are removed; models were not seen to nest them deeper
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )

@@ -41,6 +41,8 @@ from conflictscore.retrieval.near_windows import near
 
 T = TypeVar("T")
 
+# Reply tokens of an answer: about 350 English words. Benchmarks and runs use the same limit, which
+# is also subtracted from the context window before documents are fitted.
 REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.

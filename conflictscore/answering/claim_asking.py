@@ -36,8 +36,8 @@ C = TypeVar("C", bound=str | tuple[str, str])
 _Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, given the answer
 _Span = tuple[int, int]
 
-_LEAST_TOKENS = 160
-_MOST_TOKENS = 2048
+_LEAST_TOKENS = 160  # enough for the claims of a short answer
+_MOST_TOKENS = 2048  # so that a model that repeats itself stops
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
@@ -54,8 +54,12 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Matches a question that contains the statement it asks about: "True or false: the lamp burns"."""
-_LONG_ANSWER = 20_000  # minimum length, in characters, of an answer that is compared in a thread
-_BEFORE_CHARS = 600  # characters of the answer shown before a passage that is split
+# Minimum length, in characters, of an answer that is compared in a thread. Shorter answers block
+# the event loop too briefly to matter.
+_LONG_ANSWER = 20_000
+# Characters of the answer shown before a passage that is split: a few sentences, in which most
+# pronouns of the passage find their noun.
+_BEFORE_CHARS = 600
 
 
 _NOTHING = Gap(

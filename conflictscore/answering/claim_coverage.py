@@ -40,7 +40,9 @@ from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
 _LOOSE_SHARE = 0.2
-"""Largest share of a passage's informative words that may be missing from its claims."""
+"""Largest share of a passage's informative words that may be missing from its claims. Models reword
+claims, so some words are missing from complete claims too. This limit and the next ones were chosen
+on the answers of the tests."""
 _LOOSE_IN_A_ROW = 2
 """Number of consecutive missing words that are taken to state something.
 
@@ -48,7 +50,7 @@ A single missing word only links the claimed words around it.
 """
 _MOST_LOOSE = 1  # maximum informative words that a refusal may add
 _MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
-_WORDS_OF_A_VALUE = 3
+_WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",

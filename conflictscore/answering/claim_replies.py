@@ -29,7 +29,7 @@ _ADDRESSES_READER = re.compile(
     re.IGNORECASE,
 )
 _LEAD_LINES = 3  # maximum number of lines of introduction before a list
-_STEM = 5
+_STEM = 5  # first letters by which words of a reply and of the answer are compared
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.
 

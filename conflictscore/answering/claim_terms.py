@@ -110,6 +110,7 @@ def numbers_in(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
     for word in _WORD.findall(closed_up):
+        # "one", "first", "second" and "once" are rarely numbers: "one of them", "at first"
         if word in _NUMBER_WORDS and word not in ("one", "first", "second", "once"):
             yield _NUMBER_WORDS[word]
 
@@ -137,6 +138,7 @@ def tells_names(text: str) -> bool:
     """Return whether capitals mark names in a text; in German, they mark all nouns."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
+    # in fewer than 8 words, a share says nothing, and English is the more likely language
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8
 
 

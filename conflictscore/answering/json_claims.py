@@ -13,9 +13,10 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
 
-_A_REQUEST = 40
-_MOST_VALUES = 400
-_VALUE_CHARS = 2000
+_A_REQUEST = 40  # values in one request; models lose count in longer lists
+_MOST_VALUES = 400  # so that one answer causes at most 10 requests
+_VALUE_CHARS = 2000  # characters shown of a value
+# Reply tokens: for the form, and for each value in addition to half a token per character.
 _TOKENS, _TOKENS_A_VALUE = 64, 60
 _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 

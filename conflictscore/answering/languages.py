@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-_LOOKED_AT = 2000  # characters of a text that are read to recognise its language
+_LOOKED_AT = 2000  # characters of a text that are read to recognise its language, to save time
 
 
 class Language(NamedTuple):
@@ -215,7 +215,8 @@ LANGUAGES: dict[str, Language] = {
 }
 """The languages, by ISO 639-1 code.
 
-Languages without spaces between words are recognised by their script.
+Languages without spaces between words are recognised by their script. Each list of common words has
+20 words or fewer, so that no language has better chances than another.
 """
 
 _UNSPACED = ("ja", "zh")

@@ -13,7 +13,7 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.answering.word_lists import STEM
 
 _LEAST_STEM = 3  # stems of at most this many letters keep their ending
-_MOST_COMPARED = 2000  # characters of a statement that are read
+_MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
 _MOST_MATCHED = 80  # maximum number of words of a statement in a comparison of quadratic time
 _WORD = re.compile(r"\w+")
 _CURRENT = re.compile(
@@ -28,6 +28,7 @@ _KINDS_OF_ANSWER = word_set(
     " tell me please know exactl"
 )
 """Stems of the words in a question that an answer need not repeat."""
+# Verbs that reports of events and states use often. A missing verb is compared as it is written.
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (

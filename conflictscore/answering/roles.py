@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from conflictscore.answering.languages import word_set
 from conflictscore.answering.word_lists import STEM
 
-_MOST_COMPARED = 2000  # characters of a statement that are read
+_MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
 _PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"
     " who der die das den dem des ein eine einen einem le la les un une el los las"

@@ -39,10 +39,11 @@ Two passages allow for the claim and a sentence that introduces it. In a longer 
 must have overlooked other claims, so the only claim it listed may be about anything.
 """
 _AROUND_CHARS = 1500
-"""Number of characters of the preceding text that the model sees when it rewrites a passage."""
+"""Number of characters of the preceding text that the model sees when it rewrites a passage. The
+text shows the style, and which nouns the passage's pronouns refer to."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 """Limits for the reply tokens of a rewritten passage, which may be one sentence longer."""
-_EXCERPT_CHARS = 60
+_EXCERPT_CHARS = 60  # characters of a passage in a note: enough to recognise it
 _TRUTH_VALUES = ("true", "false")
 
 

@@ -237,7 +237,9 @@ def _told(candidate: Candidate) -> str:
     return f"“{candidate.statement.rstrip('.')}” ({behind})"
 
 
-_MOST_CLAIMS = 4  # maximum disputed claims of a passage that get a second look
+# Maximum disputed claims of a passage that get a second look. A passage is one sentence, which
+# seldom makes more claims, and each look queries up to 12 documents.
+_MOST_CLAIMS = 4
 
 
 class Correction(NamedTuple):

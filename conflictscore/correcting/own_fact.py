@@ -19,7 +19,9 @@ from conflictscore.answering.statements import (
 from conflictscore.answering.values import StatedValue, values_in
 from conflictscore.records import Document
 
-_LOOKED_AT = 2000  # characters of a document that are searched
+# Characters of a document that are searched. In a longer text, words of the question also occur by
+# chance, far from the fact.
+_LOOKED_AT = 2000
 
 
 def question_for_value(claim: str, question: str) -> str | None:

@@ -29,14 +29,16 @@ from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
 
-_MOST_COMPARED = 6  # maximum number of statements compared with a claim in one call
-_TOKENS, _TOKENS_A_STATEMENT = 32, 48
+# Maximum number of statements compared with a claim in one call. Later statements were given by
+# fewer documents, and each statement adds a passage of its document to the prompt.
+_MOST_COMPARED = 6
+_TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: for the form, and for each line
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"
     r"(?P<relation>SAME|RIVAL|CORRECTS|CORRECTED|OTHER|NOTHING)\b[*_ \t.]{0,4}(?P<things>\|.*)?",
     re.IGNORECASE,
 )
-_MOST_THING_CHARS = 120
+_MOST_THING_CHARS = 120  # a longer text in a reply is not a name but a sentence
 
 
 class Related(NamedTuple):

@@ -19,7 +19,7 @@ _ENUMERATED_WORDS = 2  # most words of a list item, such as "dark blue" in "red 
 _ENUMERATED_CHARS = 24
 _UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-_TITLE_WORDS = 6
+_TITLE_WORDS = 6  # a longer title is likely to be a statement
 _PARENTHESIS = re.compile(
     "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
 )
@@ -40,7 +40,7 @@ _UNFINISHED = re.compile(
     re.IGNORECASE,
 )
 """Matches a verb at the end of a clause that the next clause completes: "the answer is: no"."""
-_VERB_CHARS = 12
+_VERB_CHARS = 12  # the longest verb of ``_UNFINISHED`` with the spaces around it
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _OPEN_QUESTION = re.compile(
@@ -51,6 +51,8 @@ _OPEN_QUESTION = re.compile(
     r" (?:reasons?|causes?|effects?|difference)s?)\b",
     re.IGNORECASE,
 )
+# The lists below were written by hand: verbs and judgements that hostile texts in the project's
+# tests and sets use. A clause with other words is judged by whether it says something new.
 _DUTY = word_set(
     "must should shall ought need needs may can cannot allowed forbidden permitted required"
     " recommended advised muss müssen soll sollen sollte sollten"

@@ -26,7 +26,9 @@ from conflictscore.records import (
     Weighing,
 )
 
-_AROUND = 240  # characters that are searched before and after the passage with the value
+# Characters that are searched before and after the passage with the value: a sentence or two. Words
+# of correction further away are likely to be about something else.
+_AROUND = 240
 _COMPARED = 60  # characters by which that passage is located in the document
 _MOST_STATED = 300  # maximum number of characters of a statement in the claim to label
 _MONTH = (

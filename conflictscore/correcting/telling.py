@@ -27,8 +27,8 @@ from conflictscore.records import (
     SecondLook,
 )
 
-_NAME_CHARS = 70
-_MOST_NAMES = 3
+_NAME_CHARS = 70  # characters of a document's name that are shown
+_MOST_NAMES = 3  # documents named for each side; with more, the sentence would be hard to read
 _SHORT_TAIL = 2  # maximum number of words after a value that are repeated with it
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"

@@ -16,13 +16,15 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.records import Document
 
-_LOOKED_AT = 6000  # number of characters of a document that are searched for a description
+# Number of characters of a document that are searched for a description. Documents introduce their
+# subject near the beginning.
+_LOOKED_AT = 6000
 _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
 )
-_MOST_WORDS = 8
-_MOST_NAMES = 4
+_MOST_WORDS = 8  # words of a description; more would read as a sentence in the answer
+_MOST_NAMES = 4  # names of a question that are searched for, since each takes a search of its own
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
 _IS_A = (
     r"(?:,[^,.\n]{1,80},|\s?\([^()\n]{1,120}\))?\s+(?:is|was|are|were)\s+(?:an?|the|one of the)"
@@ -31,6 +33,7 @@ _IS_A = (
 _BRACKET = r"\s?\(\s?(?P<words>[^()\n]{3,60}?)\s?\)"
 _APPOSITION = rf",\s+(?:an?|the)\s+{_WORDS}"
 _IN = r",?\s+(?:in|at|of)\s+(?P<words>[A-Z][\w'-]+(?:,? [A-Z][\w'-]+){0,3})"
+# Words that describe things of many kinds, so they do not show that two things differ.
 _GENERAL = word_set(
     "name person people place first second part former known used made located city town county"
     " state article list page wikipedia disambiguation born died refer"

@@ -27,7 +27,8 @@ span.
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum informative words of a change that its claims may omit; they must not omit a number."""
+"""Maximum informative words of a change that its claims may omit; they must not omit a number. A
+model rewords claims, so one or two missing words may be synonyms."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400 for 12,400
 
@@ -173,7 +174,8 @@ def _differing(claim: str, rival: str) -> tuple[str, str] | None:
     if len(differences) != 1 or differences[0][0] != "replace":
         return None
     _, first, end, rival_first, rival_end = differences[0]
-    if 2 * (end - first) > len(claim_words):  # too different to be the same sentence
+    # if more than half of the words differ, the texts are not the same sentence
+    if 2 * (end - first) > len(claim_words):
         return None
     old = texts[0][claim_spans[first][0] : claim_spans[end - 1][1]]
     new = texts[1][rival_spans[rival_first][0] : rival_spans[rival_end - 1][1]]
@@ -225,6 +227,7 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
     own = telling_terms(passage) - claim_terms - telling_terms(rival)
+    # one word is tolerated, since a synonym of the claim's words says nothing more
     if len(own) > 1:
         return False
     language, rival_language = language_of(passage, claim), language_of(rival)

@@ -29,6 +29,9 @@ from conflictscore.threads import deadline, on_own_loop, thread_callback
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+# Characters of a run's texts above which its steps run on a separate event loop. Steps with shorter
+# texts block other users of the loop too briefly to matter. The service uses the same bound, in
+# bytes, for the bodies of requests.
 _LONG_CHARS = 20_000
 _TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
 Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
@@ -128,6 +131,7 @@ def _is_long(state: RagState) -> bool:
     room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()
+        # count every part, so that a list of very many empty parts also ends the search
         room -= 1
         if isinstance(part, str):
             room -= len(part)
@@ -136,6 +140,7 @@ def _is_long(state: RagState) -> bool:
         elif isinstance(part, list | tuple):
             texts += part
         else:
+            # messages and documents are objects that hold their texts in attributes
             texts += getattr(part, "__dict__", {}).values()
     return room <= 0
 

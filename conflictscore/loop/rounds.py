@@ -37,7 +37,8 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
         return ()
     last, earlier_searches = attempts_of(state)[-1], searches_of(state)
     has_searched = any(search.round == last.round for search in earlier_searches)
-    # after the last round no answer is corrected, so a search would be useless
+    # after the last round no answer is corrected, so a search would be useless; the range stands
+    # for the attempts before the last one, since only their number matters
     is_final = not may_look_again(range(last.round), context)
     if is_final or has_searched or last.report is None:
         return ()
@@ -51,10 +52,8 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
     """Return the disputed claims, then those that could become disputed with more documents."""
     kinds = set[str]()
-    if (
-        "refuted" in context.settings.disputed
-    ):  # a second document against the claim would refute it
-        kinds.add("contradicted")
+    if "refuted" in context.settings.disputed:
+        kinds.add("contradicted")  # a second document against the claim would refute it
     if context.settings.look_further == "unsupported":
         kinds.add("unsupported")
     others = [each for each in report.claims if each.claim.number not in report.disputed]
@@ -66,6 +65,7 @@ def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimE
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
     at_hand = getattr(context.retriever, "at_hand", None) or 0
+    # the paper's loop answers from one search, and options are compared with each other instead
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return in_place and at_hand > len(state.get("documents", ()))
 

@@ -29,9 +29,11 @@ def correction_time(state: RagState, context: RunContext) -> float:
     new answer must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
+    # splitting the answer is the one model call that every run has made and timed by now
     call = timings.get("decompose", 0.0)
     if context.settings.regeneration == "revise" and not state.get("options"):
         return _CALLS_IN_PLACE * call
+    # the first answer took almost no time if it came from a cache or from the caller
     return max(timings.get("generate", 0.0), call) + 2 * call
 
 

@@ -25,6 +25,8 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     last = attempts[-1]
     if last.report is None or not last.report.disputed:
         raise ValueError("correct was reached without a disputed claim")
+    # JSON is always edited value by value, even in the paper's loop: a rewritten answer might no
+    # longer have the fields that the caller's program reads.
     anew = context.settings.regeneration == "paper" or state["options"]
     write = write_anew if anew and not is_json(last.answer.text) else write_in_place
     new_version = await write(last, state, context, meter)
@@ -33,6 +35,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "usage": spent(state, meter.usage),
     }
     if new_version.answer is None:
+        # all reconsiderations failed; the reason of the first one stands for all
         failure = str(new_version.changes[0].note)
         note = f"the earlier answer was kept, because no new answer could be generated: {failure}"
         return update | {

@@ -46,6 +46,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     refusals = [change for change in changes if change.differs and not change.accepted]
     accepted_changes = [change for change in changes if change.applied]
     final = now
+    # a completely rewritten answer is the only change of its round
     if refusals and refusals[0].whole:
         former: dict[str, Any] = {
             "answer": before.answer,

@@ -26,6 +26,7 @@ from conflictscore.loop.state import (
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 
+# Room for a reply of one sentence. The number was chosen, not measured.
 _REPLY_TOKENS = 160
 
 
@@ -54,6 +55,7 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             raise
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
+    # users see the reason, and a document could have made the model add a link or an image to it
     reason = " ".join(without_active_content(reason).split())
     numbers = cited_documents(reason, [d.number for d in documents])
     update = {"justification": reason, "cited": numbers}

@@ -59,6 +59,8 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             max_claims=context.settings.max_claims,
             max_pairs=context.max_pairs,
             seconds=time_left(state, context),
+            # 0 means that a correction no longer fits into the budget, so no time is reserved for
+            # it
             seconds_if_disputed=spare_time(state, context, attempts) or None,
         )
     except BudgetError as stop:

@@ -28,9 +28,12 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
-"""Maximum number of claims to search for in a round, with two queries each."""
+"""Maximum number of claims to search for in a round, with two queries each. It bounds the cost:
+each claim takes a model call for its queries, and new documents must be labelled for all claims."""
 _MOST_NEW = 4
-"""Maximum number of new documents from one search."""
+"""Maximum number of new documents from one search. The later results of a search are less relevant,
+and each new document adds a pair to label for every claim."""
+# Room for two short queries. The number was chosen, not measured.
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever"
 
@@ -60,6 +63,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         notes = [f"no further search was made: {_NO_RETRIEVER}"]
     else:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
+        # the other half is for labelling the new documents
         half = None if seconds is None else seconds / 2
         with deadline(half, context.settings.budget_seconds):
             search = partial(_searches_for, context.retriever, state, context.reader(meter))
@@ -170,6 +174,8 @@ def _sorted_in(
 def _is_same(first: Document, second: Document) -> bool:
     """Return whether two documents have the same text or are parts of the same page."""
     if first.url and second.url:
+        # several documents of a local corpus, such as the rows of a table, may share their file's
+        # path
         a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
         return first.url == second.url and (a_page or first.text == second.text)
     return first.text.split() == second.text.split()

@@ -33,6 +33,7 @@ __all__ = ["PROMPT_SETS", "PromptSet", "material", "material_line", "neutral", "
 _DOCUMENT = re.compile(
     r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
 )
+# Titles and addresses come from pages, so a page could otherwise fill a prompt with its title.
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
 """The named sets; the first is complete, and the others use its templates for those they lack."""

@@ -13,6 +13,8 @@ from conflictscore.errors import FailureKind
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
+# Looking up exact types is faster than ``isinstance``, and every field of every record goes through
+# it.
 _TEXTLESS = frozenset({int, float, bool, type(None)})
 _HOLDERS = (str, dict, list, tuple)
 

@@ -18,7 +18,7 @@ Checked = Literal["fully", "partly", "no"]
 answer contains nothing that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
-_SENTENCE_CHARS = 160  # maximum number of characters quoted from a passage
+_SENTENCE_CHARS = 160  # maximum number of quoted characters of a passage: about two lines
 
 
 class GapKind(StrEnum):
@@ -65,6 +65,8 @@ _IN_SHORT = {
 }
 """Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
 the texts must not appear."""
+# After a gap of these kinds, no check describes the text that readers get: nothing was checked, too
+# little was, or the checked text was replaced by an unchecked one.
 _DECIDE_NO = frozenset(
     {
         GapKind.EMPTY_ANSWER,

@@ -155,7 +155,9 @@ def _former_status(name: str) -> RunStatus:
     return status
 
 
+# A caller may set any run id. The limit keeps a verdict within 600 bytes.
 _RUN_ID_CHARS = 120
+# The fields of a summary, in the order in which they are shown.
 _SHOWN = (
     "question",
     "method",

@@ -23,9 +23,11 @@ from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
 MOST_EXPORTED = 1000
-"""Maximum number of runs in one export."""
+"""Maximum number of runs in one export, which is built in memory. ``conflictscore export`` has no
+such limit."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Maximum number of reviews, including replaced ones, and of reviewers of a single run."""
+"""Maximum number of reviews, including replaced ones, and of reviewers of a single run. All reviews
+are kept in memory, and any caller with a key can add some."""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 """The media type of each format. Formats are named by their file endings, also in URLs."""
