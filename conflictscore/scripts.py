@@ -60,8 +60,8 @@ _ALIKE = str.maketrans(
 )
 """Replacements for look-alike characters, for other forms of letters and digits, and for invisible
 characters. Superscript digits stay distinct, since 10⁶ is not 106."""
-# Only clusters of up to 4 characters (a letter with its marks) are cached; longer ones are rare, and
-# hostile text could fill the cache with them.
+# Only clusters of up to 4 characters (a letter with its marks) are cached; longer ones are rare,
+# and hostile text could fill the cache with them.
 _LONGEST_KEPT = 4
 
 

@@ -63,7 +63,8 @@ _END = re.compile(
 A full stop surely ends a sentence if at least five lower-case letters precede it and a capital
 follows, unless the word is one of a few abbreviations or has no vowel.
 """
-# Units have no vowel either, but are written without a full stop, so one after them ends a sentence.
+# Units have no vowel either, but are written without a full stop, so one after them ends a
+# sentence.
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10

@@ -7,8 +7,8 @@ from conflictscore.labelers.quotes import LONGEST_PASSAGE, found_in, passage_of
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 
-# Reasons and titles come from models and pages. The limits keep one document from filling the prompt
-# with them; a reason of one or two sentences, and most titles, are shorter.
+# Reasons and titles come from models and pages. The limits keep one document from filling the
+# prompt with them; a reason of one or two sentences, and most titles, are shorter.
 _REASON_CHARS = 300
 _SOURCE_CHARS = 120
 

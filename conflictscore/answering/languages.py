@@ -215,8 +215,8 @@ LANGUAGES: dict[str, Language] = {
 }
 """The languages, by ISO 639-1 code.
 
-Languages without spaces between words are recognised by their script. Each list of common words has
-20 words or fewer, so that no language has better chances than another.
+Languages without spaces between words are recognised by their script. Each list has about 20 common
+words, so that no language has better chances than another.
 """
 
 _UNSPACED = ("ja", "zh")

@@ -25,8 +25,8 @@ from conflictscore.retrieval.near_windows import near
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
-# A reply is one short statement, and a question is one line. Replies that reach the limits in tokens
-# are longer than the form asks for, so the limits in characters refuse them.
+# A reply is one short statement, and a question is one line. Replies that reach the limits in
+# tokens are longer than the form asks for, so the limits in characters refuse them.
 _REPLY_TOKENS = 80
 _MOST_CHARS = 320  # maximum number of characters of a short answer
 _QUESTION_TOKENS = 64

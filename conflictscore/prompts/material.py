@@ -18,8 +18,9 @@ _INVISIBLE = (
 )
 """Invisible characters (``Default_Ignorable_Code_Point`` in Unicode)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
-# Each bracket is replaced by a character that readers recognise but no tokenizer treats as a bracket.
-# Normalization (NFKC) turns the small and full-width forms into the plain bracket, so they count too.
+# Each bracket is replaced by a character that readers recognise but no tokenizer treats as a
+# bracket. Normalization (NFKC) turns the small and full-width forms into the plain bracket, so they
+# count too.
 _LOOK_ALIKE = {
     alike: stand_in
     for alikes, stand_in in (
@@ -66,7 +67,8 @@ Such tokens are used by Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code L
 they are not tokens. Any other name matches if it consists of capitals joined by underscores.
 """
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
-# 18 digits cannot be guessed, and tokenizers that read three digits at a time make 6 tokens of them.
+# 18 digits cannot be guessed, and tokenizers that read three digits at a time make 6 tokens of
+# them.
 _MARK_DIGITS = 18
 
 
