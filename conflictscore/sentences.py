@@ -41,7 +41,7 @@ _NEVER_ENDS = re.compile(
 )
 """Abbreviations that never end a sentence, because a name or an explanation follows them. "Yes" and
 "No" are included, since they belong to the sentence that follows. This list and the next ones were
-written by hand and extended until the texts of ``tests/test_sentences.py`` were split correctly."""
+written by hand, and the texts of ``tests/test_sentences.py`` check them."""
 _MAY_END = frozenset(
     """
     inc ltd corp co bros plc llc jr sr esq etc al usw ibid ff seq univ dept assn assoc ave blvd

@@ -26,7 +26,7 @@ _JUSTIFICATION = re.compile(
 _QUERY_CHARS = 300  # longest query, in characters; a longer reply is no query
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3  # marks around marks that are removed; models were not seen to nest them deeper
+_FRAMES = 3  # rounds in which marks are removed, since marks may enclose marks
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )

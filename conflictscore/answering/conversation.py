@@ -18,7 +18,7 @@ from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 128  # room for a full question, even if the original is only "And in 1931?"
-_MOST_TOKENS = 1024
+_MOST_TOKENS = 1024  # so that a model that repeats itself stops
 _TOKENS_PER_TOKEN = 2
 """Reply tokens per token of the question.
 

@@ -13,7 +13,7 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
 
-_A_REQUEST = 40  # values in one request; models lose count in longer lists
+_A_REQUEST = 40  # values in one request, so that a reply has at most about 2,500 tokens
 _MOST_VALUES = 400  # so that one answer causes at most 10 requests
 _VALUE_CHARS = 2000  # characters shown of a value
 # Reply tokens: for the form, and for each value in addition to half a token per character.

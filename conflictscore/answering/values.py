@@ -12,7 +12,7 @@ from math import isclose
 from typing import NamedTuple
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
-_SAME = 1e-9
+_SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
 """Relative difference allowed between values in different units, such as "31 m" and "102 feet"."""
 

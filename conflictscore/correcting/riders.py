@@ -16,7 +16,7 @@ from conflictscore.answering.statements import telling_terms
 
 _QUESTION_CHARS = 2000  # number of characters of a question that are read
 _ENUMERATED_WORDS = 2  # most words of a list item, such as "dark blue" in "red and dark blue"
-_ENUMERATED_CHARS = 24
+_ENUMERATED_CHARS = 24  # maximum characters of such a list item
 _UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _TITLE_WORDS = 6  # a longer title is likely to be a statement
@@ -51,8 +51,8 @@ _OPEN_QUESTION = re.compile(
     r" (?:reasons?|causes?|effects?|difference)s?)\b",
     re.IGNORECASE,
 )
-# The lists below were written by hand: verbs and judgements that hostile texts in the project's
-# tests and sets use. A clause with other words is judged by whether it says something new.
+# The lists below were written by hand and are not complete. A clause without any of these words is
+# judged by whether it says something new.
 _DUTY = word_set(
     "must should shall ought need needs may can cannot allowed forbidden permitted required"
     " recommended advised muss müssen soll sollen sollte sollten"

@@ -42,16 +42,16 @@ _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
 _MOST_CLAIMS = 8
 """Maximum number of claims in a call; one more is allowed if it would otherwise need its own call.
 
-Models make more errors near the end of a long list.
+Models make more errors near the end of a long list. The number was chosen, not measured.
 """
 _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
 _REPLY_TOKENS = 400
 """Reply tokens in addition to those for each verdict, so a smaller batch has more per verdict."""
-_VERDICT_TOKENS = 80
+_VERDICT_TOKENS = 80  # a quotation, a reason and a label take about as many
 _CLAIMS_TOKENS = 512
 """Tokens reserved for claims, so that the claims do not affect where a document is cut."""
-_MARK_TOKENS = 16
+_MARK_TOKENS = 16  # tokens of the form around a claim in the prompt
 
 
 def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -297,9 +297,11 @@ class BatchJudge:
                 listed=VERDICTS,
             )
         except UnreadableReplyError as error:
+            # one claim may spoil the reply, so ask about each half of the claims separately
             half = len(claims) // 2
             halves = [claims[:half], claims[half:]] if half else []
             return _all_open(claims, error), halves
+        # the call itself failed after its retries, so smaller batches would fail too
         except ProviderError as error:
             return _all_open(claims, error), []
         for label in labels:

@@ -14,7 +14,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-_REPLY_TOKENS = 700
+_REPLY_TOKENS = 700  # room for a quotation of several sentences, a reason and a label
 
 
 class _Verdict(BaseModel):

@@ -64,7 +64,7 @@ def read_label(answer: str) -> Label:
     if text.endswith("?"):
         raise ValueError("its label was a question")
     text = text.strip(_MARKS)
-    for _ in range(2):
+    for _ in range(2):  # an introduction may follow another: "Answer: the document supports"
         if introduction := _LED.match(text):
             text = text[introduction.end() :].strip(_MARKS)
     if (label := _LABELS.get(text)) is not None:

@@ -16,7 +16,7 @@ from conflictscore.threads import at_once
 
 MOST_PARTS = 4
 """Maximum parts of a document that are read; each part costs one call per claim or batch."""
-_TITLE_CHARS = 300
+_TITLE_CHARS = 300  # titles come from pages, so a long one could fill the prompt
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]

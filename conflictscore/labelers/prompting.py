@@ -15,8 +15,10 @@ from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import in_thread
 from conflictscore.tokens import count_tokens
 
-_FIRST_ID, _IDS = 100, 450
+_FIRST_ID, _IDS = 100, 450  # ids from 100 to 549
 _MORE_IDS = 2  # number of ids for each text if there are more texts
+# Tokens reserved for a claim, so that a document is cut at the same place for all but very long
+# claims, and prompts about it begin in the same way.
 _CLAIM_TOKENS = 256
 LONG_CHARS = 20_000
 """If a document is longer, a thread counts its tokens, to keep the event loop free."""

@@ -19,7 +19,8 @@ from conflictscore.scripts import Folded, folded, term_sets, terms_in
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
-"""Maximum length, in characters, of a document shown for a verdict."""
+"""Maximum length, in characters, of the passage of a document that is shown for a verdict: two or
+three sentences, which a reader takes in at a glance."""
 
 Span = tuple[int, int]
 """The start and end offsets of a piece of text; the end is exclusive."""

@@ -50,6 +50,7 @@ from conflictscore.records import Gap, GapKind, Run, Usage, differs
 
 _log = logging.getLogger(__name__)
 
+# Requests about an answer offer no tools: its reply must be text.
 _ABOUT_TOOLS = {
     "tools",
     "tool_choice",

@@ -22,7 +22,7 @@ from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
-_AT_ONCE = 8
+_AT_ONCE = 8  # answers; each has several calls in flight, and the endpoint's limit is 16 calls
 _FIELDS = ("answer", "documents", "question")
 
 
@@ -226,6 +226,7 @@ def _opened(
     return run_context(model, **settings)
 
 
+# a program seldom uses more combinations of models and settings at a time
 @lru_cache(maxsize=8)
 def _kept_open(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, *settings: tuple[str, Any]

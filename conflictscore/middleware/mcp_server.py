@@ -50,9 +50,9 @@ from conflictscore.records import ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-_AT_ONCE = 32
-_WAITS_S = 60.0
-_MOST_WRONG = 3
+_AT_ONCE = 32  # calls; more would only wait for the limit on calls to the model's endpoint
+_WAITS_S = 60.0  # MCP clients give up after about a minute
+_MOST_WRONG = 3  # invalid arguments named in an error
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
 (ConflictScore; 0 is best). `checked` is fully, partly or no: do not rely on an answer that was not

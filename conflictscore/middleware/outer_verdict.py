@@ -19,9 +19,9 @@ from conflictscore.loop.framework_messages import question_place
 from conflictscore.records import GapKind, Run
 
 _KEY = "conflictscore"
-_MOST_BYTES = 600
-_MOST_INNER = 3
-_NAME_CHARS = 40
+_MOST_BYTES = 600  # of JSON; clients store a message's metadata with every message
+_MOST_INNER = 3  # agents that are listed, the latest ones
+_NAME_CHARS = 40  # characters of an agent's name
 _REWRITTEN = "the text was written from checked answers, but was not itself checked"
 _NOT_CHECKED = "no agent checked an answer in this turn"
 

@@ -27,7 +27,8 @@ from conflictscore.loop.turns import turns_in
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
-"""Maximum turns to remember; the least recently used turn is dropped first."""
+"""Maximum turns to remember; the least recently used turn is dropped first. A turn that never ends,
+such as that of an abandoned agent, would otherwise stay in memory."""
 
 Result = tuple[ToolCall, ToolMessage]
 

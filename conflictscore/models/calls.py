@@ -17,7 +17,7 @@ from conflictscore.threads import in_thread, on_home_loop
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-_PATIENT_ATTEMPTS = 3
+_PATIENT_ATTEMPTS = 3  # from this attempt on, refusals of one call concern the whole endpoint
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 
@@ -41,6 +41,8 @@ async def call(
                 lambda: runnable.ainvoke(runnable_input, config, **parameters)
             )
         except RuntimeError as error:
+            # asyncio and the clients raise plain RuntimeErrors here, which differ only in their
+            # words
             if "event loop" not in str(error).casefold():
                 raise
     return await in_thread(lambda: runnable.invoke(runnable_input, config, **parameters))
@@ -79,6 +81,7 @@ async def dispatch(
                 trouble = transient_error(error)
                 if trouble is None:
                     raise
+                # a lost connection or a server error does not mean that there were too many calls
                 if trouble.kind in {"refused", "late"}:
                     limit.refused(began)
                 seconds_spent = time.monotonic() - first_sent

@@ -26,6 +26,8 @@ from conflictscore.models.provider_faults import (
 )
 from conflictscore.proxies import through_proxy
 
+# Providers name their content filters differently. The patterns unite the words of OpenAI, Azure,
+# OpenRouter and Alibaba (DataInspection), which send such refusals with status 400, 403 or 404.
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"

@@ -11,10 +11,10 @@ from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 32
-"""Minimum tokens shown of a document; fewer would not be informative."""
+"""Minimum tokens shown of a document: about one sentence. Fewer would not be informative."""
 _MARGIN = 1.15
 """Margin for chat templates and for tokenizers that count differently."""
-_OVERHEAD_TOKENS = 48
+_OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages
 _REPEATED_CHARS = 300
 """The rest begins this many characters before the end of the shown part, so that no sentence is
 split.

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-_LEAST_PROBABILITY = 1e-9
+_LEAST_PROBABILITY = 1e-9  # so that every letter has a finite log-probability
 _ROUNDED = 0.01
 """Tolerance for servers whose rounding puts a log-probability above 0."""
 

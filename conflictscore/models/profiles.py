@@ -25,7 +25,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "length": LENGTHS,
     "reasoning": ("yes", "no"),
 }
-_MOST_TEMPERATURE = 2.0
+_MOST_TEMPERATURE = 2.0  # the highest that OpenAI's API accepts
 
 
 def known_profile(name: str) -> ModelProfile:

@@ -21,7 +21,7 @@ object in a list.
 """
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
-_BODY_CHARS = 20_000
+_BODY_CHARS = 20_000  # characters of an untrusted body that are searched
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
 _WORD_FIELDS = (

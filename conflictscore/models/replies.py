@@ -83,7 +83,7 @@ _ENDS = (
     "<|end_of_solution|>",
 )
 """Chat-template tokens that servers leave in a reply."""
-_MOST_ENDS = 4
+_MOST_ENDS = 4  # tokens removed from the end of a reply at most
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"
     r"</(?P=name)>",

@@ -28,6 +28,7 @@ _LOADING = re.compile(r"(?i)\bloading\b")
 """Matches the message of llama.cpp, which answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
 """A shorter requested wait is ignored, since some providers send such a wait with every refusal."""
+# Waits of 0.5, 1, 2, 4 and then 8 seconds, as in OpenAI's own client.
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4

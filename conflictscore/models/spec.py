@@ -34,7 +34,10 @@ OPENAI_DEFAULT = "gpt-4.1-mini"
 """The model of the paper's TruthfulQA study (section 6.1)."""
 
 _OPENAI_URL = "https://api.openai.com/v1"
+# Tokens assumed if a model's window is unknown. Nearly all models in use have at least as many, and
+# a prompt that is too long for its model would be refused or silently cut.
 _UNKNOWN_WINDOW = 8192
+# Calls in flight to an endpoint at first. If the endpoint refuses some, the limit falls by itself.
 _REMOTE_CALLS = 16
 
 
@@ -173,9 +176,8 @@ def from_chat_model(
         (candidate for candidate in names if candidate and isinstance(candidate, str)),
         chat._llm_type,
     )
-    client = getattr(
-        chat, "root_async_client", None
-    )  # this attribute has the address; the settings do not
+    # the client of OpenAI's chat models has the address, which their settings lack
+    client = getattr(chat, "root_async_client", None)
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
         chat=chat,
@@ -214,7 +216,7 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
         model=name,
         api_key=SecretStr(key or "none"),
         base_url=url,
-        timeout=120.0,
+        timeout=120.0,  # seconds; a long answer of a reasoning model takes more than a minute
         profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
@@ -280,6 +282,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
+        # seconds; on two cores, reading a prompt that fills the window takes minutes
         timeout=900.0,
         temperature=0.0,
     )

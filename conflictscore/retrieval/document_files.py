@@ -15,7 +15,8 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _NOTES_SHOWN = 3
 """Maximum number of notes that an error message includes."""
 _LARGEST = 20_000_000
-"""Maximum size of a file to read, in bytes."""
+"""Maximum size of a file to read, in bytes. The process that reads the file has limited time and
+memory, and larger files are seldom text."""
 _ENDINGS = ", ".join(ENDINGS)
 
 

@@ -103,6 +103,6 @@ class GoogleRetriever(WebSearchRetriever):
         # Each request has its own connection, since httplib2 connections are not thread-safe. The
         # key goes into a header, since the client library logs addresses and quotes them in errors.
         connection = httplib2.Http(timeout=self.timeout)
-        connection.follow_redirects = False
+        connection.follow_redirects = False  # the key must not be sent to another host
         keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}
         return HttpRequest(connection, *args, headers=keyed, **kwargs)

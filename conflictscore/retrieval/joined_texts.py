@@ -40,6 +40,7 @@ _CONTENTS = {
     "description",
 }
 _NOUNS = r"(?:document|doc|passage|result|source|snippet|chunk|excerpt|context|item|page|article)"
+# The patterns below match the forms in which search tools and agent frameworks join documents.
 _FIELD = re.compile(
     r"[ \t]{0,8}(?:[-*•][ \t]{1,4})?[*_`]{0,2}([A-Za-z][A-Za-z_ ]{1,18}?)[*_`]{0,2}"
     r"[ \t]{0,4}:[*_`]{0,2}(?=\s|$)"

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
-_MOST_TOKENS = 384  # limit on the tokens in a window, however large the budget is
+_MOST_TOKENS = 384  # tokens in a window at most, so that a large budget shows more places instead
 _OVERLAP = 4
-"""A window repeats one quarter of the previous window."""
+"""A window repeats one quarter of the previous window, so that a sentence at a border is complete in
+one of the two."""
 
 
 @lru_cache(maxsize=1)
@@ -119,7 +120,7 @@ def _cut_once(text: str, size: int) -> _CutText:
         return _cut(text, size)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # a few large texts; each entry holds an index
 def _cut(text: str, size: int) -> _CutText:
     # importing SciPy takes a third of a second, and most texts are short
     from conflictscore.retrieval.ranking import BM25Ranker

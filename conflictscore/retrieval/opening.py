@@ -12,6 +12,8 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
+# On CONFLICTS, whose documents are all shorter, passages of this length lose no answer. On longer
+# documents they lose some (docs/findings/retrieval.md).
 PASSAGE_TOKENS = 512
 
 

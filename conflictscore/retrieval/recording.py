@@ -61,7 +61,8 @@ from conflictscore.storage.record_file import (
 from conflictscore.threads import each
 
 FAILURES_IN_A_ROW = 5
-"""Number of consecutive failures after which no further question is asked."""
+"""Number of consecutive failures after which no further question is asked. A few may be accidents,
+but a search that keeps failing would fail for every question."""
 
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
 _BEGINNING = b'{"format"'

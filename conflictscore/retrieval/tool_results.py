@@ -70,10 +70,10 @@ _LIST_KEYS = (
 """Fields in which a search tool's JSON object may contain its results, possibly nested."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
-_DEPTH = 12
+_DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
 
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-_MOST_ARGUMENTS = 100
+_MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with this many words counts as a document, whatever the tool is called."""
@@ -89,9 +89,9 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """Matches a search tool's statement that nothing was found, which is not a document."""
-_NOTHING_CHARS = 300
+_NOTHING_CHARS = 300  # characters; a longer text says more than that nothing was found
 _LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
-_LONGEST_ADDRESS = 2000
+_LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 
 
 def documents_from_messages(

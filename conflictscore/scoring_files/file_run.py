@@ -29,7 +29,7 @@ from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
 """A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
-_FORMAT = 3
+_FORMAT = 3  # increased whenever an older version could not resume the journal
 
 
 class RowListener(Protocol):

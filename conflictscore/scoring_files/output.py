@@ -14,7 +14,7 @@ from conflictscore.storage.private_files import owner_only, remedy_for
 from conflictscore.storage.record_file import json_line
 
 _SCORES: Final = ("cs_c", "cs_r", "coverage")
-_ROWS_A_GROUP: Final = 1024
+_ROWS_A_GROUP: Final = 1024  # rows in memory at a time; pyarrow is slow with much smaller groups
 
 
 def check_output(out: Path, source: Source) -> None:

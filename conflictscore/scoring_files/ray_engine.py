@@ -35,10 +35,11 @@ from conflictscore.storage.manifests import differences
 from conflictscore.threads import each, in_thread
 
 ROWS_AT_ONCE: Final = 4
-"""Default number of rows scored at a time on each worker."""
+"""Default number of rows scored at a time on each worker. It is smaller than without Ray (16),
+since all workers call the same endpoint."""
 _BLOCKS_A_WORKER: Final = 8
 """Minimum blocks per worker. With several blocks each, workers finish at about the same time."""
-_SMALLEST_BLOCK: Final = 1 << 12
+_SMALLEST_BLOCK: Final = 1 << 12  # bytes; Ray's overhead for each block would exceed the work
 _LARGEST_BLOCK: Final = 1 << 18
 """Maximum bytes of a block. If a worker dies, the rows of its block are scored again."""
 _RETRIES: Final = 1

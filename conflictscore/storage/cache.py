@@ -23,6 +23,8 @@ from conflictscore.threads import in_thread, off_loop, on_event_loop
 
 _log = logging.getLogger(__name__)
 
+# Many processes may share one cache, and each waits for the others' writes. A verdict costs more to
+# ask for again than to wait for.
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
 """Seconds without writes after a failed write, since each further attempt may wait for a lock."""

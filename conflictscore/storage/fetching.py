@@ -28,7 +28,7 @@ from conflictscore.storage.locks import lock
 Progress = Callable[[str, int, int], None]
 """Called with the stage (such as ``"verifying"``), the bytes done so far, and all bytes."""
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes that are copied or hashed at a time
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 

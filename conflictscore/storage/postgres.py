@@ -24,10 +24,13 @@ Exchange = Callable[[Any], Awaitable[T]]
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = "conflictscore"
-_MAKING = 0x636F6E66
+_MAKING = 0x636F6E66  # "conf" in ASCII; any number will do if all versions use the same
 """Number of the advisory lock that is held while tables are created."""
+# Seconds: to connect at the start, for one statement, without calls after a failure, and to finish
+# at exit. A statement takes milliseconds, so a caller should not wait long for a server that is
+# down.
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
-_CONNECTIONS = 4
+_CONNECTIONS = 4  # of each process; a server allows 100 by default, and many processes may share it
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """SQLSTATE classes of errors that are caused by the statement, not by the server."""
 _TRIES = 40

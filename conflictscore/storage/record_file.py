@@ -24,6 +24,8 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.locks import lock_beside
 from conflictscore.storage.private_files import owner_only, remedy_for
 
+# Lines are synced to disk at most this often, since a sync takes milliseconds. Only a power cut can
+# lose the lines of the last seconds; killing the process loses none.
 _SYNC_SECONDS = 5.0
 
 

@@ -41,5 +41,6 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
             if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                 connection.close()
                 raise
+        # with WAL, this keeps the file intact after a power cut, and each write needs no sync
         connection.execute("PRAGMA synchronous=NORMAL")
     return connection

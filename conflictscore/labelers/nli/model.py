@@ -34,18 +34,19 @@ _NAMES = {
     "neutral": Label.IRRELEVANT,
     "irrelevant": Label.IRRELEVANT,
 }
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes of a file that are read at a time
 
 LEAST_TOKENS = 96
 """Minimum length of a pair, in tokens, so that both the claim and the premise fit."""
 MOST_TOKENS = 512
-"""Maximum length of a pair, in tokens, even if the model could read more."""
+"""Maximum length of a pair, in tokens, even if the model could read more. Encoders for NLI are
+trained on pairs of at most this length."""
 _PAIR_TOKENS = 128
 """Length of a pair, in tokens, if the tokenizer sets no length.
 
 This is about three sentences, which can be shown in full as evidence.
 """
-_MOST_THREADS = 16
+_MOST_THREADS = 16  # more threads of a small model mostly wait for memory
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 

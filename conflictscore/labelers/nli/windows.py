@@ -27,7 +27,7 @@ from conflictscore.sentences import sentence_starts
 MOST_WINDOWS = 128
 """Maximum windows of a document that are read; if it has more, those nearest to the claim are."""
 
-_TITLE_TOKENS = 24
+_TITLE_TOKENS = 24  # most titles are shorter; a longer one would take room from the window
 _DATE_CHARS = 10
 """Number of characters of an ISO date; the time after it is left out."""
 _LONGEST_DATE = 40
@@ -47,7 +47,7 @@ So any two successive sentences occur together in at least one window.
 """
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_LONGEST_HEADING = 80
+_LONGEST_HEADING = 80  # characters; a longer line is a sentence, even if it ends in a colon
 _MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
 _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")

@@ -30,9 +30,9 @@ CONTEXT_WINDOW = 8192
 """Default number of tokens in prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
-_PROMPT_CACHE_MIB = 512
-_REPLY_TIMEOUT_S = 60.0
-_REASON_CHARS = 300
+_PROMPT_CACHE_MIB = 512  # for earlier prompts, whose beginnings need not be read again
+_REPLY_TIMEOUT_S = 60.0  # the model is loaded by then, so a working server answers at once
+_REASON_CHARS = 300  # characters shown of llama.cpp's reason
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
@@ -52,6 +52,7 @@ class LocalServer:
                 window has fewer than 256 tokens.
             ProviderError: The server started but does not answer.
         """
+        # the prompts of the package alone take more tokens
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
         file = Path(path).resolve()

@@ -35,8 +35,8 @@ _ASIDE_FROM_TEXT = (
 """Selectors of blocks whose lines are not put back."""
 _ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
 _QUESTION_MARKS = "?？؟;"
-_LINKED = 0.5
-_SHORTEST_LINE = 12
+_LINKED = 0.5  # a block with a larger share of its text in links is a menu or a list of links
+_SHORTEST_LINE = 12  # characters; shorter lines are labels and buttons
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
 """Maximum number of characters to put back, as a multiple of the length of the extracted text.

@@ -24,7 +24,7 @@ _PUBLISHED = (
 """Names of meta tags for the publication date, in the order in which they are tried."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
-_DEEPEST, _MOST_OBJECTS = 6, 2_000
+_DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below them
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
 """Fields of a JSON-LD object that may contain the article."""
 _OLDEST = date(1990, 1, 1)
@@ -126,5 +126,6 @@ def _day(text: str) -> str | None:
         day = date(*map(int, match.groups()))
     except ValueError:
         return None
+    # in some time zones, it is already tomorrow
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
     return day.isoformat() if _OLDEST <= day <= tomorrow else None

@@ -55,6 +55,7 @@ def _first_part(node: "LexborNode") -> "LexborNode | None":
 
 def _integer(text: str | None, default: int) -> int:
     try:
+        # a hostile page may contain a number of any length
         return int((text or "")[:9])
     except ValueError:
         return default

@@ -54,7 +54,7 @@ _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|
 _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
-_NEARBY = 24
+_NEARBY = 24  # characters beside an element; a price is shorter
 _SAMPLE = 5_000  # maximum number of signs of each kind that are replaced on a page
 
 

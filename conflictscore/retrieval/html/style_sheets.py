@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# All usual ways to hide text: with display, visibility and opacity, by moving it out of the screen,
+# by clipping or scaling it, and by striking it through.
 _HIDING = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
     r"|opacity\s*:\s*0*\.?0*%?\s*(?:;|!|$)|content-visibility\s*:\s*hidden|mso-hide\s*:\s*all"
@@ -47,6 +49,7 @@ _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
+# Limits on untrusted style sheets. Each rule is compared with every element of the page.
 _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 

@@ -25,7 +25,7 @@ _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
 """Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
 set by scripts."""
 _LETTER = re.compile(r"[^\W_]")
-_SHORT_NAME = 60
+_SHORT_NAME = 60  # characters; a longer text explains more than an icon
 
 
 def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:

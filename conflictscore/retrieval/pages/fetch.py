@@ -29,8 +29,8 @@ _HEADERS = {
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
-_REDIRECTS = (301, 302, 303, 307, 308)
-_MOST_REDIRECTS = 3
+_REDIRECTS = (301, 302, 303, 307, 308)  # the statuses for which browsers follow a new address
+_MOST_REDIRECTS = 3  # https, www and a new path; a longer chain is usually a loop or a tracker
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _GZIP = zlib.MAX_WBITS | 16
@@ -219,6 +219,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
         raise UnreadableError("is at an address that is not public")
+    # each further address takes a share of the time to connect
     return addresses[:4]
 
 

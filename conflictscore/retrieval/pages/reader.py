@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
 """Packages that reading pages requires; the pip of Python 3.11 does not install the second."""
 _AT_ONCE = 8
-"""Maximum number of pages that are read and kept in memory at the same time."""
+"""Maximum number of pages that are read and kept in memory at the same time: at most 2 MB each."""
 
 _HELD, _STRANGE = 0.75, 0.4
 """Limits on the share of a snippet's informative words that occur on its page.
@@ -42,7 +42,7 @@ language.
 """
 _SHORT_PAGE = 3_000
 """Maximum number of characters in a page that may be such a notice."""
-_LEAST_LETTERS = 4
+_LEAST_LETTERS = 4  # shorter words are mostly function words
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
 """Matches the partial words where the search engine cut a snippet."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")

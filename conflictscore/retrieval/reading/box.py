@@ -42,7 +42,7 @@ other page."""
 CLOCK = 6
 """The limit on wall-clock time, as a multiple of the limit on processor time."""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
-_SECONDS_TO_END = 5
+_SECONDS_TO_END = 5  # a process that closed its output ends at once; the limit is for a broken one
 
 
 class ReaderBox:

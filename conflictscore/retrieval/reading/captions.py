@@ -26,6 +26,7 @@ def read_captions(source: str) -> RichText:
             is_cue = False
         elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
             words = _words(line)
+            # captions that scroll repeat the last one or two lines in the next cue
             if words and words not in shown[-2:]:
                 shown.append(words)
     return RichText("\n".join(shown), "")

@@ -185,6 +185,7 @@ class _Walk:
         by one row; ``above`` contains the row and index of the upper cell for each column.
         """
         properties = child(row, "trPr")
+        # a hostile file may state any number of empty columns; Word allows at most 63
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
         column = len(cells)
         for cell in _descend(row, "tc"):

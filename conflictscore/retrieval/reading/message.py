@@ -30,8 +30,8 @@ _DEEPEST = 20
 """Maximum depth of nested messages and groups of parts. Emails in long threads are nested less
 deeply.
 """
-_NAMES_NOTED = 10
-_LONGEST_NAME = 120
+_NAMES_NOTED = 10  # attachments named in a note
+_LONGEST_NAME = 120  # characters of an attachment's name
 _LONGEST_HEADER = 10_000
 """Maximum number of characters in a header. The time that the standard library needs to decode a
 header is quadratic in its length.

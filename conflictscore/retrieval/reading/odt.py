@@ -33,8 +33,8 @@ _LEFT_OUT = frozenset(
         "table-column", "table-columns", "table-header-columns", "covered-table-cell", "glue-point",
     )
 )  # fmt: skip
-_MOST_REPEATED = 200
-_DEEPEST = 100
+_MOST_REPEATED = 200  # copies of a repeated cell or space; files state millions for empty columns
+_DEEPEST = 100  # levels of nesting; a deeper file would exceed Python's limit on recursion
 
 
 def read_odt(data: bytes) -> RichText:

@@ -1,4 +1,8 @@
-"""Finds columns of text, tables and line numbers on a PDF page by the gaps in its lines."""
+"""Finds columns of text, tables and line numbers on a PDF page by the gaps in its lines.
+
+The limits in this module were chosen by hand. ``measurements.real_files`` shows their effect on
+real PDFs (docs/findings/reading.md).
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -18,12 +22,12 @@ _GUTTER = 0.6
 """Minimum white space between columns when all rows are overlaid, relative to the font size."""
 _LEAST_ROWS = 3
 """Minimum number of rows in a table with narrower gaps."""
-_MOST_COLUMNS = 60
+_MOST_COLUMNS = 60  # more gaps at the same places are those of a drawing, not of a table
 _LEAST_NUMBERS = 4
 """Minimum number of numbered lines on a page that has line numbers."""
 _NUMBERED_WORDS = 4
 """Minimum average number of words in a numbered line; rows of a table have fewer words."""
-_STEPS = (1, 2, 5, 10)
+_STEPS = (1, 2, 5, 10)  # differences between successive line numbers that programs use
 _PITCH = 3.5
 """Maximum distance between the rows of a table, as a multiple of the font size."""
 

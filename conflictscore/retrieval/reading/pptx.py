@@ -27,7 +27,8 @@ _MARGINS = ("dt", "ftr", "hdr")
 """Placeholders that repeat the same text on each slide. ``sldNum`` is treated separately, since it
 contains the number of the slide."""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
-"""Size of a slide, in English Metric Units, if the file does not state it."""
+"""Size of a slide, in English Metric Units (914,400 to the inch), if the file does not state it: 10
+by 7.5 inches."""
 _BAND = 10
 """Shapes are read from left to right if their tops differ by less than a tenth of a slide's height.
 """

@@ -47,7 +47,7 @@ class Note(str):
 
 Notes = list[Note]
 
-_LONGEST_DESCRIPTION = 300
+_LONGEST_DESCRIPTION = 300  # characters; programs may put whole texts into descriptions
 
 
 def mark(kind: str, words: str = "") -> str:

@@ -18,7 +18,7 @@ from conflictscore.retrieval.shaping.counting import letters, ordinal, roman
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
 
 _PLACE = re.compile(r"%([1-9])")
-_LEVELS = 9
+_LEVELS = 9  # the number of levels that every list has in Word
 _NONE = "0"
 """The list number that removes a paragraph from its style's list."""
 

@@ -16,6 +16,7 @@ from conflictscore.retrieval.reading.ooxml import (
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
+# Colours that cannot be told from white by eye.
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6

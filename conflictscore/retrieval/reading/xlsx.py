@@ -26,14 +26,14 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
 from conflictscore.retrieval.shaping.table_columns import table_lines
 
-_HEADER_WITHIN = 10
+_HEADER_WITHIN = 10  # rows at the top among which the header must be; a title may precede it
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
 covered."""
 _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns."""
-_MOST_COLUMNS = 16_384
-_NAMES_NOTED = 5
+_MOST_COLUMNS = 16_384  # Excel's own limit
+_NAMES_NOTED = 5  # hidden sheets named in a note
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 

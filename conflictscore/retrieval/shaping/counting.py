@@ -5,7 +5,7 @@ _ROMAN = (
     (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
-_LARGEST_ROMAN = 4_999
+_LARGEST_ROMAN = 4_999  # MMMMCMXCIX; there is no letter for 5,000
 
 
 def roman(number: int) -> str:

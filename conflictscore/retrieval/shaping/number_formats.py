@@ -21,7 +21,7 @@ BUILT_IN = {
     49: "@",
 }  # fmt: skip
 """Format codes that files refer to by number; 14 and 22 depend on the reader's settings."""
-_LONGEST_CODE = 500
+_LONGEST_CODE = 500  # characters of a format code that are read; Excel allows about 250
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Matches the mark of a date or time that is shown in the form of the reader's system."""
 _TOKEN = re.compile(
@@ -40,13 +40,15 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
 _LAST_DAY = 2_958_465
 """31 December 9999, the last day of a spreadsheet's calendar."""
-_DAYS_TO_1904 = 1462
+_DAYS_TO_1904 = 1462  # from 1900 to 1904, the first year of the calendar in old files for the Mac
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SECONDS_OF_DAY = 86_400
+# The format General writes a number with at most 10 digits, and in scientific notation if it is too
+# small. Whole numbers keep up to 21 digits, since account numbers and the like must not be rounded.
 _MOST_WHOLE_DIGITS, _MOST_DIGITS, _LEAST_EXPONENT = 21, 10, -4
 _PRECISION = 26
 """Maximum number of digits for rounding; numbers in files have at most 17."""

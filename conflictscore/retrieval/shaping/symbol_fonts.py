@@ -8,7 +8,7 @@ These fonts draw other signs in place of letters. Symbol draws "m" as "μ", so a
 from collections import Counter
 from collections.abc import Iterable
 
-_FIRST = 0x20
+_FIRST = 0x20  # the code of the first sign in each table
 _PRIVATE = 0xF000
 """Offset that Office adds to a symbol's code, which puts it in Unicode's private use area."""
 UNKNOWN_SIGN = "�"

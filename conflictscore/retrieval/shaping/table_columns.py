@@ -15,7 +15,7 @@ number.
 _HEADER_EVERY = 1_200
 """Number of characters after which the header is repeated, so that each window of a long table
 contains it."""
-_LONGEST_HEADER = 400
+_LONGEST_HEADER = 400  # characters; a longer header would take up much of each window
 
 
 class Cell(NamedTuple):
