@@ -80,7 +80,7 @@ class Passage(NamedTuple):
     It includes adjoining white space, or whole lines that contain nothing else."""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # several steps of a run divide the same one or two answers
 def passages(answer: str) -> tuple[Passage, ...]:
     """Return the passages of an answer in order, without surrounding space and block marks."""
     if (values := json_values(answer)) is not None:
@@ -137,7 +137,7 @@ def _opened_by(opening: str, answer: str) -> Sequence[int]:
     ]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # every claim of an answer is compared with the same passages
 def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, float]]:
     """Return the distinct words of each passage, and the weight of each word."""
     words = term_sets([answer[p.start : p.end] for p in passages(answer)])
@@ -275,7 +275,7 @@ def _end_of_gap(text: str, start: int, end: int) -> int:
     return gap.end() if gap and begins else end
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # each changed text is compared with the same original text
 def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
     return tuple((t.type, t.tag, t.markup, t.info) for t in _parser.parse(text))
 

@@ -156,6 +156,7 @@ class DeclaredSettings:
         allowed="default, paper, a folder of templates or a prompt set",
         shown_default="`default`",
     )
+    # One round as in the paper. The graph's step limit (graph/self_correction.py) allows 20 rounds.
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
         "Correct an answer at most N times; 0 only scores the answer.",
@@ -171,6 +172,7 @@ class DeclaredSettings:
         scoring=True,
         shown_default="all",
     )
+    # chosen, not measured
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
         "Minimum share of pairs that must have a label, from 0 to 1. With a smaller share, "
@@ -189,6 +191,8 @@ class DeclaredSettings:
         presets={"paper": "paper"},
         form="set",
     )
+    # One document may be wrong, so by default two must contradict a claim; see "When a claim counts
+    # as refuted" in docs/findings/second-answers.md.
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
         "Which claims are disputed, so that the documents are asked about them again. "
@@ -312,6 +316,8 @@ def _types() -> dict[str, Any]:
         for name, annotation in DeclaredSettings.__annotations__.items()
         if not isinstance(annotation, str)
     }
+    # The omitted types are written as strings, and are imported only for type checkers. So
+    # get_type_hints would fail with DeclaredSettings itself.
     return get_type_hints(type("_Plain", (), {"__annotations__": plain}), include_extras=True)
 
 

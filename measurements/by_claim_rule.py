@@ -40,10 +40,10 @@ Numbers = NDArray[Any]
 
 NO_CONFLICT = "conflicts_no_conflict"
 _CLAIMS = Path(__file__).with_name("no_conflict_claims.json")
-_PREFIXES = (2, 3, 5, 7)
+_PREFIXES = (2, 3, 5, 7)  # numbers of documents of a claim for which the rule is tried
 _BOUNDS = np.arange(0.1, 0.62, 0.02)
 _GROWTHS = np.arange(0, 0.85, 0.05)
-_MOST = 0.95
+_MOST = 0.95  # the bound's own maximum in the labeler
 
 
 class Prefix(NamedTuple):

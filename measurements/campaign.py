@@ -33,7 +33,7 @@ Case = str | None
 Part = Callable[[random.Random, Path], Generator[Case]]
 """Makes random cases in an empty folder, one for each request."""
 
-_SHOWN = 5
+_SHOWN = 5  # failures of each part that are printed in full
 
 
 @dataclass

@@ -39,10 +39,10 @@ from tests.world import DISAGREEING, World
 Case = str | None
 
 HAS_BROWSER = bool(shutil.which("chromium") and shutil.which("chromedriver"))
-_ROWS = 8
+_ROWS = 8  # rows of the file that a killed command scores
 _SLOW_S = 0.02
 """Delay of each reply, so that a kill meets calls in flight."""
-_ENDS_WITHIN_S = 240.0
+_ENDS_WITHIN_S = 240.0  # a command that takes longer counts as hanging, even on a busy machine
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 _REFUSED = frozenset({200, 202, 400, 404, 405, 406, 408, 413, 415, 429})
 _OUR_FILES = re.compile(rb"conflictscore/|site-packages")

@@ -26,7 +26,7 @@ from tests.middleware.service.serving import listening
 
 Case = str | None
 
-_HOSTILE = 120
+_HOSTILE = 120  # hostile connections at a time
 _REPLY_S, _HONEST_REPLY_S = 2.0, 20.0
 """How long replies through nginx are waited for; nginx keeps some connections open after them."""
 _LONGEST_WAIT_S = 5.0

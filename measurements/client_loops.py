@@ -37,7 +37,7 @@ from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
-_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64
+_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64  # an ordinary answer; calls in flight
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
 """Arguments of a call that the loop adds to the client's settings."""
 _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")

@@ -34,7 +34,7 @@ from tests.middleware.service.serving import (
 from tests.middleware.test_structured_answers import ANSWER, CallingWorld
 from tests.world import DISAGREEING, World
 
-_SECONDS = 120
+_SECONDS = 120  # until a client counts as hanging
 _HEADER, _FIELD = "x-conflictscore-checked", "conflictscore"
 
 

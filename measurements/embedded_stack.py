@@ -40,7 +40,7 @@ from training.pairs import LABELS
 
 Numbers = NDArray[Any]
 
-_RESAMPLES = 2000
+_RESAMPLES = 2000  # of the bootstrap; bounds of 95 % intervals then vary in the third decimal
 _SIBLINGS = 8
 """The most claims about the same documents that are drawn together."""
 

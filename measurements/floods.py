@@ -31,7 +31,7 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 
 _LONGEST = 3000
 """Characters of a document that are compared, so that web pages do not take hours."""
-COPIES = (2, 5, 10, 20)
+COPIES = (2, 5, 10, 20)  # copies of one document that are added to a question's documents
 SETS = {
     "ramdocs": "ramdocs/ramdocs.jsonl",
     "natconfqa": "labels/natconfqa_groups.jsonl",

@@ -49,7 +49,7 @@ _SAID = (
 _HTTP2_REQUEST = b"\0\0\x0e\1\5\0\0\0\1\x82\x86\x84\x41\x09localhost"
 """A frame with the head of ``GET / HTTP/2``, which ends its stream."""
 _IN_FLIGHT = "conflictscore_requests_in_flight "
-_FREED_WITHIN_S = 60.0
+_FREED_WITHIN_S = 60.0  # until the service has dropped all hostile requests, or the run fails
 _BODY = (1 << 20) - 2_000
 """Bytes of the longest request that the default limit allows."""
 _LAMP = "The lamp was first lit in 1871."

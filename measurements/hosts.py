@@ -48,7 +48,7 @@ from tests.middleware.agents import QUESTION, AgentWorld
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
-_TURNS = 6
+_TURNS = 6  # turns of the conversation whose cost is measured
 AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
 _CLIENTS = (
     "openai, chat.completions",

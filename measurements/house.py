@@ -51,7 +51,7 @@ QUESTIONS = (
 )
 """Questions that a newcomer asks."""
 
-_LONG = 400
+_LONG = 400  # lines; the house rule for the length of a module
 
 
 class _Pattern(NamedTuple):

@@ -32,7 +32,7 @@ from training.pairs import LABELS
 
 Numbers = NDArray[Any]
 
-_RESAMPLES = 2000
+_RESAMPLES = 2000  # of the bootstrap; bounds of 95 % intervals then vary in the third decimal
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 

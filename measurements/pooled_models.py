@@ -43,8 +43,8 @@ from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, drawn, figures_of
 from training.pairs import LABELS
 
-_BOUNDS = (0.22, 0.26, 0.3, 0.35, 0.4, 0.45)
-_FLOOR = 1e-4
+_BOUNDS = (0.22, 0.26, 0.3, 0.35, 0.4, 0.45)  # bounds on the product, from the shipped one upwards
+_FLOOR = 1e-4  # probabilities in verdicts have four places, so a smaller one looks like 0
 
 
 class Judged(NamedTuple):

@@ -34,7 +34,7 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
-_MOST_DOCUMENTS = 3
+_MOST_DOCUMENTS = 3  # documents of a claim, those that take a side first
 _CLAIM_CHARS = range(40, 240)
 _MARKS = set("*_`[]|<>#\n\\~")
 _CITED = r"(?: \[\d+\])?"

@@ -37,6 +37,7 @@ from measurements.label_models import Figures, Numbers, counts_of, figures_of, g
 from training.cases import NaturalCase, read_case_file
 from training.pairs import LABELS
 
+# Probabilities that are tried; 0 and 1.01 are beyond all probabilities.
 _THRESHOLDS = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.01)
 
 

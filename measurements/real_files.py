@@ -48,16 +48,16 @@ from conflictscore.retrieval.reading.texts import NoteKind
 
 LIST = Path(__file__).with_suffix(".txt")
 ENDINGS = (".pdf", ".docx", ".html", ".md", ".csv")
-_PER_KIND = 86
-_PER_PACKAGE = 14
-_LARGEST = 8_000_000
+_PER_KIND = 86  # files; for five kinds, about 400 in all
+_PER_PACKAGE = 14  # files of one kind from one package, so that no package dominates
+_LARGEST = 8_000_000  # bytes; larger files would take most of the time
 _WORD = re.compile(r"[^\W_]+")
 _HYPHENATED = re.compile("[-\u2010\u00ad][ \t]?\n")
 _GARBLED = re.compile("[\ufffd\ue000-\uf8ff\x80-\x9f]|\u00c3[\x80-\u00bf]|\u00e2\u20ac|\\(cid:")
 _PICTURE_TAG = re.compile(rb"<img\b[^>]*\balt=[\"']?[^\"'>\s]", re.IGNORECASE)
 _PICTURE_PART = re.compile(rb"<pic:pic\b|<v:imagedata\b")
 _PICTURE_NOTES = (NoteKind.NOT_IN_WORDS, NoteKind.PAGES_WITHOUT_TEXT)
-_SMALLEST_PICTURE = 24.0
+_SMALLEST_PICTURE = 24.0  # points; as in the reader of PDFs
 _SCAN = 0.6
 """Share of a page from which on a picture is a scan, whose words are the text on the page."""
 

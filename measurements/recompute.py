@@ -27,7 +27,7 @@ from measurements.recompute_figures import figures_of
 from measurements.recompute_run import Run
 from measurements.recompute_study import study_figures
 
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # relative difference that another order of additions can cause
 
 
 def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[str, bool]]:

@@ -12,7 +12,7 @@ from measurements.score_file_speed import write_input
 from tests.scoring_files.instant_judge import instant_context
 
 _ROWS = 40
-_AT_ONCE = 16
+_AT_ONCE = 16  # rows at a time: the default of score-file
 
 
 class RowSteps(NamedTuple):

@@ -44,7 +44,7 @@ from conflictscore.threads import usable_cores
 from measurements.service_load import started
 from tests.scoring_files.instant_judge import instant_context
 
-_DOCUMENTS = 3
+_DOCUMENTS = 3  # of each row
 _WORKERS = 2
 """Number of Ray workers."""
 _KILL_AFTER = 20

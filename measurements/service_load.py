@@ -31,8 +31,8 @@ _QUESTION = "In which year was the lamp of the lighthouse first lit?"
 _REQUEST = {"model": "simulated", "messages": [{"role": "user", "content": _QUESTION}]}
 _ADDRESS = re.compile(r"http://\S+")
 _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
-_STOP_SECONDS = 60
-_DOCUMENTS = 10
+_STOP_SECONDS = 60  # within which a process must end after it was asked to
+_DOCUMENTS = 10  # the default number of documents of a question
 _WARM_UP = 4
 """Requests before the first row, which load everything that a request needs."""
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"

@@ -31,10 +31,10 @@ KINDS = frozenset(
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
 """The kind of a case: a real dispute, or something that only looks like one."""
-RUN_WORDS = 5
+RUN_WORDS = 5  # shorter runs of words are shared by chance
 MOST_SHARED = 0.2
 """The largest share of a document's runs of five words that another document may contain."""
-_FEWEST_WORDS = 15
+_FEWEST_WORDS = 15  # a shorter text is a statement without the context that real documents have
 _WORD = re.compile(r"\w+")
 
 Resolution = Literal["right_wins", "name_both", "no_dispute", "refuted"]

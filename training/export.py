@@ -19,8 +19,10 @@ from training.packed import load_packed
 from training.pairs import LABELS
 from training.weights import EPSILON, HEADS, Weights, layers_of, load
 
+# Versions of ONNX's operators and file format. They are fixed, since a newer onnx package would
+# write newer versions, which older releases of onnxruntime refuse.
 _OPSET, _IR = 20, 10
-_OUTPUTS = 3
+_OUTPUTS = 3  # one for each label
 _NAMES = {"SUPPORTS": "entailment", "CONTRADICTS": "contradiction", "IRRELEVANT": "neutral"}
 
 

@@ -28,7 +28,7 @@ long passages; :func:`topical_pairs` joins most of their claims with passages th
 nothing."""
 _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
 """A label whose meaning differs in this set: there, it marks sentences about different things."""
-_MOST_WORDS = 400
+_MOST_WORDS = 400  # words of a passage; longer ones would fill most of a batch with one pair
 _TOPICAL = {
     "check_covid": 700, "feverous_text.dev": 2000, "fever_nli.dev": 3000, "fever_nli.test": 3000,
     "fm2_passage.dev": 1200, "fm2_passage.test": 1400, "wice_claim.dev": 200,
@@ -39,7 +39,7 @@ _NEAR, _OWN = 2, 3
 """The most passages of other claims, and parts of its own document, joined with a claim."""
 _LOOKED_AT = 30
 """How many of the passages nearest to a claim are considered."""
-_LONGEST = 3000
+_LONGEST = 3000  # words of a document that is divided into passages
 _FEWEST_WORDS = 5
 """The fewest content words of a claim; a single word of a passage can contradict a shorter one."""
 _RELATED = 0.25

@@ -25,7 +25,7 @@ _HELD_OUT = 5
 """One in this many claims is for measuring, in a set without such a part."""
 _HALVED = "wikicontradict"
 """Has no training part; half of its questions are trained on all the same."""
-_ALIKE = 0.8
+_ALIKE = 0.8  # minimum Jaccard index of the words of two claims that count as one
 _QUESTIONS_ONLY = "truthfulqa"
 """The questions of a benchmark: nothing of it is read."""
 

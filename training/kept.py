@@ -17,8 +17,8 @@ from training.encoder import Parameters, embedded, head, short_products, through
 from training.packed import Numbers, Packed
 from training.weights import layers_of
 
-_BATCH_TOKENS = 8192
-_NOT_KEPT = -1
+_BATCH_TOKENS = 8192  # tokens in a batch; only memory limits it, since nothing is trained here
+_NOT_KEPT = -1  # the start of a window that is not in the file
 
 
 class KeptActivations:

@@ -15,8 +15,8 @@ _STOP_WORDS = """
     whose what when where why how there here into over under about after before between during
     through more most less least very some any all each every both other another same own one
 """
-_SAYS = 0.45
-_RUN_WORDS = 25, 120
+_SAYS = 0.45  # share of a claim's content words from which a sentence may decide the claim
+_RUN_WORDS = 25, 120  # lengths of the passages on which the model is trained
 _STOP = frozenset(_STOP_WORDS.split())
 
 

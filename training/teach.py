@@ -27,8 +27,8 @@ from training.packing import marks_of
 from training.pairs import LABELS
 from training.taught_pairs import UNLABELLED, Drawn, pairs_to_teach
 
-_NONE = -1
-_SAVE_SECONDS = 60.0
+_NONE = -1  # in place of a token that the other tokenizer lacks
+_SAVE_SECONDS = 60.0  # a stopped run loses at most this much work
 
 
 def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:

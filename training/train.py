@@ -17,7 +17,7 @@ from training.packed import load_packed
 from training.plan import Settings
 
 _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
-_UNFINISHED = 3
+_UNFINISHED = 3  # exit code of a run that was stopped early and can be resumed
 _RUN_BOOK = """\b
 The two models that are shipped were trained in stages, each from the weights before it. The last
 two stages of the bundled model are described here; its first five, and nli-mpnet's first two, are

@@ -23,7 +23,7 @@ from training.low_rank import add_products, learned_in
 from training.packed import Packed
 from training.plan import Epoch, Plan, Settings
 
-_MOST_NORM = 1.0
+_MOST_NORM = 1.0  # gradients are scaled down to this norm, so that one odd batch cannot ruin a run
 _AVERAGING = 0.02
 """How far the moving average moves in a step."""
 _DECAYED = 2

@@ -355,7 +355,9 @@ def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
 def _is_label(answer: str, part: Passage) -> bool:
     """Return whether a passage is a heading or the header row of a table."""
     if part.kind == "row":
+        # the pattern looks only at the beginning of the next line; the slice limits the time
         return bool(_TABLE_RULE.match(answer[part.end : part.end + 200]))
+    # 12 characters hold a line break, 3 spaces, 6 signs and 2 blanks; few heading marks are longer
     return bool(_HEADING.search(answer[max(0, part.start - 12) : part.start]))
 
 

@@ -78,7 +78,7 @@ def plain_text(text: str) -> str:
 
 
 # the same claims and passages are compared again after the model is asked about the rest
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # each claim is compared with many passages
 def terms_of(text: str, *, names: bool) -> Terms:
     """Return the terms of a text.
 
@@ -98,7 +98,7 @@ def telling_words(text: str) -> Iterator[str]:
             yield stem_of(term)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the words of a language repeat
 def stem_of(word: str) -> str:
     """Return the stem of a word in any script; case is ignored."""
     return stem(spaced_out(fold(word)).strip("'"))
@@ -133,7 +133,7 @@ def _capitals(text: str) -> Iterator[str]:
         opens, end = False, match.end()
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # every claim of an answer asks about the same texts
 def tells_names(text: str) -> bool:
     """Return whether capitals mark names in a text; in German, they mark all nouns."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]

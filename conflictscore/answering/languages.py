@@ -225,7 +225,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Denials in languages other than English, without words that have another meaning elsewhere."""
+"""Denials in languages other than English, for texts of unknown language. Excluded are words with
+another meaning elsewhere, such as "no" (Portuguese for "in the") and "ni" (Swedish for "you")."""
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
@@ -314,7 +315,7 @@ def without_agreement(text: str) -> str:
     return rest[:1].upper() + rest[1:]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # several rules ask for the language of the same texts
 def language_of(*texts: str) -> str | None:
     """Return the code of the language of several texts; None if it is uncertain.
 

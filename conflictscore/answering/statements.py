@@ -104,7 +104,7 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", number) for number in _NUMBER.findall(text))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # the statements of an answer are compared with one another
 def telling_terms(text: str) -> frozenset[str]:
     """Return the stems and numbers of a text, without its function words."""
     plain = without_invisibles(text[:_MOST_COMPARED])
@@ -211,7 +211,7 @@ def _repeats(reply: str, question: str) -> bool:
     return _side_of(reply, question) is None
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # the statements of an answer are compared with one another
 def words_beside_values(statement: str) -> frozenset[str]:
     """Return the informative words of a statement, without its values and their units."""
     plain, end = list[str](), 0

@@ -228,7 +228,7 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
     return (int(min(number.readings)), None, None) if number.is_year else None
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # the statements of an answer are compared with one another
 def values_in(text: str) -> tuple[StatedValue, ...]:
     """Return the values of a statement, in order; a statement that is too long is cut."""
     return all_values_in(text[:_MOST_COMPARED])

@@ -260,6 +260,7 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
     texts = [side.claim.text.rstrip(".") for side in sides]
     text = f"It depends on which one is meant: {'; '.join(texts)}."
     if look.decision != "explain":
+        # the first two sides are the claim's own answer and its rival
         things = f" Another one may be meant: {'; '.join(texts[2:])}." if len(texts) > 2 else ""
         text = f"Sources disagree: {'; '.join(texts[:2])}.{things}"
     own, *others = sides

@@ -78,7 +78,7 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
         yield from things_in(f"{document.title}\n{document.text[:_LOOKED_AT]}", names)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # the disputed claims of an answer are compared with the same documents
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
     """Return the descriptions that a text gives of things with one of the names."""
     name_terms = telling_terms(names)
@@ -94,7 +94,7 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
     return tuple(things)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # each document is searched for the same names
 def names_in(text: str) -> tuple[str, ...]:
     """Return the capitalised names of at least four letters in a text, the longest first."""
     names = {match[0].strip(" .'’") for match in _NAME.finditer(text)}

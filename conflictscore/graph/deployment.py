@@ -20,7 +20,7 @@ async def make_graph() -> SelfCorrectionGraph:
     return await in_thread(_graph)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # a server asks for the graph with every run
 def _graph() -> SelfCorrectionGraph:
     docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
     return create_self_correcting_rag(

@@ -58,7 +58,7 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # several quotes are sought in the same document
 def _squeezed(text: str) -> Folded:
     whole = folded(text)
     pieces: list[str] = []

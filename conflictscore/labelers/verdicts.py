@@ -144,6 +144,7 @@ def content_of(document: Document) -> str:
     return _hashed(document.title, document.text)
 
 
+# all the claims of an answer are compared with the same documents
 @lru_cache(maxsize=256)
 def _hashed(title: str, text: str) -> str:
     shown_text = neutral(f"{title}\0{text}")

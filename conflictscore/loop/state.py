@@ -359,6 +359,7 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
     rounds = {change.round for change in changes}
     others = [each for each in state.get("changes", []) if each["round"] not in rounds]
     everything = [*others, *(change.to_json() for change in changes)]
+    # the new changes are last in the list, but may belong to an earlier round
     return sorted(everything, key=lambda change: change["round"])
 
 

@@ -26,7 +26,7 @@ def clean_reply(reply: Any) -> Any:
     return reply if clean == fields else reply.model_copy(update=clean)
 
 
-@lru_cache
+@lru_cache  # all calls of a labeler send the same schema
 def response_format(schema: str) -> dict[str, Any]:
     """Return a JSON schema (as JSON text) in the form of OpenAI's strict ``response_format``."""
     function = convert_to_openai_function(json.loads(schema), strict=True)

@@ -68,12 +68,12 @@ def abnormal_ending(message: BaseMessage) -> str | None:
     for name in _ENDING_FIELDS:
         ending = metadata.get(name)
         if ending is not None and ending != "":
+            # Gemini's client may give the text of an enum, such as "FinishReason.STOP".
             reason = str(getattr(ending, "name", ending)).rpartition(".")[2]
             if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
                 return reason
-    native = str(
-        metadata.get("native_finish_reason") or ""
-    )  # OpenRouter adds the original provider's reason
+    # OpenRouter adds the original provider's reason
+    native = str(metadata.get("native_finish_reason") or "")
     if native.lower() in _LENGTH_ENDINGS:
         return native
     details = metadata.get("incomplete_details")  # the Responses API

@@ -161,13 +161,13 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
         with suppress(Exception):  # an unread stream
             yield response.text
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
-    yield from [
-        argument for argument in args[:1] if isinstance(argument, Mapping)
-    ]  # LangChain, for an error with status 200
+    # LangChain, for an error with status 200
+    yield from [argument for argument in args[:1] if isinstance(argument, Mapping)]
 
 
 def _is_status(number: object) -> bool:
     """Return whether a number is an error status; 200 is not, even if the reply has an error."""
+    # statuses have three digits; a provider's own error codes may be other numbers
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 

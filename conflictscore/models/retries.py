@@ -133,7 +133,10 @@ class Retries:
     attempts.
     """
     patience: float = 180.0
-    """Seconds after the first attempt during which a refused or timed-out call is retried."""
+    """Seconds after the first attempt during which a refused or timed-out call is retried.
+
+    It covers several of the one-minute windows in which providers count calls.
+    """
 
     def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Return the seconds to wait before the next attempt, or None to give up.

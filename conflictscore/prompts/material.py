@@ -109,7 +109,7 @@ def without_invisibles(text: str) -> str:
     return _INVISIBLES.sub("", text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the characters of a script repeat
 def _form(character: str) -> str:
     """Return a character as a model may read it: its plain form, or nothing if it is invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))

@@ -99,6 +99,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
         raise InputError(f"{_shown(path)}: there is no such file or folder") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
+        # the path may be refused because it is too long
         raise InputError(f"{_shown(path)[:200]}: cannot be read ({reason})") from None
     if path.is_dir():
         yield from _walk(path, notes)

@@ -220,6 +220,8 @@ def _titled(part: str) -> Part:
     """Read the part after a number; the rest of that line may be a title, an address or text."""
     head, _, rest = part.partition("\n")
     head = head.strip().strip("-=*#:_ ").strip()
+    # the first six of _ENDS end a sentence or quotation; a title may end in one of the others, such
+    # as a bracket
     if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
         read, about = _read(rest)
         fields = _read(head)[1] if _FIELD.match(head) else {}

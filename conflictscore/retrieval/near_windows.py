@@ -31,6 +31,7 @@ def _mark_tokens() -> int:
 
     They are counted on first use, since counting loads a table.
     """
+    # the text on each side of the mark may be split into one more token than by itself
     return count_tokens(MARK) + 2
 
 

@@ -127,6 +127,7 @@ def described(retriever: BaseRetriever | None) -> str:
         return described(inner)
     documents = getattr(retriever, "documents", None)
     if isinstance(documents, tuple):
+        # three short titles fit in one line of output
         titles = [shorten(d.title, 50, placeholder=" …") for d in documents if d.title]
         count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
         return ", ".join([count, *(f"“{title}”" for title in titles[:3])])

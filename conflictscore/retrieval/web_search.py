@@ -135,8 +135,7 @@ class WebSearchRetriever(TopKRetriever):
     hints: ClassVar[Mapping[int, str]] = {}
     page_size: ClassVar[int] = 10
 
-    k_limit: ClassVar[int | None] = 100
-
+    k_limit: ClassVar[int | None] = 100  # chosen by hand; every document costs a judge's calls
     api_key: SecretStr | None = None
     endpoint: str | None = None
     timeout: Annotated[float, Field(gt=0)] = 10.0

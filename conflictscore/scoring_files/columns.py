@@ -107,7 +107,7 @@ class Columns:
         raise InputError(f"has no field {first}")
 
 
-@lru_cache
+@lru_cache  # all rows of a file have the same columns
 def _families(columns: Columns) -> tuple[_Family, ...]:
     """Return the families of field names, with the user's names in place of the known names."""
     answers = columns.answer and (columns.answer,)

@@ -59,6 +59,7 @@ class Scores(tuple[Run, ...]):
             },
             "error": [unscored_reason(run.report) if run.report else run.reason for run in self],
         }
+        # weights do not change the third, coverage: it counts labelled pairs
         for name in _SCORES[:2] if any(weighted_reports) else ():
             by_column[f"weighted_{name}"] = [
                 getattr(report, name, None) for report in weighted_reports

@@ -165,7 +165,7 @@ def _unusable(path: Path, error: Exception) -> ConfigurationError:
     )
 
 
-@lru_cache
+@lru_cache  # a repeated warning has the same argument, so it is not logged again
 def _warn_once(trouble: str) -> None:
     _log.warning("%s; until then, calls may have to be paid for again", trouble)
 

@@ -203,7 +203,7 @@ class PostgresTables:
         return ConfigurationError(f"store {self._where} cannot be used ({reason})")
 
 
-@lru_cache
+@lru_cache  # one pool of connections per address
 def shared_tables(url: str) -> PostgresTables:
     """Return the tables at an address, with connections shared by all callers."""
     return PostgresTables(url)

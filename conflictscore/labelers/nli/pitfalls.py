@@ -94,7 +94,7 @@ _NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
 _UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # each sentence is compared with several others
 def _read(text: str) -> _Sentence:
     tokens = _WORD.findall(text)
     words, stems, numbers = list[str](), list[str](), list[str]()

@@ -73,7 +73,7 @@ def extract(page: FetchedPage) -> PageText:
         raise UnreadableError("has no text")
     return PageText(
         text=text[:_LONGEST_TEXT],
-        title=title[:300],
+        title=title[:300],  # a hostile page may have a title of any length
         date=date,
         cut=page.truncated or len(text) > _LONGEST_TEXT,
     )

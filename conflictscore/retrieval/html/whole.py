@@ -8,9 +8,11 @@ from conflictscore.retrieval.html.tree import BLOCKS, shown_page
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
+# A non-breaking space is kept, since it may hold a number and its unit together.
 _BLANKS = re.compile(r"[^\S\u00a0]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _BLOCK_TAGS = frozenset(BLOCKS.split(","))
+# Elements whose text is not shown, or is not part of the content, such as menus (nav).
 _NO_TEXT = frozenset(("script", "style", "nav", "svg", "head", "title"))
 _PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
 
@@ -45,6 +47,7 @@ def text_of(root: "LexborNode") -> str:
     White space in the source is significant only in ``pre`` and similar elements.
     """
     writer = _Writer()
+    # A stack, not recursion: a hostile page may nest elements more deeply than Python allows calls.
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
     while stack:
         node, is_end = stack.pop()

@@ -187,6 +187,7 @@ def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
 
 
 def _content_type(header: str) -> str:
+    # a server may send a type of any length, and the error message quotes it
     found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
     if not _TYPE.fullmatch(found):
         raise UnreadableError("does not state its content type")

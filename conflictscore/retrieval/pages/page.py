@@ -25,7 +25,7 @@ class FetchSettings:
         timeout: Maximum time for one page in seconds, from the look-up of its host name to its last
             byte; above 0.
         max_bytes: Maximum number of bytes in a page after decompression, at least 1. The rest is
-            left out.
+            left out. The default suffices for the text of long articles; chosen, not measured.
         allowed_networks: Networks that may be reached although they are not public, such as an
             intranet. All addresses of a host name must be public or in these networks.
     """

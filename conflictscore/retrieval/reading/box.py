@@ -232,6 +232,7 @@ def _serve() -> None:
             extra = install_hint("fetch" if "page" in request else "docs")
             answer = {"error": f"needs {_missing(error)} to be read: {extra}"}
         except Exception as error:  # noqa: BLE001 - a page makes a library raise anything
+            # 200 characters, since a library may quote the page in its message
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             answer = {"error": f"makes the text extraction fail ({reason})"}
         faulthandler.cancel_dump_traceback_later()

@@ -96,6 +96,7 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
         except (MemoryError, UnreadableError):
             raise
         except Exception as error:  # noqa: BLE001 - see above
+            # 200 characters, since a library may quote the file in its message
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             article = "an" if kind.startswith(("E", "O", "R", "X", "e")) else "a"
             raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None

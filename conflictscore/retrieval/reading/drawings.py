@@ -166,6 +166,7 @@ def properties_of(shape: Element) -> Element | None:
 
 def _span(cell: Element, name: str) -> int:
     number = cell.get(name) or ""
+    # a hostile file may contain a number of any length
     return int(number[:5]) if number.isascii() and number.isdecimal() else 1
 
 
@@ -211,6 +212,7 @@ def _number(
         numbers.pop(level, None)
         return ""
     kind, start = bullet.get("type") or "arabicPeriod", bullet.get("startAt") or "1"
+    # a hostile file may contain a number of any length
     first = int(start[:5]) if start.isascii() and start.isdecimal() else 1
     last = numbers.get(level, ("", 0))
     number = last[1] + 1 if last[0] == f"{kind}{first}" else first

@@ -263,5 +263,6 @@ def _css(look: Look) -> str:
 
 
 def _count(text: str | None) -> int:
+    # six digits express _MOST_REPEATED, and a hostile file may contain many more
     is_number = bool(text) and (text or "").isascii() and (text or "").isdecimal()
     return max(1, min(int((text or "")[:6]), _MOST_REPEATED)) if is_number else 1

@@ -123,6 +123,7 @@ def _is_dynamic_form(file: Any) -> bool:
         return True
     if pdfium.FPDF_GetFormType(file) == pdfium.FORMTYPE_NONE:
         return False
+    # A viewer without support for dynamic forms shows this one page.
     return len(file) == 1 and "Please wait..." in file[0].get_textpage().get_text_bounded()[:200]
 
 

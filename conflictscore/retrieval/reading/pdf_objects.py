@@ -10,9 +10,10 @@ from conflictscore.retrieval.reading.pdfium_calls import address, calls
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
 """pdfium's codes for object types."""
 _MOST_OBJECTS = 20_000
-"""Maximum number of objects on a page that are examined."""
+"""Maximum number of objects on a page that are examined, to limit the time; chosen by hand."""
 _MOST_COVERS = 50
-"""Maximum number of areas on a page that are examined because they may cover text."""
+"""Maximum number of areas on a page that are examined because they may cover text. Each text is
+compared with all of them, so the number limits the time; chosen by hand."""
 _OPAQUE = 250
 """Minimum opacity (out of 255) of an object that hides the text under it."""
 _SMALLEST = 24.0
@@ -80,6 +81,7 @@ class PageObjects:
         return Area(*self._floats) if self._calls.bounds(each, *self._places) else None
 
     def _is_filled(self, path: int) -> bool:
+        # pdfium writes a colour as four numbers: red, green, blue and opacity (the last one)
         fill, opacity = self._number_places[0], 3
         if not self._calls.draw_mode(path, fill, self._number_places[1]) or not self._numbers[0]:
             return False

@@ -233,5 +233,6 @@ def _box(element: Element) -> _Box | None:
 
 
 def _number(element: Element | None, name: str, default: int) -> int:
+    # twelve characters are enough for any place on a slide; a hostile file may contain many more
     text = (attribute(element, name) or "")[:12]
     return int(text) if text.removeprefix("-").isdecimal() and text.isascii() else default

@@ -320,6 +320,7 @@ def _column(letters: str) -> int:
 def _hidden_columns(columns: Element | None) -> Iterator[int]:
     for each in children(columns):
         if is_true(each, "hidden") or each.get("width") == "0":
+            # a hostile file may contain a number of any length
             first, last = (int((each.get(name) or "0")[:6]) for name in ("min", "max"))
             yield from range(first - 1, min(last, _MOST_COLUMNS))
 
