@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 # Keys by their usual beginnings (OpenAI, Stripe and others), tokens of HTTP headers, and what
 # follows the words "API key".
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
     r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"

@@ -25,6 +25,7 @@ _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in whi
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
 _NEARBY = 200  # how many characters before a block are searched for a blank line
@@ -51,6 +52,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
             ordinals = [(int(m[1]), m.start(1)) for m in _ORDINAL.finditer(state.src)]
             state.env["numbers"] = dict(ordinals), dict(ordinals[::-1])
         last, first = state.env["numbers"]
+        # Markdown allows at most nine digits
         ordinal = re.match(r"\d{1,9}", state.src[start : start + 9])
         number = int(ordinal[0]) if ordinal else 0
         earlier = first.get(number - 1, start) < start

@@ -18,6 +18,7 @@ from conflictscore.records import Answer
 _LETTER = re.compile(
     r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
 )
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
 _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(

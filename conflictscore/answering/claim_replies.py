@@ -10,6 +10,7 @@ from conflictscore.models.json_replies import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _HEADING = re.compile(
     r"^[\W_]*(?:<\w{1,6}>)?claims[\W_]*(?:</\w{1,6}>)?$|^[*_#\s]*claims[:\uff1a][*_]*\s*(?P<first>\S.*)$",
     re.IGNORECASE,

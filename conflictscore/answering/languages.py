@@ -231,6 +231,7 @@ _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
 }
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _REFUSALS = re.compile(
     r"\bi (?:really )?(?:do not|don['\u2019]?t) (?:really |actually )?know\b"
     r"|\bi (?:can(?:not|['\u2019]?t| not)|could(?: not|n['\u2019]?t)|am (?:not able|unable) to"

@@ -187,6 +187,7 @@ class StatedValue(NamedTuple):
         if self.date is not None:
             return self.date[1:] == (None, None)
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
+        # four digits, but no later than a century ahead: 3500 is seldom a year
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def is_said_by(self, another: "StatedValue") -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from conflictscore.records import Candidate, Document
 
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = r"\[(?P<text>[^\[\]\n]{1,80})\]\((?P<url>[^()\s]{1,500})\)"
 _CITATION = re.compile(
     rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()"

@@ -35,6 +35,7 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SAYS_SO = re.compile(
     r"\b(?:supersed(?:es?|ed|ing)|replac(?:es|ed|ing)|restat(?:es?|ed|ing|ement)"
     r"|correct(?:ion|ions|ed)|errat(?:um|a)|corrigend(?:um|a)|retract(?:s|ed|ion)?"

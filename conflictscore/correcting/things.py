@@ -25,6 +25,7 @@ _NAME = re.compile(
 )
 _MOST_WORDS = 8  # words of a description; more would read as a sentence in the answer
 _MOST_NAMES = 4  # names of a question that are searched for, since each takes a search of its own
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
 _IS_A = (
     r"(?:,[^,.\n]{1,80},|\s?\([^()\n]{1,120}\))?\s+(?:is|was|are|were)\s+(?:an?|the|one of the)"
@@ -84,6 +85,7 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):
+        # a correction names the first description found: brackets, as in titles, come first
         for form in (_BRACKET, _IS_A, _APPOSITION, _IN):
             for match in re.finditer(rf"{re.escape(name)}{form}", text):
                 words = " ".join(match["words"].split()[:_MOST_WORDS]).strip(" ,-–'\"")

@@ -92,6 +92,7 @@ Tell = Callable[[EvidenceLabel], None]
 _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ORDER = re.compile(
     r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which do not occur in prose
     r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"

@@ -28,6 +28,7 @@ Span = tuple[int, int]
 _ENDS = "\"'“”‘’«»… ."
 """Characters that do not belong to a quotation if they are at either end."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SQUEEZABLE = re.compile(
     r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
 )

@@ -60,6 +60,7 @@ class CallWatch(UsageMeter):
             return await work(value)
 
         with self._timed(), set_config_context(self._config(hidden)) as context:
+            # a task, since only a task can run in another context
             return await asyncio.create_task(working(), context=context)
 
     @contextmanager
@@ -80,7 +81,7 @@ ToolResult = ToolMessage | Command[Any]
 class _Found(BaseCallbackHandler):
     """Collects the documents that retrievers return."""
 
-    run_inline = True
+    run_inline = True  # documents must be collected before the retriever's call returns
 
     def __init__(self) -> None:
         self.documents: list[Document] = []

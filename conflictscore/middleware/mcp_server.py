@@ -83,6 +83,7 @@ def mcp_server(
         log_level="WARNING",  # by default MCPServer sets the whole process's logging to INFO
     )
     tools = _Tools(open_context, retriever)
+    # tools return texts and change nothing; they call a model and may search the web
     about = ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in (tools.score, tools.correct, tools.ask):
         server.add_tool(tool, annotations=about)
@@ -257,6 +258,7 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
             headers = {**more, **refusal.headers()}
             response = JsonResponse(refusal.body(), refusal.status, headers)
             return await response(scope, receive, send)
+        # the server reads the body again, which has already been read here
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replayed() -> Message:
@@ -335,6 +337,7 @@ def _scores(report: ConflictReport) -> Iterator[str]:
 def _quoted(run: Run, report: ConflictReport) -> Iterator[str]:
     passages: dict[int, list[str]] = {}
     for claim in report.claims:
+        # passages are quoted only for claims that a document contradicts, to keep the reply short
         for label in (Label.SUPPORTS, Label.CONTRADICTS) if claim.contradicts else ():
             for witness in witnesses(claim, label, run.documents):
                 passages.setdefault(witness.document.number, []).append(witness.passage)

@@ -25,6 +25,7 @@ _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 _REFUSED = frozenset({400, 422})
 _REFUSED_TURNS = _REFUSED | {500}
 """Statuses that may mean refused messages; llama.cpp returns 500 if its chat template fails."""
+# Statuses that servers return for a form of request that they do not offer.
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
@@ -42,9 +43,12 @@ _SAYS_NOTHING = re.compile(
 )
 """Matches a failure without a reason, as some servers return for any request with a schema."""
 _UNEXPLAINED_FAILURES = 3
-"""Number of unexplained failures after which a request for JSON is sent in another form."""
+"""Number of unexplained failures after which a request for JSON is sent in another form. One or two
+may be due to a busy server; chosen by hand."""
 _SPOILT_REPLIES = 3
-"""Number of empty replies in a row after which a form that has worked is given up."""
+"""Number of empty replies in a row after which a form that has worked is given up; chosen by
+hand."""
+# Parameters without which a request still makes sense, so they are left out if refused.
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""

@@ -35,6 +35,7 @@ _BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z]
 """Matches the brackets with which a token can begin; all other brackets are skipped quickly."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
 """Matches tokens with pipes.
 

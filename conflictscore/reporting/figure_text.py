@@ -40,6 +40,7 @@ def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
     The argument ``unknown`` lists the models whose price is missing.
     """
     if dollars is not None:
+        # a positive amount must not be shown as zero
         if 0 < dollars < 0.0001:
             return "<$0.0001"
         return f"${dollars:.4f}" if 0 < dollars < 0.1 else f"${dollars:,.2f}"

@@ -200,6 +200,7 @@ def _is_underline(text: str, at: int) -> bool:
     above = text[max(0, at - 2 * _LEAD) : at].split("\n")[:-1]
     heading = above[-1].strip() if above else ""
     before = above[-2].strip() if len(above) > 1 else ""
+    # headings are short: a longer line (80 characters or more) is text above a rule
     return bool(heading) and not before and len(heading) < 80 and not heading.endswith(_ENDS)
 
 

@@ -113,6 +113,7 @@ def _json_lines(path: Path, columns: Columns) -> _Contents:
 def _json_list(path: Path, columns: Columns) -> _Contents:
     """Yield the objects of a JSON list; a file that begins otherwise is read as JSON lines."""
     with path.open("rb") as file:
+        # the first bytes suffice; the file may be too large to read
         begins_a_list = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
     if not begins_a_list:
         yield from _json_lines(path, columns)
@@ -200,6 +201,7 @@ def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[s
 def _parquet_rows(path: Path, columns: Columns) -> _Contents:
     with parquet_file(path) as file:
         _columns_in(path, file.schema_arrow.names, columns)
+        # few rows at a time, since each may hold many long documents
         for batch in file.iter_batches(batch_size=64):
             yield from map(_plain, batch.to_pylist())
 

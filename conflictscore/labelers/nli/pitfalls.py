@@ -33,6 +33,7 @@ _ALL_BUT = 0.75
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
 _SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _QUANTITY = re.compile(
     r"(?P<before>[€$£¥])\s?\d"
     r"|\d(?:[ \u00a0\u202f-]?(?P<unit>[^\W\d_]{1,14}[²³]?|[%‰€$£¥]|°[CF]?))"

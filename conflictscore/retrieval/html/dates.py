@@ -23,6 +23,7 @@ _PUBLISHED = (
 )  # fmt: skip
 """Names of meta tags for the publication date, in the order in which they are tried."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below them
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
@@ -58,6 +59,7 @@ def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""
         )
+        # reversed, so that the first of several tags with the same name is used
         for meta in reversed(page.css("meta[content]"))
     }
     yield from (metas.get(name, "") for name in _PUBLISHED)
@@ -78,6 +80,7 @@ def days_of_events(page: "LexborHTMLParser") -> set[str]:
 def without_other_dates(page: "LexborHTMLParser") -> None:
     """Remove the parts of a page whose dates are not its publication date."""
     for node in page.css(_NOT_OF_THE_ARTICLE):
+        # a class such as "event" on one of these elements describes the whole page
         if node.tag not in ("body", "main", "article", "html"):
             node.decompose()
 
@@ -95,6 +98,7 @@ def _is_of_something_else(node: Any) -> bool:
 
 def _dates_in(tree: Any) -> Iterator[str]:
     """Yield dates of publication in the JSON-LD of a page or article, but not those of comments."""
+    # a stack, not recursion, so that one counter limits all objects of the page
     stack = [(tree, 0)]
     count = 0
     while stack and count < _MOST_OBJECTS:

@@ -253,6 +253,7 @@ class _Walk:
     def _sign(self, element: Element) -> str:
         """Return a character of a symbol font as Unicode."""
         code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
+        # Word adds 0xF000 to the codes of a symbol font
         text = signs_of(font or "", [code if font else code & 0xFFF])
         if text == UNKNOWN_SIGN:
             self._not_in_words[UNKNOWN_SIGN_NAME] += 1

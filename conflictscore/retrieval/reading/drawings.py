@@ -227,7 +227,7 @@ def _level(paragraph: Element | None) -> int:
 
 def _written(number: int, kind: str) -> str:
     """Write a number in a form such as ``romanLcParenBoth``."""
-    style = kind[:7]
+    style = kind[:7]  # alphaLc, romanUc and so on; other forms are written in digits
     text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
     text = text.upper() if style.endswith("Uc") else text
     if kind.endswith("ParenBoth"):

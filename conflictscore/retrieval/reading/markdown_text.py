@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
 _STRUCK = re.compile(
     r"~~(?=[^\s~])(?:[^~\n]|\n(?![ \t]*\n)){1,2000}(?<=[^\s~])~~"

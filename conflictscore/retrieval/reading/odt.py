@@ -25,6 +25,9 @@ from conflictscore.retrieval.reading.texts import (
 from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 
+# Deleted text, settings, and text that is shown elsewhere or not at all. "title" and "desc" are the
+# alternative text of pictures, which is read with the picture; "ruby-text" repeats the
+# pronunciation of the words below it; "covered-table-cell" lies under a merged cell.
 _LEFT_OUT = frozenset(
     (
         "tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
@@ -255,6 +258,7 @@ def _described(frame: Element) -> str:
 
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
+# The element "s" stands for repeated spaces, which a reader of HTML would reduce to one.
 _SIGNS = {"s": "\u00a0", "tab": "\t", "line-break": "<br>"}
 
 

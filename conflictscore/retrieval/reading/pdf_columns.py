@@ -75,6 +75,7 @@ def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
 def _follows(above: SegmentLine, line: SegmentLine) -> bool:
     pitch = above[0].y - line[0].y
     size = max(above[0].size, line[0].size)
+    # a line up to half a font size higher also follows; chosen by hand
     return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
 
 
@@ -195,6 +196,7 @@ def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
 
 def _counts(numbers: Sequence[Segment]) -> bool:
     """Whether numbers placed one below another increase in equal steps, as line numbers do."""
+    # longer numbers (five digits or more) count no lines
     counts = [int(number.text) for number in numbers if len(number.text) < 5]
     steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]

@@ -85,7 +85,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
         int(line.text) - number
         for number, edge in enumerate(edges)
         for line in edge
-        if line.text.isdecimal() and len(line.text) < 5
+        if line.text.isdecimal() and len(line.text) < 5  # a longer number is no page number
     )
 
 
@@ -162,7 +162,7 @@ def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
         round(text.y)
         for text in runs
         if text is not run
-        and text.size < run.size / 1.2
+        and text.size < run.size / 1.2  # clearly smaller; chosen by hand
         and low - usual < text.y < high
         and text.x < run.end
         and text.end > run.x

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _UNPAINTED = (3, 7)
 """Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
-"""Limits (out of 255) beyond which text is doubtful.
+"""Limits (out of 255) beyond which text is doubtful; chosen by hand.
 
 Text may be invisible on white if its red, green and blue all reach the first limit. Text may be
 invisible on any background if its opacity is at most the second limit.
@@ -32,7 +32,7 @@ invisible on any background if its opacity is at most the second limit.
 _SMALLEST = 1.0
 """Minimum font size, in points, that a person can see."""
 _DIFFERENT = 24
-"""Minimum difference in grey (out of 255) that a person can see."""
+"""Minimum difference in grey (out of 255) that a person can see; chosen by hand."""
 _PIXELS = 1_800
 """Maximum number of pixels along the longer side of a page's image."""
 _SECONDS = 10.0
@@ -41,6 +41,7 @@ _SECONDS = 10.0
 After this time, doubtful text counts as visible, with a note on the file. A malicious file
 therefore takes no more time than this, and a harmless file loses no text.
 """
+# The following limits bound the time for a hostile file, and were chosen by hand.
 _MOST_OVERLAPPING = 20
 """Maximum number of overlapping objects on a page that are removed one at a time, with an image for
 each."""
@@ -58,6 +59,7 @@ _PACKED, _UNPACKED = 300_000, 1_000_000
 """Maximum number of bytes that are read from a compressed object list, before and after
 decompression.
 """
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
@@ -204,6 +206,7 @@ def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int
 
 
 def _is_within(run: TextRun, area: _Area) -> bool:
+    # with a tolerance of one point; chosen by hand
     return area.left - 1 <= run.x <= area.right + 1 and area.bottom - 1 <= run.y <= area.top + 1
 
 
@@ -220,6 +223,7 @@ def _overlaps(run: TextRun, runs: Sequence[TextRun]) -> bool:
 def _images(page: Any) -> list[_Area]:
     import pypdfium2.raw as pdfium
 
+    # images in up to three nested groups of objects; chosen by hand
     kinds = [pdfium.FPDF_PAGEOBJ_IMAGE]
     return [_Area(*image.get_bounds()) for image in page.get_objects(filter=kinds, max_depth=3)]
 
@@ -228,6 +232,7 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
     """Return a grey-scale image of a page, from the top down, and its pixels per point."""
     import numpy as np
 
+    # 1.5 pixels per point (108 per inch) show text of ordinary size; more would only take time
     scale = min(1.5, _PIXELS / max(1.0, *page.get_size()))
     bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
     return bitmap.to_numpy().astype(np.int16).reshape(bitmap.height, bitmap.width), scale
@@ -238,6 +243,8 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
     left, _, _, top = page.get_cropbox()
     if page.get_rotation():  # run positions ignore the page's rotation
         return differs
+    # The image is two pixels larger, since positions are rounded down. Descenders reach about a
+    # third of the font size below the line.
     columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
     rows = (
         int((top - run.y - run.size) * scale),

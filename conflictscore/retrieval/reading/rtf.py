@@ -259,6 +259,7 @@ class _Walk:
 
     def unicode(self, number: int | None) -> None:
         """Add a character by its number, and skip the replacement that follows it."""
+        # RTF writes codes above 32767 as negative numbers of 16 bits
         self._add(chr((number or 0) & 0xFFFF))
         self._to_skip = self._state.skips
 

@@ -78,6 +78,7 @@ def _limit(mark: str) -> Callable[[Element], str]:
 
 def _accent(element: Element) -> str:
     sign = value_of(element, "accPr", "chr")
+    # without a sign, Word's default accent is the circumflex (U+0302)
     return f"{_ACCENTS.get(sign or chr(0x302), 'bar')}({_part(element, 'e')})"
 
 

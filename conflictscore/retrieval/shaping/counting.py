@@ -28,6 +28,7 @@ def letters(number: int, *, double: bool = False) -> str:
         return str(number)
     if double:
         count, place = divmod(number - 1, 26)
+        # nine letters at most, since a hostile file may contain a large number
         return chr(ord("a") + place) * min(count + 1, 9)
     text = ""
     while number:

@@ -24,6 +24,7 @@ BUILT_IN = {
 _LONGEST_CODE = 500  # characters of a format code that are read; Excel allows about 250
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Matches the mark of a date or time that is shown in the form of the reader's system."""
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
     r"|\[(?P<bracket>[^\[\]]{0,99})\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
@@ -291,6 +292,7 @@ def _nearest(part: Fraction, below: str) -> tuple[int, int]:
     """Return the nearest numerator and denominator for the places below the slash."""
     if below.isdecimal() and int(below):
         return int(part * int(below) + Fraction(1, 2)), int(below)
+    # as many digits as the format has places, but at least one and at most five
     near = part.limit_denominator(max(9, 10 ** min(len(below), 5) - 1))
     return near.numerator, near.denominator
 
@@ -333,6 +335,7 @@ def _is_minute(units: list[tuple[int, str]], place: int) -> bool:
 
 
 def _unit(unit: str, moment: datetime, is_minute: bool, has_noon: bool) -> str:
+    # five letters is the longest form that has a meaning of its own: the first letter of a month
     letter, width = unit[0], min(len(unit), 5)
     if letter == "y":
         return f"{moment.year % 100:02d}" if width < 3 else str(moment.year)
