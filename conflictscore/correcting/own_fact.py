@@ -30,6 +30,7 @@ def question_for_value(claim: str, question: str) -> str | None:
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
     has no such value, or several, or if it is not in English.
     """
+    # the words put into the question ("how many") are English
     if language_of(claim, question) not in (None, "en"):
         return None
     own = _beyond(values_in(claim), values_in(question))
@@ -78,6 +79,7 @@ def tells_own_fact(
     if claim_question != question:
         apart = base_forms(telling_terms(claim_question)) & base_forms(telling_terms(claim))
         apart -= base_forms(telling_terms(question))
+        # half, since the document may use other words for the same; chosen by hand
         return _has_numbers(terms, apart) and 2 * len(apart & terms) >= len(apart)
     fact = predicate_terms(claim_question, claim)
     if behind:

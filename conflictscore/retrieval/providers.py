@@ -66,7 +66,8 @@ PROVIDERS: Mapping[str, Provider] = {
 }
 
 DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
-"""The order in which searches are tried by default; the first whose variables are set is used."""
+"""The order in which searches are tried by default; the first whose variables are set is used.
+``google`` is last, since its service ends soon."""
 
 
 def configured_search() -> str | None:

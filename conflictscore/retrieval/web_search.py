@@ -51,6 +51,7 @@ If the provider requests a longer pause, it is not asked again.
 """
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+# Only gzip, so that replies do not depend on which other codings happen to be installed.
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
@@ -223,7 +224,10 @@ class WebSearchRetriever(TopKRetriever):
         return ProviderError(message, provider=self.provider, status=status)
 
     def timed_out(self) -> Fault:
-        """Return the fault for a provider that did not answer in time; it is not retried."""
+        """Return the fault for a provider that did not answer in time.
+
+        It is not retried, since the user would wait as long again.
+        """
         message = f"{self.title} did not answer within {self.timeout:g} s"
         return Fault(self.failed(message + through_proxy(self.address(""))))
 
@@ -255,6 +259,7 @@ class WebSearchRetriever(TopKRetriever):
         if status in (400, 422) and not _SET_UP_WRONGLY.search(reason):
             message = f"{self.title} cannot use the request ({cause}): check the question's length"
             return Fault(InputError(message))
+        # a status below 400 is a redirect, so the address is wrong
         if status < 400 or status in (400, 401, 403, 404, 422):
             return self._set_up_wrongly(status, cause)
         error = self.failed(f"{self.title} search failed ({cause})", status)

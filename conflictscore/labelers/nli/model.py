@@ -178,7 +178,8 @@ class NliModel:
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        self._turns = Semaphore(self.threads)  # the work of the pool continues after Ctrl-C
+        # Limits the calls that wait in the pool: after Ctrl-C, the pool still finishes all of them.
+        self._turns = Semaphore(self.threads)
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
         """Return the model's outputs for each pair, before calibration; the call blocks."""
@@ -206,6 +207,7 @@ class NliModel:
 
 
 def _threads() -> int:
+    # the variable by which users limit the threads of most numerical libraries
     threads_setting = os.environ.get("OMP_NUM_THREADS", "")
     thread_count = int(threads_setting) if threads_setting.isdecimal() else 0
     return min(thread_count or usable_cores(), _MOST_THREADS)
@@ -224,6 +226,7 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     except Exception as error:  # the library's errors have no common base
         raise ConfigurationError(f"cannot load {path}: {_first_line(error)}") from error
+    # exported graphs differ in the integer type of their inputs, and a wrong one is refused
     types = {
         node.name: np.int32 if "32" in node.type else np.int64 for node in session.get_inputs()
     }

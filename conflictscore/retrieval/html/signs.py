@@ -21,6 +21,7 @@ _LETTER = re.compile(r"[^\W_]")
 _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
+# Types of inputs that show their value. Files, passwords and hidden inputs do not.
 _BLANK_VALUE = (
     "submit",
     "button",
@@ -198,6 +199,7 @@ def _put_picture(node: "LexborNode") -> int:
 
 
 def _is_small(length: str | None) -> bool:
+    # pictures of up to three pixels are spacers or count visits
     return bool(length) and (length or "").strip().removesuffix("px") in ("0", "1", "2", "3")
 
 
@@ -241,7 +243,7 @@ def _text_beside(node: "LexborNode", *, forward: bool) -> str:
     """Return a few characters before or after an element, within its paragraph."""
     text = ""
     around: LexborNode | None = node
-    for _ in range(3):
+    for _ in range(3):  # a price is seldom divided over more than three nested elements
         if around is None:
             break
         beside = around.next if forward else around.prev

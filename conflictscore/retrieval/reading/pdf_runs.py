@@ -249,6 +249,8 @@ class PageRuns:
                 ):
                     cuts.append(place)
             before, before_x = word, x
+        # Wide words without a gap mean that the average is too low: it moves slowly towards twice
+        # the usual width, and never beyond it.
         if not cuts and end - start > 1:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts
