@@ -44,6 +44,7 @@ _KINDS = {
     "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
+# A tag, or the beginning of one that is cut off.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 

@@ -10,8 +10,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 _FENCE = "```"
+# The tokens of JSON: strings (perhaps cut off), other values, and brackets.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")
+# Numbers with commas between thousands, which JSON does not allow but models write.
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 # Limits on untrusted text, far above what answers contain. The depth also bounds the recursion, and
 # the length of a key bounds the pointers, which repeat the keys of all enclosing objects.

@@ -37,6 +37,7 @@ common word may be shared by chance."""
 # passage can become a sentence that names both sides. The limits were chosen, not measured.
 _GROWTH, _ROOM = 3, 400
 
+# The number of a list item, perhaps within a quotation or another list.
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
 

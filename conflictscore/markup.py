@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+# Tags of inline elements.
 _INLINE = re.compile("</?(?:a|code|em|strong)\\b[^<>]*>")
 _TAG = re.compile("<[^<>]*>")
 _LINE_END = re.compile("\r\n?")

@@ -24,6 +24,7 @@ WORD_CHARACTER = (
 )
 """A letter, or a letter's vowel sign. Without vowel signs, Indic words would be split."""
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
+# A character of a script without spaces, or a word.
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
 _SCRIPT_LETTERS = 200  # a text's script is determined from this many letters, to save time
 # Marks that may be written or left out without changing the word. Vowel signs of Indic scripts are

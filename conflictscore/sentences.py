@@ -22,6 +22,7 @@ _END_AT_ANY_MARK = (
     rf"[\"'“”‘’»)*_¹²³⁰⁴-⁹]*+(?P<cited>{CITATIONS})(?=\s|$)"
     rf"|[。！？｡．]++[”’」』）]*+(?P<cited_cjk>{CITATIONS})"
 )
+# White space, quotation marks and brackets that may precede a sentence.
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
 # How many characters on each side of a full stop are examined. The patterns need at most two words
@@ -74,6 +75,7 @@ _SHORT, _LONGEST_ABBREVIATION = 4, 5
 "obr. 3". An abbreviation without a vowel has at most five letters."""
 _LONGEST_ORDINAL = 3  # digits; a number of four digits is a year, which may end a sentence
 _ROMAN = re.compile("[IVXLC]{2,}")
+# Letters with full stops between them, such as "U.S" in "U.S.".
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.){1,5}[^\W\d_]")
 _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")
 """A number after an abbreviation, such as "Fig. 2" or "Jan. 3". It is not an ordinal."""

@@ -25,9 +25,12 @@ _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
 _QUERY_CHARS = 300  # longest query, in characters; a longer reply is no query
+# Words about the task, such as "the new passage"; "the passage of time" is about the world.
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
+# The marks around material in our templates, which a model may copy.
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
 _FRAMES = 3  # rounds in which marks are removed, since marks may enclose marks
+# Citations such as "(doc 3)" and "(documents 1, 2 and 5)".
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )

@@ -51,21 +51,27 @@ A single missing word only links the claimed words around it.
 _MOST_LOOSE = 1  # maximum informative words that a refusal may add
 _MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
+# A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
+# words such as "si" and "ja" have other meanings.
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
     re.IGNORECASE,
 )
+# Italian and Spanish "sì" and "sí" lose their accent when they are stemmed.
 _YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
 _HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
 _TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
 _QUESTION_MARKS = "?\u037e\u061f\uff1f"
+# Three words in a row, which code seldom contains.
 _PROSE = re.compile(r"(?<![\w'\u2019-])\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
+# Words that begin lines of code and commands, even if the line looks like prose.
 _PROGRAM = re.compile(
     r"(?:public|private|static|const|let|var|import|from|def|class|return|select|insert|update"
     r"|create|for|while|if|else|elif|with|int|void|float|double|pip|npm|git|sudo|apt|cd|export)\b",
     re.IGNORECASE,
 )
+# A letter or word with a number, such as "Q1" or "table3".
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages

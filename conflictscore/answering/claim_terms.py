@@ -13,8 +13,11 @@ from conflictscore.scripts import fold, spaced_out, terms_in
 
 _SMALL = 20  # largest number that is often written as a word
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
+# Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
+# Citations such as "[3]", "[1, 2]" and "(see document 4)". A colon after the bracket marks the
+# definition of a footnote, which is no citation.
 _CITATION = re.compile(
     r"\[\^?\d{1,3}(?:[ ,;\u2013-]{1,3}\d{1,3}){0,20}\](?!:)"
     r"|[\[(](?:see |per )?(?:documents?|docs?|sources?|passages?|refs?|cites?|quellen?|dokumente?)"
@@ -27,6 +30,7 @@ SOURCE = re.compile(
     re.IGNORECASE,
 )
 """Matches documents that the answer cites by number; such a number is not a fact of the answer."""
+# Lists of sources in a sentence, such as "documents (1, 2 and 3)".
 _LISTED_SOURCES = re.compile(
     r"\b(?:documents?|sources?|passages?|texts?) ?\(#?\d{1,3}"
     r"(?:(?:, ?| and |, and )#?\d{1,3}){0,20}\)",
@@ -38,6 +42,7 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 """Matches phrases that refer back or join clauses; a number word in them is not a number."""
+# The target of a Markdown link, or a bare address.
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _NUMBER_WORDS = dict(

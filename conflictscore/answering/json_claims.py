@@ -18,6 +18,7 @@ _MOST_VALUES = 400  # so that one answer causes at most 10 requests
 _VALUE_CHARS = 2000  # characters shown of a value
 # Reply tokens: for the form, and for each value in addition to half a token per character.
 _TOKENS, _TOKENS_A_VALUE = 64, 60
+# A numbered line of a reply, such as "3. The mine closed in 1931".
 _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 
 

@@ -227,6 +227,7 @@ _SPACED_DENIALS = frozenset[str]().union(
 ) - {"no", "ni", "e", "ne", "ej"}
 """Denials in languages other than English, for texts of unknown language. Excluded are words with
 another meaning elsewhere, such as "no" (Portuguese for "in the") and "ni" (Swedish for "you")."""
+# Denials in languages without spaces, which are sought within words.
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
@@ -289,6 +290,8 @@ _GREETINGS = re.compile(
     r"(?:[ ,]{1,2}[^\W\d]{1,16}){0,3}[\s.!。\uff01]*",
     re.IGNORECASE,
 )
+# Words by which a chatbot agrees with or apologises to its user before it answers. They state
+# nothing themselves.
 _AGREEMENT = re.compile(
     r"\s*(?:(?:yes|ok|okay|right|correct|exactly|indeed|absolutely|of course|sorry|good catch)"
     r"[,.!;:]?\s{1,2})?(?:you(?:['\u2019]re| are) (?:absolutely |quite |completely )?right"

@@ -5,18 +5,24 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+# Bullets, check boxes, and names of claims such as "Claim 3:" or "C1."
 _BULLET = re.compile(
     r"^(?:(?:[-*+–—·‣▪◦○■►➢➤→✓✔✅☑>]|\[[ xX]\])\s+|[・•●]\s*"
     r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
     re.IGNORECASE,
 )
+# Numbers of list items, such as "3.", "(3)", "#3" and "**3.**", also as headings.
 _NUMBER = re.compile(
     r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
     r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
 )
+# Numbers of nested items, such as "2.1".
 _SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?[*_]{0,3}\s+(?=\S)")
+# Letters of list items, such as "a)" and "(b)". A capital needs a bracket, since "A." may be an
+# initial.
 _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\S)")
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
+# A line that is bold as a whole, such as a heading.
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
 _BULLETS = 4  # maximum bullets and numbers before a text, since models combine them

@@ -16,6 +16,7 @@ _LEAST_STEM = 3  # stems of at most this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
 _MOST_MATCHED = 80  # maximum number of words of a statement in a comparison of quadratic time
 _WORD = re.compile(r"\w+")
+# Words by which a question asks for the present state.
 _CURRENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
     r"|up[- ]to[- ]date|most recent(?:ly)?|at the moment"

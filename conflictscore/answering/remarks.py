@@ -29,6 +29,7 @@ _MOST_WORDS = 16
 
 A longer clause says something else as well.
 """
+# Words that say that a source does not mention something.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
     r"|address|indicate|tell|contain|provide|cover)",
@@ -39,6 +40,7 @@ _COULD_NOT_FIND = re.compile(
     r"|tell|know|determine)\b",
     re.IGNORECASE,
 )
+# Advice to ask somebody else, such as "Please consult a doctor".
 _ADVICE = re.compile(
     r"\W*(?:(?:so|and|but|please|always|however|you should|it is best to) ){0,3}"
     r"(?:check with|consult|contact|talk to|speak to|speak with|ask) (?:a|an|the|your|our)\b",

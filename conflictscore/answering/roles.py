@@ -12,6 +12,7 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.word_lists import STEM
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
+# Words between a verb and its preposition that play no role themselves.
 _PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"
     " who der die das den dem des ein eine einen einem le la les un une el los las"

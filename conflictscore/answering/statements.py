@@ -36,7 +36,9 @@ _FUNCTION_WORDS = word_set(
 
 In other languages, every word counts as informative, so fewer answers count as the same.
 """
+# Words that may precede the only name or value in an answer, as in "in 1871".
 _LEADING = word_set("a an at by for from in on the to with")
+# Words in lower case that occur within names, as in "Bank of England".
 _WITHIN_A_NAME = word_set("and de la of the van von")
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
 _DENIAL = re.compile(
@@ -55,6 +57,7 @@ _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are 
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )
+# Words by which a statement says that a source lacks something.
 _DENIED = (
     r"\b(?:do|does|did|is|are|was|were|can|could|has|have)(?: not|n['\u2019]t) (?:\w+ ){0,2}"
     r"(?:say|state|mention|specif|provide|contain|give|tell|indicate|include|discuss|address|answer"
@@ -70,31 +73,37 @@ _NOTHING = re.compile(
 """Matches a reply that says the document has no answer, but not "it contains no alcohol"."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
+# A reply that consists of one such word, perhaps framed: "It is true."
 _BARE = re.compile(
     r"[\s*_\"'\u201c]{0,8}(?:(?:it|this|that|the (?:statement|claim|answer)) (?:is|would be) )?"
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(r"[\s*_\"'\u201c]{0,8}(?P<word>[^\W\d_]{1,12})[\s*_\"'\u201d.!\u3002]{0,8}")
+# A reply that begins with one such word: "No, it closed in 1931."
 _LED = re.compile(
     rf"[\s*_\"'\u201c]{{0,8}}(?P<word>{'|'.join(_OPPOSITES)})[*_]{{0,2}}[,:;.] {{1,2}}\w",
     re.IGNORECASE,
 )
+# A reply that repeats the statement: "The statement that … is false."
 _FRAMED = re.compile(
     rf"\s{{0,8}}the (?:statement|claim)\b.{{1,{_MOST_COMPARED}}}"
     rf" is (?P<word>{'|'.join(_OPPOSITES)})"
     r"[.!]?\s{0,8}",
     re.IGNORECASE | re.DOTALL,
 )
+# Stems of the words of the frame. A stem has at most six letters.
 _OF_THE_FRAME = frozenset(["statem", "claim"])
 _ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
 _OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])
+# A question that offers two answers, such as "Is it red or blue?"
 _CHOICE = re.compile(
     r"\s{0,8}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b"
     rf"[^?]{{0,{_MOST_COMPARED}}}[ ,](?P<first>\w+),? or "
     r"(?:(?:an?|the|in|on|at|by|from|to) ){0,2}(?!not\b)(?P<second>\w+)",
     re.IGNORECASE,
 )
+# A choice that only says how to answer; the answer may be any statement.
 _CHOICE_OF_FORM = re.compile(r"\b(?:true or (?:is it )?false|yes or no)\b", re.IGNORECASE)
 _AFFIRMING = frozenset(["yes", "true", "correct"])
 

@@ -115,6 +115,7 @@ _MONTHS: Mapping[str, int] = {
     for name in names.split()
 }
 _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
+# Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931" and "1931年5月3日".
 _DATE = re.compile(
     r"(?<![\w.])(?:"
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,2}}(?:of |de |di )?(?P<month>{_MONTH})\b\.?"
@@ -127,6 +128,8 @@ _DATE = re.compile(
     r")",
     re.IGNORECASE,
 )
+# Numbers with sign, currency, degree, magnitude and unit, such as "-12.5 °C", "$3 million" and "120
+# km/h". A hyphen after a word or digit is no sign.
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w\d.,])(?:[-\u2212\u2013](?=\d)|[-\u2212\u2013](?=[$€£¥]\d)|minus\s))?"
     r"(?P<currency>(?:US)?[$€£¥]\s?)?"
@@ -138,6 +141,7 @@ _NUMBER = re.compile(
     r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}(?:/h)?[²³]?))?",
     re.IGNORECASE,
 )
+# Numbers with separators of thousands, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
 _NUMBER_WORDS = {
     word: float(number)

@@ -28,6 +28,7 @@ from conflictscore.records import (
 
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
+# Citations such as "[3]", "[3](https://…)" and "(Docs 1, 2)".
 _CITED = re.compile(r"\[\d{1,3}\](?:\([^()\s]{1,500}\))?|\(Docs?\.? [\d, ]{1,40}\)")
 _CLAIMS_NOTHING = "it makes no claim in place of the old one"
 

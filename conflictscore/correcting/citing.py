@@ -13,6 +13,7 @@ from conflictscore.records import Candidate, Document
 
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = r"\[(?P<text>[^\[\]\n]{1,80})\]\((?P<url>[^()\s]{1,500})\)"
+# Citations as links, as numbers in brackets ("[3]"), and in words ("(Docs 1, 2)").
 _CITATION = re.compile(
     rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()"
     r"|\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"

@@ -28,6 +28,7 @@ _CONJUNCTION = (
     r"|und|aber|weil|wobei|während|doch|denn|et|mais|car|qui|dont|y|pero|porque|que|quien|e|ma|però"
     r"|perché|che|mas|en|maar|omdat)"
 )
+# The places where a clause may end: punctuation, dashes, and conjunctions.
 _BOUNDARY = re.compile(
     "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
     "|[ \t]{1,4}-{1,2}[ \t]{1,4}"
@@ -43,6 +44,7 @@ _UNFINISHED = re.compile(
 _VERB_CHARS = 12  # the longest verb of ``_UNFINISHED`` with the spaces around it
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+# Questions that ask for an explanation; "how many" and the like ask for a value.
 _OPEN_QUESTION = re.compile(
     r"\b(?:why|how(?! (?:many|much|long|old|far|tall|high|big|large|often|deep|wide|fast|heavy)\b)"
     r"|explain|describe|warum|wieso|weshalb|wie(?! (?:viel|viele|lange?|alt|weit|hoch|groß|oft)\b)"
@@ -58,10 +60,13 @@ _DUTY = word_set(
     " recommended advised muss müssen soll sollen sollte sollten"
     " darf dürfen doit doivent faut peut peuvent debe deben puede pueden deve devono devem può"
 )
+# Words by which a text gives an order.
 _ORDERED = word_set(
     "must should shall ought please müssen muss sollen sollte bitte doit doivent faut debe deben"
     " deve devono devem moet moeten"
 )
+# Verbs of orders that a hostile document may want to put into an answer ("call this number"), and
+# words that address the reader.
 _ORDERS = word_set(
     "ask avoid beware buy call check choose click come consult contact delete do don't donate"
     " download drink drop eat email follow forget forward get give go hand heed ignore inject"

@@ -30,6 +30,8 @@ from conflictscore.records import (
 _NAME_CHARS = 70  # characters of a document's name that are shown
 _MOST_NAMES = 3  # documents named for each side; with more, the sentence would be hard to read
 _SHORT_TAIL = 2  # maximum number of words after a value that are repeated with it
+# The words of a name before a position, as in "the Golden Gate" before "Bridge". The first word of
+# a sentence does not count, since it has a capital anyway.
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )

@@ -19,6 +19,7 @@ from conflictscore.records import Document
 # Number of characters of a document that are searched for a description. Documents introduce their
 # subject near the beginning.
 _LOOKED_AT = 6000
+# Capitalised words, perhaps joined by words such as "of" ("Bank of England").
 _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
@@ -27,6 +28,7 @@ _MOST_WORDS = 8  # words of a description; more would read as a sentence in the 
 _MOST_NAMES = 4  # names of a question that are searched for, since each takes a search of its own
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
+# A description after "is a", perhaps after an apposition or brackets.
 _IS_A = (
     r"(?:,[^,.\n]{1,80},|\s?\([^()\n]{1,120}\))?\s+(?:is|was|are|were)\s+(?:an?|the|one of the)"
     rf"\s+{_WORDS}"

@@ -27,6 +27,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 """Matches an ISO 8601 date. The day and month may be missing, and a time may follow."""
+# Dates such as "3 May 2021" and "Monday, May 3rd, 2021", perhaps with a time of day.
 _DATE_IN_WORDS = re.compile(
     r"(?:[a-z]{3,9}\.?,? )?(?:(?P<day>\d{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]{3})[a-z]{0,6}\.?"
     r"|(?P<month_first>[a-z]{3})[a-z]{0,6}\.? (?P<second_day>\d{1,2})(?:st|nd|rd|th)?),?"

@@ -6,6 +6,7 @@ model is asked about the statement instead, and the labels SUPPORTS and CONTRADI
 
 import re
 
+# Denials of a whole statement, such as "It is not true that …" and "The claim “…” is false".
 _DENIAL = re.compile(
     r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)"
     r"|\s*the (?:statement|claim) [\"“](?P<framed>.+)[\"”] is (?:false|untrue|not true)[.\s]*",

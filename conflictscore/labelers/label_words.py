@@ -22,11 +22,13 @@ _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
 _LABELS = {_plain(one): Label(label) for label, of in _FORMS.items() for one in of.split(",")}
 _MARKS = " \t\r\n\"'`*_#.,;:!()[]{}<>«»“”‘’„。、\\-–—"
+# Words that may precede a label, such as "Final answer:", "The document" and "(a)".
 _LED = re.compile(
     r"(?:(?:the\s)?(?:final\s)?(?:answer|label|verdict|classification)(?:\sis)?\s?[:=]"
     r"|label\.|boxed\{|the\sdocument|this\sdocument|it|\(?[a-c1-3][.):](?=\s))"
     r"[\s*_`\"'({:]*"
 )
+# Words that may follow a label, as in "supports the claim".
 _LABELLED = re.compile(r"(?:the|this)\sclaim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
 """Labels after which an explanation is allowed.
@@ -34,8 +36,10 @@ _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
 It is not allowed after labels in other languages, since an explanation could negate such a label in
 an unknown way.
 """
+# A label that is followed by punctuation and an explanation.
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 _SIDES = re.compile(r"support|contradict")
+# Words by which a reply may mean a label, to recognise replies that name several.
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
 _FIELDS = (
     "label",

@@ -27,6 +27,7 @@ Span = tuple[int, int]
 
 _ENDS = "\"'“”‘’«»… ."
 """Characters that do not belong to a quotation if they are at either end."""
+# Marks of omission, such as "[…]" and "...".
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SQUEEZABLE = re.compile(

@@ -20,6 +20,7 @@ _CONTINUES = re.compile(
     r"|(?: from)? where you left off)?\W{0,3}",
     re.IGNORECASE,
 )
+# The beginnings of messages in which frameworks summarise a long conversation.
 _SUMMARIES = re.compile(
     r"\s*(?:here is a summary of the conversation"
     r"|(?:this is )?a summary of the (?:conversation|previous|earlier)"
@@ -33,6 +34,7 @@ _SUMMARIES = re.compile(
     r"|(?:successfully )?(?:transferred|handed (?:off|over)) (?:back )?to \w+)",
     re.IGNORECASE,
 )
+# Requests by chat programs for a title, tags or follow-up questions.
 _TASKS = re.compile(
     r"\s*###\s?Task:\s"
     r"|\s*(?:please )?(?:create|generate|provide|suggest|write|give)(?: me)?(?: \S+){0,8}"

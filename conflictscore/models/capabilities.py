@@ -27,9 +27,11 @@ _REFUSED_TURNS = _REFUSED | {500}
 """Statuses that may mean refused messages; llama.cpp returns 500 if its chat template fails."""
 # Statuses that servers return for a form of request that they do not offer.
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
+# Words that show that a refusal is about the request for JSON.
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
 )
+# Words that show that a refusal is about something else.
 _ABOUT_ELSE = re.compile(
     r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
 )
@@ -53,6 +55,7 @@ _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
 _LENGTH_NAMES = re.compile(r"max_\w*tokens")
+# Words that show that a reply limit is too low.
 _TOO_FEW = re.compile(r"(?i)minimum|at least|>=|greater|below|too (?:small|low|short)")
 _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the

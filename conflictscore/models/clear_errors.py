@@ -32,6 +32,7 @@ _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
 )
+# Words that show that an error is about the key or the account.
 _ABOUT_KEY = re.compile(
     r"(?i)\b(?:api.?)?keys?\b|credential|authenticat|authoriz|permission|account"
 )

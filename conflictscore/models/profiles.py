@@ -18,6 +18,7 @@ ReasoningEffort = Literal["low", "medium", "high"]
 
 _EFFORT = "reasoning_effort"
 """Name of this setting in LangChain's chat models."""
+# The date or tag at the end of a model's name, such as "-2024-08-06" or "-latest".
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "temperature": ("none", "a number from 0 to 2"),

@@ -20,6 +20,7 @@ _REASONING = re.compile(
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
 """Names that always mark reasoning. A block with another name is reasoning only if it begins a
 reply and is closed."""
+# Tags around reasoning, such as "<think>", "[THINK]", "◁think▷" and Gemma's "<|channel>".
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
     r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"
@@ -31,10 +32,12 @@ _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
 """A closing tag after one of these characters is merely quoted and closes no block."""
+# The header of a message in Harmony, the reply format of OpenAI's open models.
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
+# The names of Harmony's channels without their tokens, which some servers remove.
 _BARE_HARMONY = re.compile(
     r"analysis(?=[A-Z])|(?i:assistant[\s:|]{0,3})?(?i:analysis|commentary)(?=\W)"
     r"|(?i:assistant)?(?i:analysis|commentary)(?=\S)"
@@ -60,9 +63,11 @@ _GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
 """The same header joined to any word. The two may also be a word, or an identifier: finalScore."""
 _LEAST_DIGITS = 3
 """Digits of a number that may follow the header; "final2" is rather a name."""
+# Signs that a text is about code, where a tag may be an example.
 _ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
 _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
 """The start of an identifier in camel case."""
+# Tokens of chat templates that a server has left at the beginning of a reply.
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -84,6 +89,7 @@ _ENDS = (
 )
 """Chat-template tokens that servers leave in a reply."""
 _MOST_ENDS = 4  # tokens removed from the end of a reply at most
+# A tag around a whole reply.
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"
     r"</(?P=name)>",
@@ -92,6 +98,7 @@ _WRAPPER = re.compile(
 
 
 _AROUND_LINE = ' \t\r*_#`"“”>-•,'
+# Values in tags, such as "<label>SUPPORTS</label>", even if the tags are damaged.
 _TAGGED = re.compile(
     r"<?(?P<name>[a-z_]{1,40})>(?P<value>[^<>]*)(?:</?[a-z_]{1,40})?", re.IGNORECASE
 )

@@ -8,6 +8,7 @@ from conflictscore.records import encodable
 Scalar = str | int | float | bool | None
 """A value allowed in a document's metadata."""
 
+# All line ends but the usual one, to which they are converted.
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _TERMINAL = re.compile(
@@ -26,6 +27,7 @@ _WINDOWS_1252 = {
 }
 """Maps characters that were decoded as Latin-1 to the intended windows-1252 characters."""
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
+# Control characters other than tab, line ends and form feed.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 

@@ -54,7 +54,9 @@ documents are marked in every run.
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
 """A non-ASCII letter."""
+# Words that contain a letter.
 _WITH_A_LETTER = re.compile(r"(?<!\d)\d*+[^\W\d_]\w*+")
+# Words that contain 0 or 1.
 _WITH_A_STROKE = re.compile(r"(?<!\w)[^\W01]*+[01]\w*+")
 _STROKES = str.maketrans("i10", "llo")
 

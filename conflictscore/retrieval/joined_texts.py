@@ -45,9 +45,11 @@ _FIELD = re.compile(
     r"[ \t]{0,8}(?:[-*•][ \t]{1,4})?[*_`]{0,2}([A-Za-z][A-Za-z_ ]{1,18}?)[*_`]{0,2}"
     r"[ \t]{0,4}:[*_`]{0,2}(?=\s|$)"
 )
+# Tags around a document, such as "<document index='1'>".
 _TAG = re.compile(
     rf"<({_NOUNS}|search_result|search-result|web_result)((?:\s[^<>]{{0,2000}})?)>", re.IGNORECASE
 )
+# Tags around all documents.
 _WRAPPER = re.compile(r"<(/?)(documents|results|search_results|sources|context|passages)\s*>", re.I)
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _INNER = re.compile(r"<([\w-]{2,30})>([^<]*)</\1>\s*")
@@ -72,6 +74,8 @@ _NUMBERED = (
 _BARE = _NUMBERED[-1]
 _LEAD = 200
 """Maximum number of characters in a line before the first document, such as "Found 3 results:"."""
+# Words that refer to something before them. A text does not begin with such a word, so it continues
+# the text above.
 _BACK = re.compile(
     r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
     r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"

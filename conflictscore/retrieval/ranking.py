@@ -32,8 +32,10 @@ It?".
 
 A short word in capitals counts as different from the lower-case word: "US", "WHO".
 """
+# Words of two parts with a hyphen, such as "co-operation".
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
 _LOWER_CASE = re.compile(r"[a-z]")
+# The place at which a sentence begins, perhaps after a quotation mark or a bracket.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
 _BEFORE = 12  # number of characters before a word that are checked for a sentence start
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"

@@ -99,4 +99,5 @@ WRITES = frozenset(
 )
 
 
+# The words in a name such as "searchWeb" or "HTTPGet".
 NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

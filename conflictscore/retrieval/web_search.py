@@ -40,15 +40,20 @@ _OTHER_WAYS = (
 _MOST_BYTES = 5_000_000
 """Maximum number of bytes in a provider's reply. A typical page of results has about ten
 thousand."""
+# Words about a quota or credit, which another request cannot change.
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
+# Words about a limit that ends only after a day or a month.
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
+# Words about a limit on requests per second or minute.
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
+# Words by which Google says that the key or its project is wrong, with status 400.
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Longest pause, in seconds, that is accepted when a provider requests one.
 
 If the provider requests a longer pause, it is not asked again.
 """
+# Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 # Only gzip, so that replies do not depend on which other codings happen to be installed.

@@ -9,10 +9,13 @@ from typing import Any, Final
 _LONGEST_LITERAL: Final = 1_000_000
 """Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
+# An array as NumPy prints it, with its type.
 _ARRAY: Final = re.compile(
     r"\Aarray\(\s*+(\[.*\])\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z", re.DOTALL
 )
+# A quoted string in a printed list, and the comma after it.
 _QUOTED: Final = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*+,?""", re.DOTALL)
+# An item of a list in PostgreSQL's notation, "{a,\"b c\"}".
 _ARRAY_ITEM: Final = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^",{}\\]++))\s*+([,}])', re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 

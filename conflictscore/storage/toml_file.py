@@ -9,6 +9,7 @@ from conflictscore.errors import InputError
 
 _MOST_BYTES = 1_000_000
 """Maximum bytes of a file. People write far less, and tomllib takes seconds per megabyte."""
+# A part of a dotted key, and the dot after it.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
 """Matches a key of more than 50 parts. tomllib takes time quadratic in the number of parts."""

@@ -30,6 +30,7 @@ inflected forms in the seven languages without a stemmer for each."""
 _ALL_BUT = 0.75
 """Minimum share of the claim's words in a sentence that may be the claim, reordered."""
 
+# A number, perhaps with separators of thousands and decimal places.
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
 _SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
@@ -38,15 +39,19 @@ _QUANTITY = re.compile(
     r"(?P<before>[€$£¥])\s?\d"
     r"|\d(?:[ \u00a0\u202f-]?(?P<unit>[^\W\d_]{1,14}[²³]?|[%‰€$£¥]|°[CF]?))"
 )
+# Ratios such as "3 in 4".
 _RATIO = re.compile(r"\d (?:in|of|out of|von|sur|de|su|van de) (?:\w+ )?\d")
+# Ranges ("10–12"), decades ("1930s"), signs such as "~" and "≥", and centuries.
 _INEXACT = re.compile(
     r"\d\s?(?:[-–—~]|\.\.\.?|…)\s?\d|\d0(?:er|s|ies|['’]s)\b|[~≈±<>≤≥]\s?\d|\d(?:th|st|nd|rd)? cent"
 )
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
 """Matches a row of a table."""
+# A list of names and values, such as "Height: 12 m; Width: 5 m".
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
+# The beginnings of months in English and other European languages.
 _MONTH = re.compile(
     "jan|feb|fev|ene|gen|mar[scz]?$|maar|mrt|apr|abr|avr|may|mai|mei|mag|jun|jui|giu|jul|lug|aug|aou"
     "|ago|sep|set|oct|okt|ott|outu|nov|dec|dez|dic"
@@ -72,6 +77,8 @@ class _Sentence(NamedTuple):
         return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
 
 
+# Frequent words in several languages that say nothing about a subject. They have three letters or
+# more, since shorter words are left out anyway.
 _FUNCTION_WORDS = frozenset(
     """the and was has had for are were its been being from with that this than then their there
     der die das den dem des ein eine einen einer und von vom war ist hat sind wurde les des une est

@@ -33,6 +33,7 @@ _ASIDE_FROM_TEXT = (
     "[class*=toolbar],[class*=byline],[class*=author-bio],[class*=pagination]"
 )
 """Selectors of blocks whose lines are not put back."""
+# Types of structured data on pages with questions and answers.
 _ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
 _QUESTION_MARKS = "?？؟;"
 _LINKED = 0.5  # a block with a larger share of its text in links is a menu or a list of links
@@ -43,6 +44,7 @@ _MOST_PUT_BACK = 3
 
 If even more is missing from the extracted text, the extractor chose the wrong part of the page.
 """
+# Names of elements that may contain a correction of the article.
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 
 

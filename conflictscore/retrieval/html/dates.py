@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
+# Types of JSON-LD objects that describe a page. "Review" counts only at the end, since a
+# "ReviewAction" is no article.
 _ARTICLE = re.compile(
     r"article|posting|report|webpage|creativework|book|recipe|review$|video|dataset|question", re.I
 )
+# Types of objects within a page, whose dates are their own.
 _NO_ARTICLE = re.compile(r"comment|event|offer|product|answer|person|organization|profile", re.I)
 _PUBLISHED = (
     "article:published_time", "og:published_time", "og:article:published_time", "datepublished",

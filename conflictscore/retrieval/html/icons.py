@@ -19,6 +19,7 @@ _ICONS = (
     ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
 )
 """Characters for the classes of icon fonts, such as ``fa-check`` and ``bi-x``."""
+# Classes of icon fonts, such as Font Awesome ("fa"), Bootstrap ("bi") and Material Design.
 _ICON_CLASS = re.compile(
     r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
     r"(?:[-\s]|$)[\w\s-]*",

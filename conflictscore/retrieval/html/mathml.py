@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
 """Invisible operators, such as function application, which are removed."""
+# Elements that show nothing.
 _UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace")
 
 

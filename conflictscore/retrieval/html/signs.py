@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _LETTER = re.compile(r"[^\W_]")
+# Classes of pictures that stand for emoji.
 _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
+# Classes of pictures of formulas, whose alternative text is TeX.
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
+# The command for size around the TeX source of Wikipedia's formulas.
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
 # Types of inputs that show their value. Files, passwords and hidden inputs do not.
 _BLANK_VALUE = (
@@ -42,18 +45,24 @@ _DRAWN_OTHERWISE = {
     "object": "embedded object",
     "embed": "embedded object",
 }
+# Endings of ordinals in several languages, and signs of trademarks.
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
+# Marks of footnotes, such as "3", "[a]" and "†".
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
 _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
 _STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
 _CURRENCY = "$€£¥₹₽₩₺₴₫฿"
+# An amount after its currency, at the end of a text. The amount may lack its cents.
 _PRICE = re.compile(
     rf"(?:[{_CURRENCY}]|\b(?:USD|EUR|GBP|CHF|Fr|Rs|R)\.?)\s?"
     r"\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$"
 )
+# A currency after an amount.
 _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|Kč\b|kr\b)")
+# A number at the end of a text, perhaps with separators of thousands.
 _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
+# Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # characters beside an element; a price is shorter
 _SAMPLE = 5_000  # maximum number of signs of each kind that are replaced on a page

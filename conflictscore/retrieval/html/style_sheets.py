@@ -24,6 +24,7 @@ _HIDING = re.compile(
     r"|text-decoration(?:-line)?\s*:[^;]{0,40}line-through)",
     re.IGNORECASE,
 )
+# Font sizes below two points or pixels, which nobody can read.
 _NO_SIZE = re.compile(
     r"(?:^|;)\s*font-size\s*:\s*(?:0*\.?0*(?:px|pt|em|rem|%)?|(?:0?\.\d{1,9}|1(?:\.\d{1,9})?)(?:px|pt))"
     r"\s*(?:;|!|$)",
@@ -32,22 +33,27 @@ _NO_SIZE = re.compile(
 _COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _GROUND_COLOUR = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _COLOURS = {"white": "#ffffff", "black": "#000000"}
+# Heights and widths of at most one pixel.
 _COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
 _CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
+# Declarations that show an element that another rule hides.
 _SHOWN = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*(?!none)[a-z-]+|visibility\s*:\s*visible"
     r"|opacity\s*:\s*(?:1|0?\.[1-9])|text-decoration(?:-line)?\s*:\s*none)",
     re.IGNORECASE,
 )
+# White or transparent text, which is invisible on a page's usual background.
 _WHITE = re.compile(
     r"(?:^|;)\s*color\s*:\s*(?:#fff(?:fff)?\b|white\b|transparent\b|rgba?\(\s*255[\s,]+255[\s,]+255"
     r"|rgba\([^)]{0,40},\s*0?\.?0\s*\))",
     re.IGNORECASE,
 )
+# Declarations of a background, on which white text may be visible.
 _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
+# Media queries that need not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 # Limits on untrusted style sheets. Each rule is compared with every element of the page.

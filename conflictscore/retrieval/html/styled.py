@@ -8,6 +8,7 @@ from conflictscore.retrieval.html.style_sheets import declared
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+# Styles that change what a text means or how it is divided; only these are looked up.
 _STYLED = re.compile(
     r"(?:^|;)\s*(?:vertical-align\s*:\s*(?:super|sub)\b|list-style(?:-type)?\s*:"
     r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*table-row)",

@@ -8,6 +8,8 @@ from conflictscore.retrieval.html.style_sheets import hidden_by_style, white_on_
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+# Elements that a browser does not show, struck-out text, pronunciations above words (rt), and the
+# drawings of formulas whose MathML is read.
 _UNSEEN = (
     "noscript,template,datalist,dialog:not([open]),annotation,annotation-xml,del,s,strike,[hidden],"
     "rt,rp,rtc,input[type=hidden],.katex-html,.MathJax_Preview,nav [aria-hidden=true]"
@@ -20,6 +22,7 @@ _FOR_SCREEN_READERS = (
 """Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
+# Classes that several style libraries use to hide an element. Their style sheets are not loaded.
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
 _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
 """Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes

@@ -22,6 +22,7 @@ _HEADER_WITHIN = 10
 _QUOTED_WITHIN = 20_000
 """Number of characters at the top that decide whether cells stand between apostrophes."""
 
+# The first line by which Excel declares a separator.
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 

@@ -21,6 +21,7 @@ _ADDRESS = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]{1,500})["']""", re.I
 _DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)
 _AS_IMAGE = "</svg><img src='image'/><svg>"
 """Replaces a picture inside an SVG drawing, as on book covers, with an HTML image outside it."""
+# Declarations of XML, which mean nothing in HTML.
 _SCRAP = re.compile(r"<(?:\?xml\b[^<>]{0,500}\?|!DOCTYPE\b[^<>]{0,1000})>", re.IGNORECASE)
 _EMPTY_TAG = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"

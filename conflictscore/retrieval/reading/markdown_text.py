@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
+# Text that is struck out by two tildes, or by one. A tilde before "/" begins a path in the home
+# folder.
 _STRUCK = re.compile(
     r"~~(?=[^\s~])(?:[^~\n]|\n(?![ \t]*\n)){1,2000}(?<=[^\s~])~~"
     r"|(?<![\w~])~(?=[^\s~/])[^~\n]{1,500}(?<=[^\s~])~(?![\w~/])"
@@ -44,11 +46,13 @@ _IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\](?:\([^()\n]{0,2000}\)|\[[^\[\]\n]
 _IMAGE_TAG = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\salt\s{0,9}=\s{0,9}([\"'])(.{0,1000}?)\1", re.IGNORECASE | re.DOTALL)
 IMAGE_MARK = "[image"
+# The definition of a link's target, such as "[1]: https://example.org". "[^1]:" begins a footnote.
 _DEFINITION = re.compile(
     r" {0,3}\[(?!\^)[^\[\]\n]{1,999}\]:[ \t]*(?:<[^<>\n]{0,999}>|[^\s<]\S{0,999})"
     r"(?:[ \t]+(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\)))?[ \t]*$"
 )
 _ESCAPED = re.compile(r"\\([*_#.+!>~()\[\]-])")
+# The number of a list item, perhaps within a quotation or another list.
 _ITEM_NUMBER = re.compile(r"([ \t]*(?:[-*+>][ \t]+)*)(\d{1,9})(?=[.)](?:\s|$))")
 _SHORT_CODES = {
     "white_check_mark": "✅", "heavy_check_mark": "✔", "ballot_box_with_check": "☑", "x": "❌",

@@ -17,10 +17,12 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 from conflictscore.retrieval.shaping.decoding import decode
 
 _SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
+# Text formats that are not for reading, or that repeat the message in another form.
 _NOT_AS_TEXT = frozenset(
     ("calendar", "directory", "enriched", "richtext", "rtf", "vcard", "x-vcard", "x-amp-html")
 )
 _SIGNATURES = frozenset(("pgp-signature", "pkcs7-signature", "x-pkcs7-signature"))
+# Types of encrypted messages, or of signed messages in one sealed part.
 _SEALED = frozenset(
     ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"),
 )

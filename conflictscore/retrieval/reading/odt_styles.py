@@ -10,6 +10,7 @@ from conflictscore.retrieval.shaping.counting import letters, roman
 _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
 _GROUNDS = ("text", "paragraph", "table-cell", "graphic")
+# OpenDocument's codes for forms of numbers.
 _NUMBERS: dict[str, Callable[[int], str]] = {
     "1": str,
     "a": letters,

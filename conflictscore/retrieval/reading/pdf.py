@@ -22,11 +22,13 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 
 _HYPHENS = "\x02\ufffe"
 """Characters that pdfium inserts where a word is hyphenated at the end of a line."""
+# A hyphen that divides a word at the end of a line.
 _LINE_END = re.compile(rf"(?:[{_HYPHENS}][\n ]?|[-\u2010]\n)")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60  # characters that are read before a hyphen; the bound keeps the time linear
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _WHOLE_WORD = re.compile(rf"(?<![\w\-\u2010{_HYPHENS}])[^\W\d_]{{2,}}+(?![\w\-\u2010{_HYPHENS}])")
+# The letters of ligatures.
 _SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 _CODE = frozenset("&<>=\\$")
 """Signs before a word that show that it is part of code."""

@@ -21,6 +21,7 @@ _MOST_PLACES = 8
 number of pages. Left and right pages have two positions."""
 _SAME_PLACE = 3.0
 """Maximum distance between the positions of the same head, in points."""
+# Page numbers such as "12", "- 12 -", "Page 12 of 40" and "第12页".
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
     r"(?:\s*+(?:of|/|von|de|di|van|из|z)\s*+\d{1,4})?(?:\s*+页)?",

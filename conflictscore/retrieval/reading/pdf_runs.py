@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
+# Up to three words, whose position is requested at once.
 _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
@@ -24,6 +25,7 @@ _LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀ�
 """The codes of ligatures in TeX's fonts, which some PDFs do not translate (OT1, then T1)."""
 _LETTER = r"[^\W\d_]"
 _CODES = "[\x0b\x0c\x0e\x0f\x1b-\x1f]"
+# The code of a ligature beside a letter. Elsewhere, the same code may mean something else.
 _LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.

@@ -16,6 +16,8 @@ from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
+# The tokens of RTF: control words with a number, bytes in hexadecimal, escaped signs, braces and
+# text.
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,9})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
     rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)|\\",
@@ -28,6 +30,7 @@ _SIGNS = {
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
     "emspace": "\u2003", "enspace": "\u2002", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
+# Escaped signs: non-breaking space, non-breaking hyphen, optional hyphen, and line ends.
 _ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": "", "\n": "\n", "\r": "\n"}
 _SKIPPED = frozenset(
     (
@@ -41,6 +44,7 @@ _SKIPPED = frozenset(
 _STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
 """Destinations that are read although they are marked as optional; they contain text or are
 counted."""
+# Headers and footers, of which there are separate ones for left, right and first pages.
 _MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",

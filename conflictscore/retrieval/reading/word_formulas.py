@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_of, value_of
 from conflictscore.retrieval.shaping.formulas import grouped
 
+# Combining accents and their names in TeX.
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot", "\u20d7": "vec"}
 
 

@@ -18,6 +18,7 @@ _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
 # Colours that cannot be told from white by eye.
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
+# Values by which Word states that a background has no colour, or is white.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6
 """Minimum shift of a superscript or subscript, in half points."""

@@ -11,7 +11,9 @@ from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.number_formats import BUILT_IN, shown_number, shown_text
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of, with_signs
 
+# Characters that XML does not allow, in the form in which Excel writes them.
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+# White as Excel writes it, with or without opacity.
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
 """Maximum number of characters in all cells together; a file can repeat one text in a million

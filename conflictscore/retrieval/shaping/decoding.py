@@ -26,6 +26,7 @@ _BOMS = (
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
 """Number of bytes at the beginning of a page in which its encoding may be declared."""
+# Python's names of codecs that no browser knows. A page that names one is read as if it named none.
 _NOT_OF_THE_WEB = frozenset(
     (
         "x-user-defined",
@@ -83,6 +84,8 @@ _UTF8_CHARACTER = re.compile(
 _BINARY, _LEAST_CONTROLS = 20, 5
 """In a text, at most one character in ``_BINARY`` may be a control character; ``_LEAST_CONTROLS``
 control characters are always allowed."""
+# Control characters that do not occur in text, except the escape character, with which some
+# encodings change their set of characters.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
