@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
 """Maximum words in a clause about what the documents do not say.
 
-A longer clause says something else as well.
+A longer clause says something else as well; chosen by hand.
 """
 # Words that say that a source does not mention something.
 _SILENT = re.compile(

@@ -29,17 +29,13 @@ _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result"
 """Fields that may contain an object as text. Text in other fields may quote a document."""
 _BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
-# The name of a field, in any quotation marks or none, and its colon.
 _FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A placeholder that a reply copied from the prompt instead of writing a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
-# A line that begins or ends a code block.
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
-# The beginning of an assignment, such as "claims = [".
-_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")
-# Names that models give to the text of a claim in an object.
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # begins or ends a code block
+_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")  # such as "claims = ["
 _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 

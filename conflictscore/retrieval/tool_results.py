@@ -71,7 +71,6 @@ _LIST_KEYS = (
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
-
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address

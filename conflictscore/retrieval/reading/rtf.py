@@ -30,7 +30,6 @@ _SIGNS = {
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
     "emspace": "\u2003", "enspace": "\u2002", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
-# Escaped signs: non-breaking space, non-breaking hyphen, optional hyphen, and line ends.
 _ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": "", "\n": "\n", "\r": "\n"}
 _SKIPPED = frozenset(
     (
@@ -44,7 +43,6 @@ _SKIPPED = frozenset(
 _STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
 """Destinations that are read although they are marked as optional; they contain text or are
 counted."""
-# Headers and footers, of which there are separate ones for left, right and first pages.
 _MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",

@@ -29,7 +29,7 @@ from conflictscore.retrieval.shaping.table_columns import table_lines
 _HEADER_WITHIN = 10  # rows at the top among which the header must be; a title may precede it
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
-covered."""
+covered. A longer text is not the name of rows or columns; chosen by hand."""
 _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns."""
 _MOST_COLUMNS = 16_384  # Excel's own limit
@@ -157,6 +157,7 @@ class _Table:
 
     def __init__(self, sheet: Element, cells: Cells) -> None:
         kinds = {name_of(each) for each in sheet}
+        # with any of these, a cell may have a coloured ground, on which white text is visible
         on_white = not kinds & {"conditionalFormatting", "tableParts", "picture"}
         self._hidden_rows: list[int] = []
         self._rows: dict[int, dict[int, ShownCell]] = {}
@@ -231,6 +232,7 @@ class _Table:
             if top == bottom and sum(bool(cell.text) for cell in self._rows[top].values()) == 1:
                 titles.add(top)
                 continue
+            # a cell that extends over several columns has their names in the row below
             end = max(bottom, top + (right > left))
             header_ends[top] = max(end, header_ends.get(top, top))
             again = ShownCell(
