@@ -101,6 +101,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=_DEFAULTS[name] if name in _MODELS else Settings.default(name),
+                # a type that is still a string is shown without "ForwardRef(…)"
                 annotation=kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind,
             )
             for name, kind in kinds.items()

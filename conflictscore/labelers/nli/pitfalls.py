@@ -28,7 +28,8 @@ _STEM, _SHORTEST = 4, 3
 """Number of letters of a stem, and of the shortest word that is compared. Four letters unite most
 inflected forms in the seven languages without a stemmer for each."""
 _ALL_BUT = 0.75
-"""Minimum share of the claim's words in a sentence that may be the claim, reordered."""
+"""Minimum share of the claim's words in a sentence that may be the claim, reordered; chosen by
+hand."""
 
 # A number, perhaps with separators of thousands and decimal places.
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
@@ -147,6 +148,7 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
     words = frozenset(claim.stems)
     shared_counts = [len(words.intersection(sentence.stems)) for sentence in sentences]
     most = max(shared_counts)
+    # sentences with at least half as many shared words as the nearest; chosen by hand
     return (s for s, n in zip(sentences, shared_counts, strict=True) if 2 * n >= max(most, 1))
 
 

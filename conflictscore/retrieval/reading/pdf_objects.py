@@ -107,6 +107,7 @@ def pictures(
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None
+        # some programs store a tall picture as strips, one below another
         if last and abs(last.left - image.left) < 1 and abs(last.bottom - image.top) < _TOUCHING:
             whole[-1] = last._replace(bottom=image.bottom)
         else:

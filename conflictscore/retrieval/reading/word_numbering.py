@@ -108,6 +108,7 @@ def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> 
 
 def _bullet(level: _Level) -> str:
     sign = signs_of(level.font if is_symbol_font(level.font) else "", map(ord, level.text))
+    # Word's usual bullets are drawn with these signs; "o" stands for an empty circle
     return "•" if sign in ("·", "∙", "●", "\ufffd", "▪", "o", "") else sign
 
 
