@@ -31,7 +31,8 @@ LEAST_PRODUCT = 0.22
 This bound is for a claim with two documents.
 """
 GROWTH = 0.0
-"""The exponent for the growth of the bound with the number of documents.
+"""The exponent for the growth of the bound with the number of documents. The best value was 0, so
+the bound does not grow; the measurement still tries other values.
 
 Both values were chosen for the best F1 of conflict detection on half of the claims, with document
 sets of every size (``measurements.by_claim_rule``).

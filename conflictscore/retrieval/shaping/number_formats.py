@@ -104,6 +104,7 @@ def general(number: float) -> str:
     if exact == exact.to_integral_value() and exact.adjusted() < _MOST_WHOLE_DIGITS:
         return f"{int(exact)}"
     if exact.adjusted() < _LEAST_EXPONENT or exact.adjusted() >= _MOST_WHOLE_DIGITS:
+        # Excel shows five decimals in scientific notation
         mantissa, _, power = f"{exact:.5E}".partition("E")
         mantissa = mantissa.rstrip("0").rstrip(".")
         return f"{mantissa}E{power[0]}{power[1:]:0>2}"
@@ -197,6 +198,7 @@ def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
     """Return whether thousands are grouped, and how many times a number is divided by 1,000."""
     commas = [place for place, kind in enumerate(kinds) if kind == "comma"]
     last = max((n for n, kind in enumerate(kinds) if kind in ("digit", "point")), default=-1)
+    # a comma between digits groups thousands; one after the last digit divides by 1,000
     grouped = any("digit" in kinds[:place] and "digit" in kinds[place:point] for place in commas)
     return grouped, sum(place > last or place == point - 1 for place in commas)
 
