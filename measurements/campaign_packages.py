@@ -24,6 +24,7 @@ _CONTAINER = (
 )
 
 Made = Callable[[], bytes]
+"""Makes a file. The factors of ``n`` below were chosen by hand."""
 
 
 def package_bombs(n: int) -> dict[str, tuple[str, Made]]:

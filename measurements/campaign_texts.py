@@ -224,6 +224,7 @@ def steered(
     """No text that a document wants in the answer stays there, and controls are corrected."""
     counted = counted or Steered()
     while True:
+        # one run in eight is a control
         rider = "" if counted.runs % 8 == 7 and counted.controls * 8 <= counted.runs else None
         rider = chance.choice(STEERED[kind]) if rider is None else rider
         state = steered_run(chance, rider, kind)
@@ -244,6 +245,7 @@ def steered(
 
 def bombs(chance: random.Random) -> Generator[str | None]:
     """Files made to cost time or memory; each stays within limits, and honest files are read."""
+    # less than the usual limits, so that a campaign reads many files
     seconds = 5.0
     box = ReaderBox(page_seconds=seconds, file_seconds=seconds, megabytes=300)
     box.read(b"<p>The first one loads the libraries.", ".html", "first.html")
@@ -357,6 +359,7 @@ if __name__ == "__main__":  # count steered corrections that stay; with a size, 
     for steered_kind in STEERED:
         found = Steered()
         cases = steered(random.Random(1), steered_kind, found)  # noqa: S311 - no secret
+        # 46 runs: about 40 with a hostile text, and the controls
         broken = [case for case in (next(cases) for _ in range(46)) if case]
         others = f"{found.corrected} of {found.controls} others corrected"
         print(f"{steered_kind}: {found.stood} of {found.runs} stand, {others}")

@@ -134,6 +134,7 @@ async def _compare(
             "openai": lambda: _drive(by_openai, bodies, questions),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
             "ours": lambda: _scored(model, labeler, questions),
+            # without the objects that exist already, garbage collection takes less time
             "ours, gc.freeze()": lambda: _scored(model, labeler, questions),
         }
         costs: dict[str, list[_Cost]] = {name: [] for name in loops}

@@ -109,6 +109,7 @@ def town_documents(
             first = number * each % len(years)
             names = [*years_here, *years_here][first : first + each]
             years_here = {name: years_here[name] for name in names}
+        # other words in every document, so that none counts as a copy of another
         own = " ".join(
             _FILLER[(number * 5 + n * (number + 1)) % 12] + str(n) for n in range(3 * len(years))
         )

@@ -35,8 +35,8 @@ _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
 _MOST_DOCUMENTS = 3  # documents of a claim, those that take a side first
-_CLAIM_CHARS = range(40, 240)
-_MARKS = set("*_`[]|<>#\n\\~")
+_CLAIM_CHARS = range(40, 240)  # lengths of ordinary sentences
+_MARKS = set("*_`[]|<>#\n\\~")  # sentences with Markdown would change how the answer is divided
 _CITED = r"(?: \[\d+\])?"
 
 
@@ -97,6 +97,7 @@ def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswe
     draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
     draw.shuffle(known)
     disputed, others = ([one for one in known if one.disputed is kind] for kind in (True, False))
+    # an answer has at most 3 disputed sentences, and at most 12 in all, of which 1 is disputed
     if len(disputed) < 3 or len(others) < 11:
         raise ConflictScoreError("the files have too few disputed claims, or too few others")
     return [_answer(disputed, others, draw, markdown=bool(n % 2)) for n in range(count)]
@@ -217,6 +218,7 @@ def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> boo
     shown = " ".join(fields["document"].split())
     labels = answer.labels[sentence].items()
     denying = [text for text, label in labels if label is Label.CONTRADICTS]
+    # the beginning is enough, since a long document may be shown cut
     return any(" ".join(text.split())[:200] in shown for text in denying)
 
 
