@@ -5,6 +5,9 @@ ends. On SIGTERM or Ctrl-C it finishes the case in progress and prints the table
 leaves this machine: the service, its upstream and the addresses that must never be reached all
 listen on the loopback interface. The exit code is 1 if anything broke; otherwise, if a signal ended
 the campaign, it is 128 plus the signal's number. The same seed reproduces most failures.
+
+The parts draw the sizes of hostile texts, how often a case is hostile, and the pauses between
+attacks. These ranges were chosen by hand.
 """
 
 import logging

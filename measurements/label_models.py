@@ -85,6 +85,7 @@ def figures_of(counts: Numbers) -> Figures:
     gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)
     occurs = gold > 0
     f1 = 2 * right / np.maximum(gold + labelled, 1)
+    # nine columns of the confusion matrix come first
     people, model, both = (total[..., place] for place in (9, 10, 11))
     return Figures(
         right.sum(axis=-1) / gold.sum(axis=-1),

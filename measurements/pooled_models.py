@@ -132,6 +132,7 @@ def fitted(rows: Sequence[Judged]) -> Pooling:
 
     models = logs.shape[1]
     start = np.array([1.0 / models] * models + [0.0, 0.0])
+    # this method needs no derivatives, and more steps than its default allows
     numbers = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 4000}).x
     *weights, supports, contradicts = (round(float(number), 3) for number in numbers)
     return Pooling(tuple(weights), supports, contradicts, POOLING.least_product)

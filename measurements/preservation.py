@@ -306,7 +306,7 @@ def revised(
             labeler=_Labels(answer),
             prompts=scripted.prompts,
             cache=False,
-            context_window=128_000,
+            context_window=128_000,  # a scripted model has none of its own
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
         asked: RagInput = {"question": _QUESTION, "documents": [*answer.documents]}

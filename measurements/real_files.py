@@ -264,6 +264,7 @@ def faults_of(text: str, second: str) -> dict[str, list[str]]:
         "glued": _joined(ours, _words(_HYPHENATED.sub("", second))),
         "torn": _joined(_words(second), ours),
     }
+    # twelve examples of each kind are enough to look at
     return {kind: places[:12] for kind, places in faults.items() if places}
 
 

@@ -31,7 +31,7 @@ def mean_of(values: Sequence[float]) -> dict[str, Any]:
         (np.sort(np.asarray(values, float)),),
         np.mean,
         n_resamples=9_999,
-        batch=500,
+        batch=500,  # resamples in memory at a time
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
@@ -130,6 +130,7 @@ def judged_pairs(
 def _moves(run: Run, measure: str, pairs: Sequence[tuple[float, float]]) -> tuple[int, int]:
     """Pairs that are better than before, and pairs that are worse."""
     sign = -1 if measure in run.falling else 1
+    # twelve places, so that errors of rounding do not count as differences
     differences = [sign * round(after - before, 12) for before, after in pairs]
     return sum(d > 0 for d in differences), sum(d < 0 for d in differences)
 

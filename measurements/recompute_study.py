@@ -72,6 +72,7 @@ def _differences(run: Run, told: Mapping[str, Any], measure: str) -> dict[str, f
     differences = {}
     for question in run.questions:
         for before, after in judged_pairs(run, told["method"], against, measure, [question["id"]]):
+            # twelve places, so that errors of rounding do not count as differences
             differences[question["id"]] = round(after - before, 12)
     return differences
 

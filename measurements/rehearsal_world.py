@@ -116,6 +116,7 @@ class Script:
     def _uniform(self, purpose: str, question: Question, *, own: bool) -> float:
         seed = self._seed if own else "all"
         drawn = f"{self._number}/{seed}/{self._form}/{purpose}/{question.id}"
+        # 13 hexadecimal digits have 52 bits, which a float holds exactly
         return int(hashlib.sha256(drawn.encode()).hexdigest()[:13], 16) / 16**13
 
 

@@ -173,6 +173,7 @@ def _hidden(w: _Writer, mask: str) -> str:
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
     away = w.add("Sub", [w.constant("unit", np.array(1, np.float32)), wide], "mask/away")
+    # so far below that the softmax makes it 0 in single precision
     return w.add("Mul", [away, w.constant("far", np.array(-1e9, np.float32))], "mask/hidden")
 
 

@@ -144,6 +144,7 @@ def measures_wikicontradict(group: str) -> bool:
 
 def lot(text: str) -> int:
     """A number derived from a text, the same on every machine."""
+    # Python's own hash differs in every process
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big")
 
 

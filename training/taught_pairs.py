@@ -180,6 +180,7 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
 def _weights(windows: Texts) -> Numbers:
     """The inverse document frequency of every token, over windows."""
+    # room for further tokens, which claims may have although no window has them
     seen = np.zeros(int(windows.tokens.max(initial=0)) + 1 + 2**16, np.int64)
     for window in range(len(windows.ends)):
         seen[np.unique(windows.text(window))] += 1
