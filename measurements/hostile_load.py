@@ -51,7 +51,7 @@ _HTTP2_REQUEST = b"\0\0\x0e\1\5\0\0\0\1\x82\x86\x84\x41\x09localhost"
 _IN_FLIGHT = "conflictscore_requests_in_flight "
 _FREED_WITHIN_S = 60.0  # until the service has dropped all hostile requests, or the run fails
 _BODY = (1 << 20) - 2_000
-"""Bytes of the longest request that the default limit allows."""
+"""Bytes of the longest text in a request that the default limit of 1 MiB allows."""
 _LAMP = "The lamp was first lit in 1871."
 
 
@@ -66,6 +66,7 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
             {"answer": text, "question": "When?", "documents": [_LAMP]},
         )
         found[f"document of {unit!r}"] = ("/v1/runs", {"question": "When?", "documents": [text]})
+    # these divisors make each body about as long as ``_BODY``
     short = [f"Ledger number {n}. {_LAMP * (_BODY // 36_000)}" for n in range(1000)]
     found[f"{len(short):,} documents"] = ("/v1/runs", {"question": "When?", "documents": short})
     turns = [{"role": "user", "content": "A. " * 1000}, {"role": "assistant", "content": _LAMP}]
@@ -141,7 +142,7 @@ def _phase(
     other.start()
     try:
         began.wait()
-        time.sleep(2)
+        time.sleep(2)  # until the attack has its full strength
         times = asyncio.run(_honest(address, clients, requests))
     finally:
         other.kill()

@@ -165,6 +165,7 @@ def _natconfqa(path: Path) -> list[LabelledQuestion]:
         lead = gives.count("true") - gives.count("false")
         if not any(gives):
             continue
+        # the answer that leads, or both in a tie
         right = ("true", "false")[lead < 0 : 2 - (lead > 0)]
         question = Question(
             id=question_id("natconfqa", row["id"]),

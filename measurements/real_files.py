@@ -171,6 +171,7 @@ def _some(candidates: Iterable[RealFile], folder: Path) -> list[RealFile]:
     per_package: Counter[str] = Counter()
     hashes: set[bytes] = set()
     for file in candidates:
+        # few packages ship Word files, so each may give more of them
         limit = len(ENDINGS) * _PER_PACKAGE if file.ending == ".docx" else _PER_PACKAGE
         if per_package[file.package] == limit or len(files) == _PER_KIND:
             continue
@@ -282,6 +283,7 @@ def _joined(words: Sequence[str], others: Sequence[str]) -> list[str]:
     return sorted(
         word
         for word in alone & pairs
+        # shorter words often consist of two others by chance
         if len(word) > 4 and not any(character.isdecimal() for character in word)
     )
 

@@ -96,6 +96,7 @@ async def _serve(ways: _Ways) -> None:
 
 def _asked(body: dict[str, Any]) -> str:
     """The prompt; after an unusable reply, the prompt that is asked again."""
+    # the unusable reply and the request for another one come after the prompt
     said = [str(message["content"]) for message in body["messages"]]
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 

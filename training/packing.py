@@ -60,6 +60,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         if shown not in documents:
             document = document_of(pair)
             cut = premises(document, room, vocabulary).texts
+            # each length takes two bytes
             documents[shown] = (len(window_lengths) // 2, len(cut))
             for window in cut:
                 _add(numbers(window), window_tokens, window_lengths)

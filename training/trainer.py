@@ -25,7 +25,7 @@ from training.plan import Epoch, Plan, Settings
 
 _MOST_NORM = 1.0  # gradients are scaled down to this norm, so that one odd batch cannot ruin a run
 _AVERAGING = 0.02
-"""How far the moving average moves in a step."""
+"""How far the moving average moves in a step, so that it covers about the last 50 steps."""
 _DECAYED = 2
 """Weights with this many dimensions decay; biases and norms do not."""
 
