@@ -14,7 +14,8 @@ from typing import NamedTuple
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
-"""Relative difference allowed between values in different units, such as "31 m" and "102 feet"."""
+"""Relative difference allowed between values in different units, such as "31 m" and "102 feet",
+since texts round converted values; chosen by hand."""
 
 _MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
@@ -343,6 +344,7 @@ def _readings(digits: str) -> frozenset[float]:
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
     without_marks = float(re.sub("[.,]", "", plain))
     if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or section number: "2.1.3"
+        # three digits for each part, so that 2.1.3 differs from 2.13
         parts = re.split("[.,]", plain)
         return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
     if len(marks) > 1:

@@ -100,7 +100,7 @@ def label_of(reply: Mapping[str, Any]) -> Label:
 
 
 def _label_in(answer: Any) -> Label:
-    for _ in range(2):
+    for _ in range(2):  # a list may contain an object, or an object a list
         if isinstance(answer, Mapping):
             answer = [*answer.values()]
         if isinstance(answer, list) and len(answer) == 1:

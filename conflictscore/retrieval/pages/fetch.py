@@ -49,12 +49,12 @@ _SPECIAL = [
     ip_network(network)
     for network in (
         "168.63.129.16/32",  # a cloud provider's internal service at a public address
-        "192.0.0.0/24",
+        "192.0.0.0/24",  # assignments for protocols
         "192.88.99.0/24",  # relays from 6to4 to IPv6
         "224.0.0.0/3",  # multicast, reserved, broadcast
         "2001::/23",  # Teredo, which contains an IPv4 address, and other protocol assignments
         "2002::/16",  # 6to4, which contains an IPv4 address
-        "3fff::/20",
+        "3fff::/20",  # for examples in documentation
     )
 ]
 """Non-public addresses that ``is_global`` reports as public in some versions of Python."""
