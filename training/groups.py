@@ -2,8 +2,8 @@
 
 ``conflictscore bench conflict-detection`` measures models on them, and ``training.calibrate`` fits
 scores to them. Besides the sets labelled by people there are answers to RAMDocs' questions, claims
-that name their entity with all documents of RAMDocs' second half, and the natural cases that no
-model learns from.
+that name their entity with all documents of RAMDocs' second half, the natural cases that no model
+learns from, and all natural cases by the hands that the shipped models have not learned from.
 """
 
 import json
@@ -16,7 +16,7 @@ from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, Group
 from conflictscore.errors import ConflictScoreError
 from conflictscore.records import Label
 from training.build_natural import is_kept_out, telling_pairs
-from training.cases import CORPUS, pairs_of, read_cases
+from training.cases import CORPUS, NaturalCase, pairs_of, read_cases
 from training.entity_pairs import entity_pairs, halves
 from training.human import data_files, label_files, labelled_pairs
 from training.pairs import Pair
@@ -44,6 +44,10 @@ def entities_measured_on(data: Sequence[Path]) -> list[Pair]:
     return list(entity_pairs(halves(data_files(list(data)))[1], seed=0))
 
 
+LEARNED_HANDS = "abc"
+"""The hands whose cases the shipped models have learned, by the first letter of a case's id."""
+
+
 def natural_kept_out(folder: Path = CORPUS) -> list[Pair]:
     """The pairs of the natural cases that no model learns from, with the date before the text.
 
@@ -51,12 +55,28 @@ def natural_kept_out(folder: Path = CORPUS) -> list[Pair]:
         InputError: A file cannot be read.
     """
     kept_out = [case for case in read_cases(folder) if is_kept_out(case)]
-    pairs = [*pairs_of(kept_out), *telling_pairs(kept_out, folder)]
+    return _dated(kept_out, folder, "natural_kept_out")
+
+
+def natural_not_learned(folder: Path = CORPUS) -> list[Pair]:
+    """All pairs by other hands than ``LEARNED_HANDS``, with the date before the text.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    cases = [case for case in read_cases(folder) if case.id[0] not in LEARNED_HANDS]
+    hands = sorted({case.id[0] for case in cases})
     return [
-        pair._replace(
-            document=". ".join(filter(None, (pair.date, pair.document))), source="natural_kept_out"
-        )
-        for pair in pairs
+        pair
+        for hand in hands
+        for pair in _dated([c for c in cases if c.id[0] == hand], folder, f"natural_{hand}")
+    ]
+
+
+def _dated(cases: Sequence[NaturalCase], folder: Path, source: str) -> list[Pair]:
+    return [
+        pair._replace(document=". ".join(filter(None, (pair.date, pair.document))), source=source)
+        for pair in (*pairs_of(cases), *telling_pairs(cases, folder))
     ]
 
 
@@ -105,6 +125,7 @@ def main(data: tuple[Path, ...], out: Path) -> None:
     """Write the files."""
     try:
         pairs = [*measured_on(data), *entities_measured_on(data), *natural_kept_out()]
+        pairs += natural_not_learned()
         write_groups(validation_groups(pairs), out)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error

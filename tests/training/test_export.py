@@ -17,7 +17,13 @@ from training import carry
 from training.build_natural import is_kept_out
 from training.cases import read_cases
 from training.export import export
-from training.groups import natural_kept_out, validation_groups, write_groups
+from training.groups import (
+    LEARNED_HANDS,
+    natural_kept_out,
+    natural_not_learned,
+    validation_groups,
+    write_groups,
+)
 from training.human import read_labelled
 from training.pairs import Pair
 from training.weights import load
@@ -119,3 +125,10 @@ def test_a_natural_document_is_measured_with_its_date() -> None:
     dated = {doc.date for case in read_cases() if is_kept_out(case) for doc in case.documents}
     starts = {pair.document.split(". ")[0] for pair in natural_kept_out()}
     assert dated - {None} <= starts
+
+
+def test_cases_by_hands_that_no_shipped_model_has_learned_from_are_measured_whole() -> None:
+    cases = [case for case in read_cases() if case.id[0] not in LEARNED_HANDS]
+    pairs = natural_not_learned()
+    assert {pair.source for pair in pairs} == {f"natural_{case.id[0]}" for case in cases}
+    assert {case.claim for case in cases} <= {pair.claim for pair in pairs}
