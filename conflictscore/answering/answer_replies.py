@@ -122,9 +122,11 @@ def read_queries(reply: str) -> tuple[str, ...]:
 def copied(text: str, request: str, own: str) -> bool:
     """Return whether a model copied a text from the request, as small models do.
 
-    A text of one or two words does not count, since the match may be a coincidence.
+    A final full stop does not matter: small models turn a clause of the request into a sentence. A
+    text of one or two words does not count, since the match may be a coincidence.
     """
-    return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
+    bare = text.rstrip(" .")
+    return len(bare.split()) > 2 and bare.casefold() in request.casefold() and bare not in own
 
 
 def of_the_task(text: str, passage: str) -> bool:

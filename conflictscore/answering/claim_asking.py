@@ -14,7 +14,12 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from conflictscore.answering.answer_replies import copied
-from conflictscore.answering.claim_coverage import UnclaimedPart, gaps_of, unclaimed_in
+from conflictscore.answering.claim_coverage import (
+    UnclaimedPart,
+    gaps_of,
+    states_nothing,
+    unclaimed_in,
+)
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.json_claims import claims_of_values
@@ -199,7 +204,7 @@ class _Asking:
             parts.append(render("decompose_question", question=self.question))
             ours.append(render("decompose_question", question=""))
         prompt = "\n\n".join([*parts, form] if form else parts)
-        own = partial(_read_own, read_reply, "\n".join(ours), self.answer)
+        own = partial(_read_own, read_reply, "\n".join(ours), self.answer, question=self.question)
         return await _ask(prompt, self.answer, own, self.judge)
 
 
@@ -330,14 +335,20 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
     return (place.start, place.end) if place else None
 
 
-def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
-    """Return the claims of a reply; raise ValueError if one of them is copied from the request."""
+def _read_own(
+    read_reply: _Read[C], ours: str, answer: str, reply: str, *, question: str = ""
+) -> tuple[C, ...]:
+    """Return the claims of a reply, without those that are copied from the request.
+
+    Whether the rest covers the answer is decided afterwards. Raise ValueError if every claim is
+    copied and the answer states something.
+    """
     claims = read_reply(reply, answer)
-    for claim in claims:
-        text = claim if isinstance(claim, str) else claim[0]
-        if copied(text, ours, answer):
-            raise ValueError(f"“{text}” is copied from the request")
-    return claims
+    texts = [claim if isinstance(claim, str) else claim[0] for claim in claims]
+    is_copied = [copied(text, ours, answer) for text in texts]
+    if claims and all(is_copied) and not states_nothing(answer, question):
+        raise ValueError(f"“{texts[0]}” is copied from the request")
+    return tuple(c for c, of_request in zip(claims, is_copied, strict=True) if not of_request)
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:

@@ -20,7 +20,13 @@ _OTHER_FORM = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches a table, or tags around claims; such a reply is refused, since its claims are unclear."""
-_NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"(?:none|n/a|no\s{1,9}claims"
+    r"|(?:the|this)\s{1,9}(?:answer|passage|text)\s{1,9}(?:claims|states|makes|contains|has)"
+    r"\s{1,9}(?:nothing|no\s{1,9}claims))",
+    re.IGNORECASE,
+)
+"""Matches a line that says that there are no claims; small models copy it from the request."""
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 # Bold or italic text in Markdown.
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")

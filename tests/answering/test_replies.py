@@ -165,6 +165,9 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
         ("Claims:\n1. It is old.\n2. It is red.", ("It is old.", "It is red.")),
         ("Claims:\n- 1. It is old.\n- 2. It is red.", ("It is old.", "It is red.")),
         ("Claims:\n1. It is old.", ("It is old.",)),
+        ("Claims:\nThe answer claims nothing.", ()),
+        ("Claims:\n- It is old.\n- **The passage makes no claims.**", ("It is old.",)),
+        ("Claims:\nThe answer claims nothing new.", ("The answer claims nothing new.",)),
         ("Claims:\nI. Newton is old.\nX. Chen is not.", ("I. Newton is old.", "X. Chen is not.")),
     ],
 )

@@ -151,6 +151,30 @@ def test_a_claim_copied_from_the_request_is_not_a_claim_of_the_answer(
     assert [claim["text"] for claim in said["report"]["claims"]] == [copied]
 
 
+def test_copied_sentences_are_left_out_beside_a_claim_of_the_answer(
+    model: ChatOpenAI, world: World
+) -> None:
+    world.answer = claim = "The lamp was first lit in 1871."
+    copied = "Add nothing, and state nothing twice.", "The answer claims nothing."
+    world.broken["decompose"] = "\n- ".join(["Claims:", claim, *copied])
+    state = paper_loop(model).invoke(QUESTION)
+
+    assert [each["text"] for each in state["report"]["claims"]] == [claim]
+
+
+def test_a_greeting_states_nothing_even_if_its_claims_are_copied_from_the_request(
+    model: ChatOpenAI, world: World
+) -> None:
+    world.answer = "Hello! How can I help you today?"
+    copied = "The answer was given to the question below."
+    world.broken["decompose"] = f"Claims:\n- {copied}\n- The answer claims nothing. || {copied}"
+
+    state = create_self_correcting_rag(model, cache=False).invoke(QUESTION)
+
+    assert [gap["kind"] for gap in state["examined"]["gaps"]] == ["states_nothing"]
+    assert world.asked["decompose"] == 1
+
+
 def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world: World) -> None:
     world.broken["justify"] = Fault(status=500)
 
