@@ -1,8 +1,10 @@
 """How often a natural answer is called partly checked although its claims cover it.
 
-There are sixty answers with the claims of a good splitter (``natural_claims.toml``), each marked by
-a reader who did not see the result. Only :func:`conflictscore.answering.claim_coverage.gaps_of` is
-measured; a run's other gaps (labels, cut documents) play no part here.
+The answers come with the claims of a good splitter (``natural_claims.toml``). A reader marked each
+before it was measured. There are three draws: sixty answers, and then two smaller ones, each read
+after the faults of the draw before it had been mended. Only
+:func:`conflictscore.answering.claim_coverage.gaps_of` is measured; a run's other gaps (labels, cut
+documents) play no part here.
 
     python -m measurements.natural_claims --data ../shared/data [--show]
 """
@@ -30,6 +32,7 @@ class Case(NamedTuple):
     answer: str
     claims: list[str]
     read: str
+    draw: int
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -40,20 +43,23 @@ class Case(NamedTuple):
 
 
 def cases(data: Path) -> Iterator[Case]:
-    """The sixty cases, with the answers of the shared data."""
+    """All cases, with the answers of the shared data."""
     listed = tomllib.loads(_CASES.read_text("utf-8"))
     judged = _rows(data / "natconfqa" / "human_judgments.jsonl")
     for case in listed["natconfqa"]:
         row, name = judged[case["row"]], f"natconfqa {case['row']}"
-        yield Case(name, row["question"], row["model_answer.1"], case["claims"], case["read"])
+        yield _case(case, name, row["question"], row["model_answer.1"])
     rated = _rows(data / "wikicontradict" / "human_eval.jsonl")
     for case in listed["human_eval"]:
         row, name = rated[case["row"]], f"human_eval {case['row']}.{case['answer']}"
         answer = row[f"answer{case['answer']}"].strip()
-        yield Case(name, row["question"], answer, case["claims"], case["read"])
+        yield _case(case, name, row["question"], answer)
     for number, case in enumerate(listed["own"], 1):
-        text = case["text"].strip()
-        yield Case(f"own {number}", case["question"], text, case["claims"], case["read"])
+        yield _case(case, f"own {number}", case["question"], case["text"].strip())
+
+
+def _case(case: dict[str, Any], name: str, question: str, answer: str) -> Case:
+    return Case(name, question, answer, case["claims"], case["read"], case.get("draw", 1))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -66,17 +72,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the shared data")
     parser.add_argument("--show", action="store_true", help="list each disagreement")
     options = parser.parse_args()
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[int, str, str]] = Counter()
     for case in cases(options.data):
         result = "partly" if case.gaps else "fully"
-        counts[case.read, result] += 1
+        counts[case.draw, case.read, result] += 1
         if options.show and result != case.read:
             print(f"{case.name}: read {case.read}, called {result}")
             for gap in case.gaps:
                 print(f"    {gap.kind}: {gap.note}")
-    print("| a reader calls it | called fully | called partly |\n|---|---|---|")
-    for read in ("fully", "partly"):
-        print(f"| {read} | {counts[read, 'fully']} | {counts[read, 'partly']} |")
+    print("| draw | a reader calls it | called fully | called partly |\n|---|---|---|---|")
+    for draw in sorted({draw for draw, _, _ in counts}):
+        for read in ("fully", "partly"):
+            full, part = (counts[draw, read, result] for result in ("fully", "partly"))
+            print(f"| {draw} | {read} | {full} | {part} |")
 
 
 if __name__ == "__main__":

@@ -7,13 +7,16 @@ its claims.
 """
 
 import re
-from bisect import bisect_left
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
+from conflictscore.answering.claim_matching import claims_about, without_labels
 from conflictscore.answering.claim_places import Placed
+from conflictscore.answering.claim_qualifiers import (
+    added_hedges,
+    missing_qualifiers,
+    qualifiers_of,
+)
 from conflictscore.answering.claim_terms import (
     SOURCE,
     Terms,
@@ -60,21 +63,31 @@ _YES_OR_NO = re.compile(
 )
 # Italian and Spanish "sì" and "sí" lose their accent when they are stemmed.
 _YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
+_PRESUMING = re.compile(
+    r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"
+    r"|pourquoi|por qu\u00e9|perch\u00e9)\b",
+    re.IGNORECASE,
+)
+"""Matches a question that takes something for true: "Why is it deadly?"."""
+_STATING = re.compile(
+    r"\W*(?!(?:what|when|where|which|who|why|how|if)\b)[^\n]{1,80}?\b(?:is|are|was|were|has|have|had|can"
+    r"|cannot|may|must|will|does|did|should)\b",
+    re.IGNORECASE,
+)
+"""Matches a heading that is a statement: "The tablet is deadly"."""
 _HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
 _TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
+_CLAUSE_END = re.compile(r"([,;:()\u2013\u2014])")
 _QUESTION_MARKS = "?\u037e\u061f\uff1f"
 # Three words in a row, which code seldom contains.
-_PROSE = re.compile(r"(?<![\w'\u2019-])\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
+_PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
 # Words that begin lines of code and commands, even if the line looks like prose.
 _PROGRAM = re.compile(
     r"(?:public|private|static|const|let|var|import|from|def|class|return|select|insert|update"
     r"|create|for|while|if|else|elif|with|int|void|float|double|pip|npm|git|sudo|apt|cd|export)\b",
     re.IGNORECASE,
 )
-# A letter or word with a number, such as "Q1" or "table3".
-_LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
-_MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
 _MOST_LISTED = 5  # maximum number of words listed in a note
 
 
@@ -168,8 +181,9 @@ def unclaimed_parts(
     parts = passages(answer)
     names = tells_names(answer)
     claim_terms = [terms_of(claim, names=names) for claim in claims]
-    about = _claims_about(answer, parts, claim_terms, spans)
+    qualifiers = [qualifiers_of(claim) for claim in claims]
     asked = terms_of(question, names=names).words
+    about = _claims_about(answer, parts, claim_terms, spans, asked)
     on_question = [
         n for n, terms in enumerate(claim_terms) if 2 * len(terms.words & asked) > len(asked)
     ]
@@ -179,51 +193,64 @@ def unclaimed_parts(
         near = about[number].union(on_question) if answers else about[number]
         of_part = [claim_terms[n] for n in near]
         known = asked | _YES if answers else asked
-        found.append(_unclaimed(answer, part, of_part, known, names=names))
+        unclaimed = _unclaimed(answer, part, of_part, known, names=names)
+        text = _text_of(answer, part, known)
+        stems = frozenset[str]().union(*(terms.words for terms in of_part))
+        qualifying = missing_qualifiers(text, [qualifiers[n] for n in near], stems)
+        found.append(_with_words(unclaimed, part, qualifying))
     return tuple(part for part in found if part is not None)
+
+
+def _with_words(
+    unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str]
+) -> UnclaimedPart | None:
+    """Add words to those of a passage that no claim about it contains."""
+    listed = unclaimed.words if unclaimed else ()
+    missing = tuple(dict.fromkeys([*listed, *words]))
+    return UnclaimedPart(part.start, part.end, missing) if missing else None
 
 
 def claims_beyond(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[Beyond, ...]:
-    """Return the claims with a number, a name or a negation that the answer lacks."""
+    """Return the claims with a number, a name, a negation or a hedge that the answer lacks."""
     names = tells_names(answer)
-    claims = _without_labels(claims, answer)
+    claims = without_labels(claims, answer)
     whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
     small = small_numbers(answer) | small_numbers(question)
     found = []
-    for index, claim in enumerate(claims):
-        terms = terms_of(claim, names=names)
+    claim_terms = [terms_of(claim, names=names) for claim in claims]
+    denying = _about_denials(answer, claim_terms, spans, asked.words)
+    for index, terms in enumerate(claim_terms):
         extra = {n for n in terms.numbers - whole.numbers - asked.numbers if n not in small}
         extra |= terms.names - whole.words - asked.words
+        extra |= {*added_hedges(claims[index], answer)}
         span = spans[index]
         said = answer[slice(*span)] if span else answer
-        if terms.negations and not negations_in(said) and not negations_in(question):
-            extra |= terms.negations
+        is_denied = negations_in(said) or negations_in(question) or index in denying
+        extra |= frozenset[str]() if is_denied else terms.negations
         if extra:
             found.append(Beyond(index, tuple(sorted(extra))))
     return tuple(found)
 
 
-def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """Remove numbered labels from claims: the same word in each claim, with an increasing number.
-
-    Some models write "Fact F1 …", "Fact F2 …". If the answer itself uses the word with a number, as
-    in the name of a road or room, the word is not a label.
-    """
-    labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
-    if len(claims) < 2:
-        return list(claims)
-    counting = {
-        word
-        for word in labels[0].keys() - {match[1] for match in _LABEL.finditer(answer)}
-        if all(word in of_claim for of_claim in labels)
-        and all(int(a[word]) < int(b[word]) for a, b in pairwise(labels))
-    }
-    return [
-        _LABEL.sub(lambda match: "" if match[1] in counting else match[0], claim)
-        for claim in claims
+def _about_denials(
+    answer: str,
+    claims: Sequence[Terms],
+    spans: Sequence[tuple[int, int] | None],
+    asked: frozenset[str],
+) -> frozenset[int]:
+    """Return the indices of the claims about any passage that denies something."""
+    if not any(terms.negations for terms in claims) or not negations_in(answer):
+        return frozenset()
+    parts = passages(answer)
+    about = _claims_about(answer, parts, claims, spans, asked)
+    denying = [
+        numbers
+        for part, numbers in zip(parts, about, strict=True)
+        if negations_in(answer[part.start : part.end])
     ]
+    return frozenset[int]().union(*denying)
 
 
 def states_nothing(answer: str, question: str) -> bool:
@@ -282,13 +309,28 @@ def _says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
     """Return whether the informative words that are in no claim are enough to state something."""
-    if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
-        return len(loose) > _MOST_OF_A_LABEL
+    is_question = answer[part.end - 1] in _QUESTION_MARKS
+    if is_question or _is_label(answer, part):
+        states = _PRESUMING.match(text) if is_question else _STATING.match(text)
+        return len(loose) > (0 if states else _MOST_OF_A_LABEL)
     if text.rstrip().endswith(":"):  # a colon introduces the text that follows
         return len(loose) > 1
-    if len(loose) > _LOOSE_SHARE * len(own.words):
+    if len(loose) > _LOOSE_SHARE * len(own.words) or _has_own_clause(text, loose):
         return True
     return _most_in_a_row(text, loose) >= _LOOSE_IN_A_ROW
+
+
+def _has_own_clause(text: str, loose: frozenset[str]) -> bool:
+    """Return whether a clause has informative words, and none of them is in a claim.
+
+    Words before a colon do not count, since they introduce what follows.
+    """
+    clauses = _CLAUSE_END.split(text)
+    for clause, end in zip(clauses[::2], [*clauses[1::2], ""], strict=True):
+        words = frozenset(telling_words(clause)) - COURTESIES - REMARKS - _YES
+        if end != ":" and words and words <= loose:
+            return True
+    return False
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
@@ -324,38 +366,10 @@ def _claims_about(
     parts: Sequence[Passage],
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
+    asked: frozenset[str],
 ) -> list[set[int]]:
-    """Return, for each passage, the indices of the claims about it.
-
-    A claim is about a passage if it was read from the passage, or if their common words make up
-    half of the words of the passage or of the claim. Words that occur in very many passages are
-    ignored: they identify no passage, and ignoring them keeps the time linear.
-    """
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
-    telling = _passages_by_word(words)
-    sizes = [sum(word in telling for word in passage_words) for passage_words in words]
-    starts = [part.start for part in parts]
-    about: list[set[int]] = [set() for _ in parts]
-    for index, terms in enumerate(claims):
-        span = spans[index] or (0, 0)
-        near = {*range(bisect_left(starts, span[0]), bisect_left(starts, span[1]))}
-        word_counts = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
-        least = len(terms.of_a_place)
-        near |= {n for n, count in word_counts.items() if 2 * count >= min(sizes[n], least)}
-        for number in near:
-            about[number].add(index)
-    return about
-
-
-def _passages_by_word(words: Sequence[Iterable[str]]) -> dict[str, list[int]]:
-    """Return the indices of the passages that contain a word, for each word in few passages."""
-    passages_by_word: dict[str, list[int]] = defaultdict(list)
-    for number, passage_words in enumerate(words):
-        for word in passage_words:
-            passages_by_word[word].append(number)
-    return {
-        word: numbers for word, numbers in passages_by_word.items() if len(numbers) <= _MOST_PLACES
-    }
+    return claims_about(words, [part.start for part in parts], claims, spans, asked)
 
 
 def _is_label(answer: str, part: Passage) -> bool:

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from conflictscore.answering.word_lists import FUNCTION_WORDS, NEGATIONS, negations_in, stem
+from conflictscore.answering.word_lists import (
+    FUNCTION_WORDS,
+    IRREGULAR,
+    NEGATIONS,
+    negations_in,
+    stem,
+)
 from conflictscore.scripts import fold, spaced_out, terms_in
 
-_SMALL = 20  # largest number that is often written as a word
+_SMALL = 20  # largest number with a word of its own, other than a multiple of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 # Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
@@ -45,6 +51,7 @@ _POINTING = re.compile(
 # The target of a Markdown link, or a bare address.
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
+_TENS = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NUMBER_WORDS = dict(
     zip(
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"  # noqa: SIM905
@@ -53,6 +60,15 @@ _NUMBER_WORDS = dict(
         strict=True,
     )
 ) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
+_NUMBER_WORDS |= {word: str(number) for word, number in zip(_TENS, range(30, 100, 10), strict=True)}
+_NUMBER_WORDS |= {
+    f"{ten}-{unit}": str(int(_NUMBER_WORDS[ten]) + int(_NUMBER_WORDS[unit]))
+    for ten in ("twenty", *_TENS)
+    for unit in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+}
+_UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
+_ALSO_PLACES = frozenset(("one", "first", "second", "once"))
+"""Number words that often have another meaning."""
 _MANY_CAPITALS = 0.4
 """Largest share of capitalised words at which capitals mark names; German texts have more."""
 
@@ -97,16 +113,21 @@ def terms_of(text: str, *, names: bool) -> Terms:
 
 
 def telling_words(text: str) -> Iterator[str]:
-    """Yield the stems of the informative words of a text, in order, without negations."""
+    """Yield the stems of the informative words of a text, in order.
+
+    Negations and the words of numbers are not among them.
+    """
     for term in terms_in(_NUMBER.sub(" ", text)):
-        if len(term) > 1 and term not in FUNCTION_WORDS and term not in NEGATIONS:
+        is_number = term in _NUMBER_WORDS and term not in _ALSO_PLACES
+        if len(term) > 1 and not is_number and term not in _UNINFORMATIVE:
             yield stem_of(term)
 
 
 @lru_cache(maxsize=4096)  # the words of a language repeat
 def stem_of(word: str) -> str:
     """Return the stem of a word in any script; case is ignored."""
-    return stem(spaced_out(fold(word)).strip("'"))
+    bare = spaced_out(fold(word)).strip("'")
+    return stem(IRREGULAR.get(bare, bare))
 
 
 def numbers_in(text: str) -> Iterator[str]:
@@ -116,12 +137,12 @@ def numbers_in(text: str) -> Iterator[str]:
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
     for word in _WORD.findall(closed_up):
         # "one", "first", "second" and "once" are rarely numbers: "one of them", "at first"
-        if word in _NUMBER_WORDS and word not in ("one", "first", "second", "once"):
+        if word in _NUMBER_WORDS and word not in _ALSO_PLACES:
             yield _NUMBER_WORDS[word]
 
 
 def small_numbers(text: str) -> frozenset[str]:
-    """Return the numbers up to twenty that a text writes as words, converted to digits."""
+    """Return the numbers below a hundred that a text writes as words, converted to digits."""
     words = _WORD.findall(fold(text))
     return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
 

@@ -35,11 +35,39 @@ _SILENT = re.compile(
     r"|address|indicate|tell|contain|provide|cover)",
     re.IGNORECASE,
 )
-_COULD_NOT_FIND = re.compile(
-    r"\s*(?:but |and |so |though |however )?I (?:could|can|did|do)(?: not|n['\u2019]t) (?:find|say"
-    r"|tell|know|determine)\b",
+_ACCOUNTS = (
+    r"(?:conflicting|contradictory|inconsistent|differing) (?:information|accounts?|reports?|data"
+    r"|statements?|evidence|sources?|claims?|dates?|figures?|views?)"
+)
+_DISAGREEING = re.compile(
+    r"\W{0,3}(?:(?:however|but|and|so|since|as|therefore) )?(?:"
+    rf"(?:there (?:is|are|exists?|remains?) )?(?:some |two )?{_ACCOUNTS}"
+    r"|(?:the |these |different )?(?:sources|documents|passages|accounts|reports|texts)"
+    r" (?:conflict|differ|disagree|vary|contradict (?:each other|one another))"
+    r")(?: (?:about|on|over|regarding|concerning|as to)(?: [\w'\u2019-]{1,40}){1,7})?[^\w]{0,3}"
+    rf"|\W{{0,3}}(?:[\w'\u2019-]{{1,40}} ){{1,7}}(?:is|are|remains?) (?:a matter of |subject to )"
+    rf"{_ACCOUNTS}\W{{0,3}}",
     re.IGNORECASE,
 )
+"""Matches a clause that only says what the sources disagree about: "the sources differ on it"."""
+_ASSERTS = re.compile(
+    r"\b(?:that|and|is|are|was|were|has|have|had|can|may|might|will|would|should|must|does|do|did"
+    r"|which|who|because)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"\b(?:because|since|as|but|denn|weil|car|porque)\b", re.IGNORECASE)
+_COULD_NOT_FIND = re.compile(
+    r"\s*(?:but |and |so |though |however |what )?I (?:(?:could|can|did|do)(?: not|n['\u2019]t)"
+    r"|(?:am|was) (?:not able|unable) to) (?:find|say|tell|know|determine|confirm|verify)\b",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\b(?:let (?:me|us) know|feel free|(?:do not|don['\u2019]t) hesitate"
+    r"|n['\u2019]h\u00e9sitez pas|z\u00f6gern sie nicht|no dudes? en|non esit\w{1,4} a"
+    r"|n\u00e3o hesite)\b",
+    re.IGNORECASE,
+)
+"""Matches the offer at the end of an answer: "If you mean someone else, please let me know."."""
 # Advice to ask somebody else, such as "Please consult a doctor".
 _ADVICE = re.compile(
     r"\W*(?:(?:so|and|but|please|always|however|you should|it is best to) ){0,3}"
@@ -60,9 +88,13 @@ def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> 
 
 
 def _bared(sentence: str, question_stems: frozenset[str]) -> str:
+    if _is_closing(sentence):
+        return " " * len(sentence)
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    if any(remarks):  # next to such a clause, a clause about agreement need not name the sources
+    if any(remarks) or _COULD_NOT_FIND.match(
+        clauses[0]
+    ):  # next to such a clause, a clause about agreement need not name the sources
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
             for is_remark, clause in zip(remarks, clauses, strict=True)
@@ -77,6 +109,8 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     If ``beside`` is true, the same sentence contains another remark.
     """
     words = _WORD.findall(clause)
+    if _only_disagrees(clause):
+        return True
     if not _is_plain(words):
         return False
     stems = set(_content_stems(words))
@@ -89,6 +123,17 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))
 
 
+def _only_disagrees(clause: str) -> bool:
+    """Return whether a clause only says that the sources disagree, and about which topic.
+
+    It has no number, and one finite verb at most, that of the remark itself. So it states nothing
+    about its topic.
+    """
+    if any(map(str.isdigit, clause)) or len(_ASSERTS.findall(clause)) > 1:
+        return False
+    return bool(_DISAGREEING.fullmatch(clause))
+
+
 def _is_plain(words: list[str]) -> bool:
     """Return whether a clause has neither a number nor a name."""
     return not _has_name(words) and not any(map(str.isdigit, "".join(words)))
@@ -97,6 +142,14 @@ def _is_plain(words: list[str]) -> bool:
 def _is_advice(clause: str) -> bool:
     words = _WORD.findall(clause)
     return len(words) <= _MOST_WORDS and _is_plain(words) and bool(_ADVICE.match(clause))
+
+
+def _is_closing(sentence: str) -> bool:
+    """Return whether a sentence only offers further help, and gives no reason for it."""
+    words = _WORD.findall(sentence)
+    if len(words) > _MOST_WORDS + 8 or not _is_plain(words) or not _CLOSING.search(sentence):
+        return False
+    return not _REASON.search(sentence)
 
 
 def _is_owned_up(clause: str) -> bool:

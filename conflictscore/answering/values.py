@@ -46,6 +46,8 @@ _UNITS: Mapping[str, tuple[str, float]] = {
             (1609.344, "mi mile miles meile meilen milles millas miglia"),
         ),
         "mass": (
+            (1e-9, "\u03bcg mcg microgram"),
+            (1e-6, "mg milligram milligramm milligramme miligramo milligrammo"),
             (1e-3, "g gram gramm gramme gramo grammo"),
             (1.0, "kg kilogram kilogramm kilogramme kilogramo kilo kilos кг"),
             (1e3, "t tonne tonnes tonnen tonelada toneladas tonnellate ton tons"),
@@ -93,6 +95,9 @@ _UNITS = {
     # plurals that only add a letter
     **{f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 4 and name[-1] in "eorm"},
 }
+
+_UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
+_DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
 
 _MONTHS: Mapping[str, int] = {
     name: number
@@ -254,6 +259,13 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
         else:
             of_question.remove(said)
     return tuple(new)
+
+
+def dimensions_in(text: str) -> frozenset[str]:
+    """Return the dimensions of all words of a text that can be units, with a number or without."""
+    words = _UNIT_WORD.findall(text.casefold())
+    named = {_UNITS[word][0] for word in words if word in _UNITS}
+    return frozenset(named if _DEGREES.isdisjoint(words) else {*named, "temperature"})
 
 
 def all_values_in(text: str) -> tuple[StatedValue, ...]:

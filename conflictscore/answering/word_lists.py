@@ -64,6 +64,16 @@ REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 """Stems of words used in remarks on how far the documents agree."""
 
 
+IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
+"""The basic form of English words whose forms share no stem, such as "write" for "wrote"."""
+HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]
+"""Folded words that hedge a statement, by meaning, and words that excuse such a word in a claim."""
+_LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ in HEDGES)]
+LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
+"""Folded words that limit a statement, such as "only", each with the number of its meaning."""
+BOUNDS = [line.split("|") for line in _LISTS["bounds"]]
+"""Folded phrases beside a number that make it a bound, such as "at least", by meaning."""
+
 NEGATIONS = _NEGATIONS
 """Folded words that deny something, in languages with spaces between words."""
 

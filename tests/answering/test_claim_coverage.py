@@ -59,7 +59,61 @@ def test_nothing_of_an_answer_passes_as_claimed_that_stands_in_no_claim(answer: 
 
 
 @pytest.mark.parametrize(
-    "claim", ["The safe dose of zarafen is 500 mg a day.", "The safe dose is never 50 mg a day."]
+    "answer",
+    [
+        BASE.replace("50 mg", "50 g"),
+        BASE.replace("50 mg", "50 %"),
+        BASE.replace("50 mg", "50k mg"),
+        BASE.replace("50 mg", "-50 mg"),
+        BASE.replace("a day", "per kg a day"),
+        BASE.replace("is 50", "is at least 50"),
+        BASE.replace("is 50", "is less than 50"),
+        BASE.replace("50 mg", "50 mg or more"),
+        BASE.replace("in 1971", "in May 1971"),
+        BASE.replace("sold by", "sold only by"),
+        BASE.replace("sold by", "formerly sold by"),
+        BASE.replace("is taken", "is rarely taken"),
+        BASE.replace("is sold", "may be sold"),
+        BASE.replace("The safe", "The unsafe"),
+        BASE.replace("a day", "a day for forty days"),
+        BASE.replace("a day.", "a day (adults)."),
+        BASE.replace("a day.", "a day, more for children."),
+        f"# Zarafen is deadly\n\n{BASE}",
+        f"{BASE} Why is it deadly?",
+        f"{BASE}\n\n```\nprint('Zarafen kills rats')\n```",
+    ],
+    ids=range(20),
+)
+def test_a_single_word_that_changes_a_statement_needs_a_claim(answer: str) -> None:
+    assert GapKind.UNCLAIMED in gap_kinds(answer, sentences(BASE))
+    assert GapKind.UNCLAIMED not in gap_kinds(answer, [*sentences(BASE), *sentences(answer)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "claim"),
+    [
+        ("It costs €15 a night.", "It costs 15 euros per night."),
+        ("It takes 5 days at most.", "It takes up to 5 days."),
+        ("It takes 2 to 5 hours.", "It takes 2 hours to 5 hours."),
+        ("It rose by 0.5 °C.", "It rose by 0.5 degrees."),
+        ("In 1871 an engineer built it.", "An engineer built it in 1871."),
+        ("It can be undone in May 1971.", "One could undo it in May 1971."),
+        ("Ida Reeve wrote it and began in fifty-two.", "Ida Reeve had begun writing it in 52."),
+        ("He died at forty.", "His death was at 40."),
+    ],
+)
+def test_other_forms_of_a_word_unit_or_bound_are_claimed(answer: str, claim: str) -> None:
+    assert not gap_kinds(answer, [claim])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The safe dose of zarafen is 500 mg a day.",
+        "The safe dose is never 50 mg a day.",
+        "The safe dose of zarafen may be 50 mg a day.",
+        "The safe dose of zarafen is allegedly 50 mg a day.",
+    ],
 )
 def test_a_claim_that_says_what_the_answer_does_not_is_named(claim: str) -> None:
     assert GapKind.CLAIM_BEYOND_ANSWER in gap_kinds(BASE, [claim, *sentences(BASE)])
@@ -191,6 +245,12 @@ def test_each_of_many_like_sentences_has_its_own_claim() -> None:
         "No conflicting information is provided in the other documents.",
         "Please check with your doctor before you take it.",
         "These positions conflict.",
+        "No passages claim otherwise, so there is no conflict.",
+        "There is contradictory information about the price of zarafen.",
+        "The sources differ on the number of tablets.",
+        "The exact price remains a matter of conflicting information.",
+        "What I couldn't find is a figure for children.",
+        "If you have another tablet in mind, please let me know!",
     ],
 )
 def test_remarks_on_the_sources_need_no_claim(remark: str) -> None:
@@ -205,10 +265,38 @@ def test_remarks_on_the_sources_need_no_claim(remark: str) -> None:
         "No passage contradicts this, and small children may swallow several.",
         "Please consult our leaflet, which allows 5000 mg.",
         "The passages agree that Velda sells it.",
+        "The sources disagree on 5000 mg for children.",
+        "Let me know before you use it, because it kills children.",
+        "There is conflicting information about it and it kills children quickly.",
     ],
 )
 def test_a_statement_within_a_remark_needs_one(rider: str) -> None:
     assert GapKind.UNCLAIMED in gap_kinds(f"{BASE} {rider}", sentences(BASE))
+
+
+def test_claims_that_repeat_their_subject_are_about_the_passage_that_alone_has_their_words() -> (
+    None
+):
+    answer = (
+        "As of January 2023, the Red Hawk of Boeing and Saab had no serial model. Its development"
+        " was still ongoing, with production expected to follow."
+    )
+    claims = [
+        "As of January 2023, the Red Hawk of Boeing and Saab had no serial model.",
+        "As of January 2023, development of the Red Hawk of Boeing and Saab was still ongoing.",
+        "As of January 2023, production of the Red Hawk was expected to follow.",
+    ]
+
+    assert not gap_kinds(answer, claims, "Is the Red Hawk built?")
+    assert GapKind.UNCLAIMED in gap_kinds(answer, claims[:2], "Is the Red Hawk built?")
+
+
+def test_a_claim_may_deny_what_any_passage_about_its_words_denies() -> None:
+    answer = "The safe dose of zarafen is 50 mg a day. Never use it with milk."
+    claims = ["The safe dose of zarafen is 50 mg a day.", "Zarafen is never used with milk."]
+
+    spans = [(0, 40), (0, 40)]
+    assert not gaps_of(answer, list(zip(claims, spans, strict=True)), QUESTION)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Decides which claims are about a passage of an answer. Time is linear in the number of words."""
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
+from itertools import pairwise
+
+from conflictscore.answering.claim_terms import Terms
+
+# A letter or word with a number, such as "Q1" or "table3".
+_LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
+_MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
+_FEW_CLAIMS = 2  # maximum claims with a word that identifies the passage which alone has it
+
+
+def claims_about(
+    passages: Sequence[Set[str]],
+    starts: Sequence[int],
+    claims: Sequence[Terms],
+    spans: Sequence[tuple[int, int] | None],
+    asked: frozenset[str],
+) -> list[set[int]]:
+    """Return, for each passage, the indices of the claims about it.
+
+    A claim is about a passage if it was read from the passage, or if their common words make up
+    half of the words of the passage or of the claim. Claims repeat the names of their subject, so
+    two common words of few other claims and passages are enough; names and words of the question
+    do not count there. Words that occur in very many passages are ignored: they identify no
+    passage, and ignoring them keeps the time linear.
+
+    Args:
+        passages: The words of each passage.
+        starts: The offsets of the passages in the answer, in order.
+        claims: The terms of each claim.
+        spans: For each claim, the passage that it was read from; None if unknown.
+        asked: The words of the question.
+    """
+    telling = _passages_by_word(passages)
+    sizes = [sum(word in telling for word in words) for words in passages]
+    rare = _rare_words(claims, asked)
+    about: list[set[int]] = [set() for _ in passages]
+    for index, terms in enumerate(claims):
+        start, end = spans[index] or (0, 0)
+        near = {*range(bisect_left(starts, start), bisect_left(starts, end))}
+        counts = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
+        least = len(terms.of_a_place)
+        near |= {n for n, count in counts.items() if 2 * count >= min(sizes[n], least)}
+        own = Counter(_only_passages(terms.words & rare, telling))
+        near |= {n for n, count in own.items() if count > 1}
+        for number in near:
+            about[number].add(index)
+    return about
+
+
+def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:
+    """Return the words of few claims, without names and words of the question."""
+    counts = Counter(word for terms in claims for word in terms.words - terms.names - asked)
+    return frozenset(word for word, count in counts.items() if count <= _FEW_CLAIMS)
+
+
+def _only_passages(words: Iterable[str], telling: dict[str, list[int]]) -> list[int]:
+    """Return the passages of those words that occur in one passage alone, one for each word."""
+    places = (telling.get(word, []) for word in words)
+    return [numbers[0] for numbers in places if len(numbers) == 1]
+
+
+def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]:
+    """Return the indices of the passages that contain a word, for each word in few passages."""
+    passages_by_word: dict[str, list[int]] = defaultdict(list)
+    for number, words in enumerate(passages):
+        for word in words:
+            passages_by_word[word].append(number)
+    return {
+        word: numbers for word, numbers in passages_by_word.items() if len(numbers) <= _MOST_PLACES
+    }
+
+
+def without_labels(claims: Sequence[str], answer: str) -> list[str]:
+    """Remove numbered labels from claims: the same word in each claim, with an increasing number.
+
+    Some models write "Fact F1 …", "Fact F2 …". If the answer itself uses the word with a number, as
+    in the name of a road or room, the word is not a label.
+    """
+    labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
+    if len(claims) < 2:
+        return list(claims)
+    counting = {
+        word
+        for word in labels[0].keys() - {match[1] for match in _LABEL.finditer(answer)}
+        if all(word in of_claim for of_claim in labels)
+        and all(int(a[word]) < int(b[word]) for a, b in pairwise(labels))
+    }
+    return [
+        _LABEL.sub(lambda match: "" if match[1] in counting else match[0], claim)
+        for claim in claims
+    ]

@@ -1,0 +1,162 @@
+"""Detection of qualifiers of an answer that its claims lack.
+
+A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
+bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a prefix that
+denies ("unsafe"). A claim about the passage must have each of them; otherwise the claim that was
+checked says more than the answer, or something else. Time is linear in the lengths of the texts.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Self
+
+from conflictscore.answering.claim_terms import stem_of
+from conflictscore.answering.values import StatedValue, all_values_in, dimensions_in
+from conflictscore.answering.word_lists import BOUNDS, FUNCTION_WORDS, HEDGES, LIMITS
+from conflictscore.scripts import fold
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = (
+    r"(?:[a-z]{2,3})?[$\u20ac\u00a3\u00a5]?\d|(?:two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|half|one hundred|a"
+    r" hundred|a thousand|a million)\b"
+)
+_PHRASES = ["|".join(map(re.escape, phrases)) for phrases in BOUNDS]
+_ENDING = [
+    "|".join(re.escape(each) for each in phrases if each.startswith(("or ", "at "))) or "(?!)"
+    for phrases in BOUNDS
+]
+_BESIDE_A_NUMBER = [
+    re.compile(
+        rf"\b(?P<before>{phrase})\s{{1,3}}(?={_NUMBER})"
+        rf"|\d\S{{0,12}}\s{{1,3}}(?:\w{{1,12}}\s{{1,3}})?(?P<after>{ending})\b"
+    )
+    for phrase, ending in zip(_PHRASES, _ENDING, strict=True)
+]
+_ANYWHERE = [re.compile(rf"\b(?:{phrase})\b") for phrase in _PHRASES]
+_PER = re.compile(r"(?:\bper |/)(?P<unit>[^\W\d_]{2,20})\b")
+_DENYING = ("non", "dis", "un", "in", "im", "ir")
+_LEAST_REST = 4  # minimum letters of a word after a prefix that denies
+
+
+class Qualifiers(NamedTuple):
+    """The qualifiers of one or more claims.
+
+    Attributes:
+        limits: The meanings of their limits.
+        bounds: The meanings of their bounds.
+        months: The months of their dates.
+        amounts: Their numbers: those with a unit in its base unit, each with its dimension; the
+            others with the dimensions that they may have.
+    """
+
+    limits: frozenset[int]
+    bounds: frozenset[int]
+    months: frozenset[int | None]
+    amounts: Mapping[str, frozenset[str | None]]
+
+    @classmethod
+    def of_all(cls, claims: Sequence[Self]) -> Self:
+        """Join the qualifiers of several claims."""
+        amounts: dict[str, frozenset[str | None]] = {}
+        for claim in claims:
+            for amount, dimensions in claim.amounts.items():
+                amounts[amount] = amounts.get(amount, frozenset()) | dimensions
+        return cls(
+            frozenset[int]().union(*(claim.limits for claim in claims)),
+            frozenset[int]().union(*(claim.bounds for claim in claims)),
+            frozenset[int | None]().union(*(claim.months for claim in claims)),
+            amounts,
+        )
+
+
+def qualifiers_of(claim: str) -> Qualifiers:
+    """Return the qualifiers of a claim.
+
+    A number without a unit may have any unit that the claim names elsewhere, as in "2 to 5 m".
+    """
+    folded = fold(claim)
+    stated_values = all_values_in(claim)
+    named = dimensions_in(claim) | {None}
+    amounts: dict[str, frozenset[str | None]] = {}
+    for stated in stated_values:
+        dimensions = named if stated.dimension is None else frozenset([stated.dimension])
+        for amount in _amounts(stated, with_unit=stated.dimension is not None):
+            amounts[amount] = amounts.get(amount, frozenset()) | dimensions
+    return Qualifiers(
+        frozenset(LIMITS[word] for word in _words_of(claim) if word in LIMITS),
+        frozenset(number for number, phrase in enumerate(_ANYWHERE) if phrase.search(folded)),
+        frozenset(stated.date[1] for stated in stated_values if stated.date),
+        amounts,
+    )
+
+
+def added_hedges(claim: str, answer: str) -> Iterator[str]:
+    """Yield the hedges of a claim, such as "may", that the answer does not have."""
+    words = _words_of(claim)
+    for hedges, excuses in HEDGES:
+        added = words.intersection(hedges)
+        if added and _words_of(answer).isdisjoint((*hedges, *excuses)):
+            yield from sorted(added)
+
+
+@lru_cache(maxsize=64)  # the same answer is compared with each of its claims
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(fold(text)))
+
+
+def missing_qualifiers(
+    text: str, claims: Sequence[Qualifiers], claimed: frozenset[str]
+) -> Iterator[str]:
+    """Yield the qualifiers of a passage that no claim about it has.
+
+    Args:
+        text: The passage.
+        claims: The qualifiers of the claims about it.
+        claimed: The stems of the words in these claims.
+    """
+    folded, of_claims = fold(text), Qualifiers.of_all(claims)
+    for word in dict.fromkeys(_WORD.findall(folded)):
+        is_limit = word in LIMITS and LIMITS[word] not in of_claims.limits
+        if is_limit or _is_denial(word, claimed):
+            yield word
+    for number, phrase in enumerate(_BESIDE_A_NUMBER):
+        if number not in of_claims.bounds and (match := phrase.search(folded)):
+            yield match["before"] or match["after"]
+    for match in _PER.finditer(folded):
+        if match["unit"] not in FUNCTION_WORDS and stem_of(match["unit"]) not in claimed:
+            yield match["unit"]
+    for stated in all_values_in(text):
+        if not _is_said(stated, text, of_claims):
+            yield text[slice(*stated.span)]
+
+
+def _is_denial(word: str, claimed: frozenset[str]) -> bool:
+    """Return whether a word denies a word of the claims by a prefix: "unsafe" denies "safe"."""
+    prefix = next((each for each in _DENYING if word.startswith(each)), "")
+    rest = word.removeprefix(prefix)
+    if not prefix or len(rest) < _LEAST_REST:
+        return False
+    return stem_of(rest) in claimed and stem_of(word) not in claimed
+
+
+def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
+    """Return whether claims have a number's sign, magnitude and unit, or the month of a date."""
+    if stated.date is not None:
+        return stated.date[1] in {*claims.months, None}
+    if stated.dimension is None:
+        written = text[slice(*stated.span)]
+        is_plain = not (any(map(str.isdigit, written)) and any(map(str.isalpha, written)))
+        if stated.bare and min(stated.bare) >= 0 and is_plain:
+            return True
+    elif stated.unit.casefold() in FUNCTION_WORDS:  # in "in 1871 an engineer", "an" is no unit
+        return True
+    amounts = {*_amounts(stated, with_unit=True), *_amounts(stated, with_unit=False)}
+    return any(stated.dimension in claims.amounts.get(amount, ()) for amount in amounts)
+
+
+def _amounts(stated: StatedValue, *, with_unit: bool) -> Iterator[str]:
+    """Yield the possible readings of a number in one notation, with its unit or without."""
+    sign = "=" if with_unit else ""
+    return (f"{sign}{each:.6g}" for each in (stated.readings if with_unit else stated.bare))
