@@ -10,7 +10,14 @@ from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.threads import on_home_loop, on_own_loop, run_once, together
+from conflictscore.threads import (
+    Turns,
+    on_home_loop,
+    on_own_loop,
+    read_in_thread,
+    run_once,
+    together,
+)
 
 
 async def run(*errors: Exception | None) -> None:
@@ -112,3 +119,61 @@ def test_what_is_shared_is_made_once_however_many_ask_at_first() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(ask, range(4))) == {1}
+
+
+async def test_loops_for_long_texts_compute_in_turn_and_wait_at_once() -> None:
+    computing, most, waiting = 0, 0, 0
+    all_wait = asyncio.Event()
+    home = asyncio.get_running_loop()
+
+    def compute() -> None:
+        nonlocal computing, most
+        computing += 1
+        most = max(most, computing)
+        time.sleep(0.01)
+        computing -= 1
+
+    async def wait() -> None:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 3:
+            all_wait.set()
+        await all_wait.wait()
+
+    async def work() -> None:
+        for _ in range(3):
+            compute()
+            await asyncio.sleep(0)
+        await on_home_loop(wait)
+        compute()
+        await read_in_thread(compute, 10**6)
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(on_own_loop(work()) for _ in range(3)))
+        await asyncio.gather(*(read_in_thread(compute, 10**6) for _ in range(3)))
+    assert most == 1
+    assert asyncio.get_running_loop() is home
+
+
+async def test_turns_come_in_the_order_in_which_threads_ask() -> None:
+    turns, order = Turns(), list[int]()
+    turns.take()
+    for number in range(4):
+        thread = threading.Thread(target=turns.run, args=(lambda n=number: order.append(n),))
+        thread.start()
+        while len(turns.waiting) <= number:
+            await asyncio.sleep(0.001)
+    turns.give()
+    while len(order) < 4:
+        await asyncio.sleep(0.001)
+    assert order == [0, 1, 2, 3]
+
+
+async def test_a_coroutine_off_the_loop_stays_on_its_loop() -> None:
+    async def loop_here() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    async def work() -> bool:
+        return await on_own_loop(loop_here()) is asyncio.get_running_loop()
+
+    assert await on_own_loop(work())

@@ -5,7 +5,6 @@ a document could support. A longer answer is split into claims, and the prompt i
 question. If the claims leave out any text, the model is asked about that text once more.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -34,6 +33,7 @@ from conflictscore.markdown import passages, place_of
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Claim, Gap, GapKind
 from conflictscore.scripts import words_in
+from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
@@ -59,9 +59,6 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Matches a question that contains the statement it asks about: "True or false: the lamp burns"."""
-# Minimum length, in characters, of an answer that is compared in a thread. Shorter answers block
-# the event loop too briefly to matter.
-_LONG_ANSWER = 20_000
 # Characters of the answer shown before a passage that is split: a few sentences, in which most
 # pronouns of the passage find their noun.
 _BEFORE_CHARS = 600
@@ -247,9 +244,9 @@ def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
 
 async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
     """Compare an answer with its claims; if the answer is long, do so in a thread."""
-    if len(answer) < _LONG_ANSWER:
+    if len(answer) < LONG_CHARS:
         return compare(answer, *more)
-    return await asyncio.to_thread(compare, answer, *more)
+    return await read_in_thread(partial(compare, answer, *more), len(answer))
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:

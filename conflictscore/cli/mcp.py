@@ -66,6 +66,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.mcp_server import http_app, mcp_server
     from conflictscore.middleware.service import ServiceSettings
     from conflictscore.middleware.service.admission import Access
+    from conflictscore.retrieval.discreet import discreet
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.threads import run_once
 
@@ -77,6 +78,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     keys = prepare(host, options, network=transport == "http")
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
+    if transport == "http":  # its callers are other people
+        retriever = discreet(retriever)
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))
     if not any(

@@ -24,15 +24,11 @@ from langgraph.graph.state import CompiledStateGraph
 from conflictscore.loop.state import RagState, RunContext, RunRuntime, StateOfRecords
 from conflictscore.loop.time_budget import time_left, timed
 from conflictscore.models.calls import SYNCHRONOUS
-from conflictscore.threads import deadline, on_own_loop, thread_callback
+from conflictscore.threads import LONG_CHARS, deadline, on_home_loop, on_own_loop, thread_callback
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-# Characters of a run's texts above which its steps run on a separate event loop. Steps with shorter
-# texts block other users of the loop too briefly to matter. The service uses the same bound, in
-# bytes, for the bodies of requests.
-_LONG_CHARS = 20_000
 _TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
 Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
@@ -80,10 +76,12 @@ class Binding:
             start, context = time.perf_counter(), self.context
             runtime = RunRuntime(context, _announcing(get_stream_writer(), context.on_event))
             seconds_left = time_left(state, context)
-            long = _is_long(state) and _is_own(context.labeler)
             with deadline(seconds_left, context.settings.budget_seconds):
                 working = node(cast("RagState", StateOfRecords(state)), runtime)
-                update = await (on_own_loop(working) if long else working)
+                if not _is_own(context.labeler):
+                    update = await on_home_loop(lambda: working)
+                else:
+                    update = await (on_own_loop(working) if _is_long(state) else working)
             state_after = cast("RagState", {**state, **update})
             return update | {"timings": timed(state_after, name, time.perf_counter() - start)}
 
@@ -128,7 +126,7 @@ class Binding:
 
 def _is_long(state: RagState) -> bool:
     """Return whether the texts of a run are long enough for a step to block the event loop."""
-    room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
+    room, texts = LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()
         # count every part, so that a list of very many empty parts also ends the search

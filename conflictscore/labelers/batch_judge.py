@@ -21,7 +21,7 @@ from conflictscore.errors import (
 )
 from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.parts import label_of_parts, parts_of
-from conflictscore.labelers.prompting import LONG_CHARS, content_ids, identity_of
+from conflictscore.labelers.prompting import content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
@@ -31,7 +31,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, neutral
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.near_windows import near
-from conflictscore.threads import in_thread, together
+from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
@@ -261,7 +261,8 @@ class BatchJudge:
                 tokens = _MARK_TOKENS + count_tokens(claim.text)
                 quoted = partial(self._batch, [claim], batch.document, tokens, *snippets)
                 labels: dict[int, EvidenceLabel] = {}
-                around = (await in_thread(quoted))._replace(further=(), cut=batch.cut)
+                around = await read_in_thread(quoted, len(batch.document.text))
+                around = around._replace(further=(), cut=batch.cut)
                 await self._settle(around, meter, _into(labels), 1)
                 return labels[claim.number]
 
@@ -332,7 +333,8 @@ class BatchJudge:
         """Return the batches; a thread counts the tokens of long documents and cuts them."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
-        return await in_thread(lambda: list(self._batches(claims, document)))
+        batches = partial(self._batches, claims, document)
+        return await read_in_thread(lambda: list(batches()), len(document.text))
 
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """Put the claims into batches, in order; each batch is as large as the limits allow.

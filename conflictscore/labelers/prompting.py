@@ -12,7 +12,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.retrieval.near_windows import near
-from conflictscore.threads import in_thread
+from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450  # ids from 100 to 549
@@ -20,8 +20,6 @@ _MORE_IDS = 2  # number of ids for each text if there are more texts
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
 # claims, and prompts about it begin in the same way.
 _CLAIM_TOKENS = 256
-LONG_CHARS = 20_000
-"""If a document is longer, a thread counts its tokens, to keep the event loop free."""
 
 
 class JudgePrompts(NamedTuple):
@@ -81,7 +79,8 @@ class PromptWriter:
         nearest to these texts.
         """
         if len(document.text) > LONG_CHARS:
-            return await in_thread(partial(self._of, claim, document, *beside))
+            work = partial(self._of, claim, document, *beside)
+            return await read_in_thread(work, len(document.text))
         return self._of(claim, document, *beside)
 
     def _of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:

@@ -17,7 +17,7 @@ from conflictscore.loop.state import (
 from conflictscore.models.calls import call
 from conflictscore.records import Document, FurtherSearch
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import mark_in_thread
 from conflictscore.retrieval.search_notes import collecting
 from conflictscore.threads import in_time
 
@@ -41,7 +41,7 @@ async def find_documents(
     if not documents:
         why = f" ({'; '.join(remarks)})" if remarks else ""
         raise NoDocumentsError(f"no documents found for: {question}{why}")
-    return await asyncio.to_thread(mark_duplicates, documents), notes
+    return await mark_in_thread(documents), notes
 
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """look_further: query the retriever about doubtful claims before the answer is corrected."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from conflictscore.loop.time_budget import spare_time
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 from conflictscore.records import ClaimEvidence, Document, FurtherSearch
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import mark_in_thread
 from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
@@ -83,7 +82,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             ],
         }
     )
-    marked_documents = await asyncio.to_thread(mark_duplicates, documents)
+    marked_documents = await mark_in_thread(documents)
     return {
         "documents": [document.to_json() for document in marked_documents],
         "searches": [*state.get("searches", []), *(search.to_json() for search in records)],

@@ -1,6 +1,5 @@
 """receive: use an answer to be scored as the draft, and number its documents."""
 
-import asyncio
 from typing import Any
 from uuid import uuid4
 
@@ -8,7 +7,7 @@ from conflictscore.errors import InputError
 from conflictscore.loop.inputs import EMPTY_RUN, given_documents
 from conflictscore.loop.state import RagState, RunRuntime, plain_records
 from conflictscore.records import Answer
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import mark_duplicates, mark_in_thread
 
 _LONG_CHARS = 4000
 """Documents with at least this many characters in total are compared in a worker thread. Comparing
@@ -29,7 +28,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if sum(len(document.text) for document in documents) < _LONG_CHARS:
         documents = mark_duplicates(documents)
     else:
-        documents = await asyncio.to_thread(mark_duplicates, documents)
+        documents = await mark_in_thread(documents)
     return {
         **EMPTY_RUN,
         "documents": plain_records(state, "documents", documents),

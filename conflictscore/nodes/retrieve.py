@@ -1,6 +1,5 @@
 """retrieve: find documents, or use documents that the caller passed, and number them."""
 
-import asyncio
 from typing import Any
 from uuid import uuid4
 
@@ -8,7 +7,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.loop.inputs import given_documents, read_question
 from conflictscore.loop.searching import find_documents
 from conflictscore.loop.state import RagState, RunRuntime
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import mark_in_thread
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -16,7 +15,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     question, options = read_question(state)
     notes: list[str] = []
     if documents := given_documents(state):
-        documents = await asyncio.to_thread(mark_duplicates, documents)
+        documents = await mark_in_thread(documents)
     elif (retriever := runtime.context.retriever) is not None:
         documents, notes = await find_documents(retriever, question)
     else:

@@ -22,13 +22,14 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 from rensa import RMinHash, RMinHashLSH
 
 from conflictscore.prompts import without_invisibles
 from conflictscore.records import Document
 from conflictscore.scripts import words_in
+from conflictscore.threads import read_in_thread
 
 # The values in this module, and what they cover, are explained in the docstring above.
 _ALIKE, _EDITED = 0.8, 0.2
@@ -73,6 +74,12 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
     return tuple(_marked(document, first[document.number]) for document in documents)
+
+
+async def mark_in_thread(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """Run :func:`mark_duplicates` without blocking the event loop."""
+    chars = sum(len(document.text) for document in documents)
+    return await read_in_thread(partial(mark_duplicates, documents), chars)
 
 
 def _marked(document: Document, original: int) -> Document:

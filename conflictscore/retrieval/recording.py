@@ -50,7 +50,7 @@ from conflictscore.records import encodable, first_fault
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
 from conflictscore.retrieval.questions import question_key
-from conflictscore.retrieval.search_notes import collecting, note
+from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
 from conflictscore.storage.record_file import (
     RecordFile,
     RecordLine,
@@ -211,7 +211,7 @@ class RecordedRetriever(TopKRetriever):
                 f" questions recorded: {len(self._recordings)}{nearest}"
             )
         for text in recording.notes:
-            note(text)
+            note(OperatorNote(text))
         asked_for = recording.parameters.get("top_k")
         if isinstance(asked_for, int) and k > asked_for:
             note(f"{asked_for} results were requested when recording, and {k} are requested now")

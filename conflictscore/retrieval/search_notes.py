@@ -18,6 +18,12 @@ _log = logging.getLogger(__name__)
 _collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", default=None)
 
 
+class OperatorNote(str):
+    """A note that may name files or quote other people's questions, so callers do not see it."""
+
+    __slots__ = ()
+
+
 @contextmanager
 def collecting() -> Iterator[list[str]]:
     """Collect the notes added inside the block, in order and without repetitions."""

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
+SESSION = "conflictscore "
+"""The beginning of the name of a process's sessions."""
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
 """Called from any thread when a statement has ended. The argument is its error; None on success."""
@@ -27,6 +29,12 @@ class Database(Protocol):
     """Whether a statement may wait for another machine."""
     each: str
     """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
+
+    session: str | None
+    """The name of this process's sessions, which end when it dies; None if it has none."""
+
+    def has_session(self, name: str) -> bool:
+        """Return whether a process with sessions of this name may be alive."""
 
     def make(self, *tables: str) -> None:
         """Create tables (``CREATE … IF NOT EXISTS``), even while other processes do the same."""
@@ -53,6 +61,7 @@ class SQLiteTables:
     """
 
     remote = False
+    session: str | None = None
     each = "SELECT value FROM json_each({})"
 
     def __init__(
@@ -94,6 +103,10 @@ class SQLiteTables:
         with self._running:
             self._run_waiting()
             return self._run(statement, parameters)
+
+    def has_session(self, name: str) -> bool:
+        """See :class:`Database`; a file has no sessions."""
+        return True
 
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """See :class:`Database`."""

@@ -15,9 +15,10 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError, install_hint
-from conflictscore.storage.database import Done, Value, storable
+from conflictscore.storage.database import SESSION, Done, Value, storable
 
 T = TypeVar("T")
 Exchange = Callable[[Any], Awaitable[T]]
@@ -31,6 +32,14 @@ _MAKING = 0x636F6E66  # "conf" in ASCII; any number will do if all versions use 
 # down.
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4  # of each process; a server allows 100 by default, and many processes may share it
+_NEW_SERVER_S = 30
+"""For so many seconds after the server's start, its clients may not be connected again yet."""
+_SESSIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
+    # only administrators see the names of other users' sessions
+    " OR (datname = current_database() AND usename <> current_user)"
+    " OR extract(epoch FROM now() - pg_postmaster_start_time()) < CAST($2 AS integer)"
+)
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """SQLSTATE classes of errors that are caused by the statement, not by the server."""
 _TRIES = 40
@@ -78,12 +87,15 @@ class PostgresTables:
         self._closing = asyncio.Event()
         self._turns = asyncio.Semaphore(_CONNECTIONS)
         self._waiting_chars = 0
+        self.session: str | None = f"{SESSION}{uuid4().hex}"
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
         self._thread.start()
         try:
-            self._pool = asyncio.run_coroutine_threadsafe(_pool(url), self._loop).result(_CONNECT_S)
+            self._pool = self._start(_pool(url, self.session)).result(_CONNECT_S)
             self.make(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+            if not self._wait(_is_direct):
+                self.session = None
         except BaseException as error:
             self._end()
             if isinstance(error, (*self._failures, ValueError)):
@@ -102,6 +114,11 @@ class PostgresTables:
                     await connection.execute(table)
 
         self._wait(made)
+
+    def has_session(self, name: str) -> bool:
+        """See :class:`~conflictscore.storage.database.Database`."""
+        [(count,)] = self.execute(_SESSIONS, name, _NEW_SERVER_S)
+        return bool(count)
 
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """See :class:`~conflictscore.storage.database.Database`."""
@@ -209,7 +226,13 @@ def shared_tables(url: str) -> PostgresTables:
     return PostgresTables(url)
 
 
-async def _pool(url: str) -> Any:
+async def _is_direct(connection: Any) -> bool:
+    """Return whether no pooler, such as PgBouncer, shares the server's sessions among clients."""
+    server_pid = await connection.fetchval("SELECT pg_backend_pid()")
+    return bool(connection.get_server_pid() == server_pid)
+
+
+async def _pool(url: str, session: str) -> Any:
     import asyncpg
 
     return await asyncpg.create_pool(
@@ -217,7 +240,7 @@ async def _pool(url: str) -> Any:
         min_size=0,  # otherwise each failed connection is logged
         max_size=_CONNECTIONS,
         timeout=_PATIENCE_S,
-        server_settings={"search_path": _SCHEMA, "application_name": "conflictscore"},
+        server_settings={"search_path": _SCHEMA, "application_name": session},
     )
 
 

@@ -52,6 +52,10 @@ def kept(tables: PostgresTables) -> list[str]:
     return [name for (name,) in tables.execute("SELECT id FROM runs ORDER BY id")]
 
 
+async def _shares_sessions(connection: object) -> bool:
+    return False
+
+
 class TestCache:
     def test_what_one_process_stored_another_one_finds(self, server: PostgresServer) -> None:
         odd = {"text": "a\ud83d \0 $1 '; --", "claim": "x"}
@@ -159,6 +163,42 @@ class TestRuns:
             assert yours.look_up("x", "me") == {"lost": "x"}
             assert mine.finish("x", {"run": "x"}).result(5)
             assert yours.look_up("x", "me") == {"run": "x"}
+
+    def test_a_run_of_a_killed_process_is_unfinished_at_once(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_NEW_SERVER_S", 0)
+        program = (
+            "import sys, time\n"
+            "from conflictscore.middleware.service.kept_runs import KeptRuns\n"
+            "from conflictscore.storage.postgres import PostgresTables\n"
+            "runs = KeptRuns(most=2, most_bytes=1000, store=PostgresTables(sys.argv[1]))\n"
+            "runs.begin('x', 'me')\n"
+            "time.sleep(600)\n"
+        )
+        with opened(server) as tables:
+            runs = KeptRuns(
+                most=2, most_bytes=1000, store=tables, unfinished=lambda run: {"lost": run.run_id}
+            )
+            process = subprocess.Popen([sys.executable, "-c", program, server.url])
+            try:
+                until(lambda: runs.look_up("x", "me") is RUNNING)
+            finally:
+                process.kill()
+                process.wait()
+            tables.execute("UPDATE in_progress SET until = until + 3600")
+            until(lambda: runs.look_up("x", "me") == {"lost": "x"})
+
+    def test_a_run_of_a_process_without_sessions_of_its_own_is_not_given_up(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_NEW_SERVER_S", 0)
+        monkeypatch.setattr(postgres, "_is_direct", _shares_sessions)
+        with opened(server) as one, opened(server) as other:
+            mine, yours = (KeptRuns(most=2, most_bytes=1000, store=each) for each in (one, other))
+            mine.begin("x", "me")
+            until(lambda: yours.look_up("x", "me") is RUNNING)
+            assert one.session is None
 
     def test_runs_wait_for_the_server_only_up_to_a_limit(
         self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch

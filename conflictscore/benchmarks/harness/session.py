@@ -44,7 +44,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Attempt, ConflictReport, Document, Usage
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import mark_in_thread
 
 _ADDRESS_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
 _Work = Callable[[], Awaitable[dict[str, Any]]]
@@ -262,7 +262,7 @@ async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
     notes: list[str] = []
     if question.documents:
         documents_given = given_documents({"documents": list(question.documents)})
-        documents = await asyncio.to_thread(mark_duplicates, documents_given)
+        documents = await mark_in_thread(documents_given)
     elif context.retriever is None:
         raise ValueError("a question without documents needs a retriever")
     else:

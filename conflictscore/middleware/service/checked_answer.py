@@ -37,6 +37,7 @@ from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 from conflictscore.records import Gap, GapKind, Label, Run, RunStatus
+from conflictscore.threads import on_home_loop
 
 _MARKUP = re.compile(
     r"""
@@ -138,7 +139,8 @@ class CheckedAnswer:
         self, body: Mapping[str, Any] | None = None
     ) -> tuple[Completion, Gap | None]:
         try:
-            self._draft = draft = await self._service.upstream.complete(body or self._request.body)
+            upstream, request_body = self._service.upstream, body or self._request.body
+            self._draft = draft = await on_home_loop(lambda: upstream.complete(request_body))
         except RefusedError as refusal:
             self._service.failed("upstream", self._record, refusal.__cause__)
             raise

@@ -32,6 +32,11 @@ from conflictscore.errors import InputError
 _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
 """Time in seconds for interrupted requests to clean up."""
+_SWITCH_S = 0.0002
+"""How long another thread may compute while the event loop waits; Python's default is .005 s.
+
+The loop waits after each of the several hundred sends and receives of a request.
+"""
 _PREFACE = "PRI"
 """The method in the first line of every HTTP/2 connection."""
 
@@ -93,6 +98,7 @@ class Server:
         """Serve until :meth:`stop` is called or, if ``signals`` is set, until SIGTERM or Ctrl-C."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quiet)
+        sys.setswitchinterval(_SWITCH_S)
         if signals:
             for number in (signal.SIGINT, signal.SIGTERM):
                 _on_signal(loop, number, self.stop)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import ValidationError
@@ -16,7 +17,6 @@ from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.refusals import (
-    NOTHING_FOUND,
     RefusedError,
     plain_reason,
     refusal_of,
@@ -25,6 +25,8 @@ from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.record import run_of
 from conflictscore.records import Change, ConflictReport, Run, RunStatus
+from conflictscore.retrieval.discreet import NOTHING_FOUND
+from conflictscore.threads import read_in_thread
 
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
@@ -170,9 +172,10 @@ class StepwiseRun:
     ) -> None:
         self._service, self._record = service, record
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        hear = partial(asyncio.get_running_loop().call_soon_threadsafe, self._events.put_nowait)
         parameters = {**service.context.answer_parameters, **(answer_parameters or {})}
         context = replace(service.context, run_id=record.run_id, answer_parameters=parameters)
-        self._loop = LoopRun(start, context, on_event=self._events.put_nowait)
+        self._loop = LoopRun(start, context, on_event=hear)
 
     async def go(self) -> dict[str, Any]:
         """Run to the end, store the run and return it."""
@@ -214,7 +217,10 @@ class StepwiseRun:
             yield frame(event, event["event"])
         try:
             run = work.result()
-            yield frame(with_markup(run) if markup else run, "run")
+            if markup:
+                chars = sum(len(run[name] or "") for name in ("answer", "first_answer"))
+                run = await read_in_thread(partial(with_markup, run), chars)
+            yield frame(run, "run")
         except RefusedError as refusal:
             yield frame(refusal.body(), "error")
 

@@ -18,6 +18,7 @@ from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.retrieval.discreet import NOTHING_FOUND
 
 _log = logging.getLogger(__name__)
 
@@ -76,10 +77,6 @@ class RefusedError(Exception):
         """Return the response headers."""
         waiting = {"retry-after": self.retry_after} if self.retry_after else {}
         return {**self.run, **waiting}
-
-
-NOTHING_FOUND = "no documents found"
-"""The message for callers if a search finds nothing; it replaces the message of the search."""
 
 
 def plain_reason(error: BaseException) -> str:

@@ -35,15 +35,13 @@ from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
 from conflictscore.records import Examined
 from conflictscore.retrieval.opening import described
-from conflictscore.threads import in_thread
+from conflictscore.threads import LONG_CHARS, TURNS, in_thread, on_own_loop, read_in_thread
 
 _log = logging.getLogger(__name__)
 
 routes = APIRouter()
 
 T = TypeVar("T")
-
-_LARGE_BYTES = 20_000
 
 
 async def service_of(request: Request) -> Service:
@@ -78,7 +76,15 @@ class Admitted:
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Do some work on the body; it is done off the event loop if the body is large."""
-        return work() if len(self.data) < _LARGE_BYTES else await in_thread(work)
+        size = len(self.data)
+        return work() if size <= LONG_CHARS else await read_in_thread(work, size)
+
+    async def serve(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Answer the request; this is done off the event loop if the body is large."""
+        if len(self.data) > LONG_CHARS:
+            return await on_own_loop(work())
+        with TURNS.short_request():
+            return await work()
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
@@ -101,7 +107,7 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
     service.check(chat_request)
     record = service.begin(caller.name, chat_request.model, admission.deadline)
     with _naming(record):
-        answer = CheckedAnswer(service, chat_request, record).completion()
+        answer = admission.serve(CheckedAnswer(service, chat_request, record).completion)
         if chat_request.stream:
             frames = completion_frames(
                 record,
@@ -126,7 +132,7 @@ async def responses(
     record = service.begin(caller.name, chat_request.model, admission.deadline)
     form = ResponseForm(response_request, record)
     with _naming(record):
-        answer = CheckedAnswer(service, chat_request, record).completion()
+        answer = admission.serve(CheckedAnswer(service, chat_request, record).completion)
         if response_request.stream:
             frames = form.frames(_until_sent(admission, answer), service.settings.heartbeat)
             return EventStream(frames, _early(record, chat_request))
@@ -230,7 +236,7 @@ async def run(
     start, parameters = await admission.read(read_run)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = StepwiseRun(service, start, record, parameters)
-    work = _until_sent(admission, stepwise.go())
+    work = _until_sent(admission, admission.serve(stepwise.go))
     frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")
     return EventStream(frames, record.headers("pending"))
 
@@ -243,19 +249,25 @@ async def correct(
     start = await admission.read(read_correct)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     with _naming(record):
-        run = await _unless_gone(request, StepwiseRun(service, start, record).go())
+        work = admission.serve(StepwiseRun(service, start, record).go)
+        run = await _unless_gone(request, work)
         return JsonResponse(run, headers=_headers(record, run))
 
 
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
     """Return a stored run; the status is 202 while it is still running."""
-    stored_run = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
+
+    def look_up() -> Mapping[str, Any] | None:
+        stored_run = service.runs.look_up(run_id, caller.reads)
+        return with_markup(stored_run) if stored_run and markup == "true" else stored_run
+
+    stored_run = await read_kept(look_up)
     if stored_run is RUNNING:
         pending = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(pending, 202, {"retry-after": "1"})
     if stored_run is not None:
-        return JsonResponse(with_markup(stored_run) if markup == "true" else stored_run)
+        return JsonResponse(stored_run)
     raise RefusedError(404, "there is no such run, or it is no longer stored", code="run_not_found")
 
 

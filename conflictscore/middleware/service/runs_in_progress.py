@@ -1,8 +1,9 @@
 """Announces runs in progress to other processes, and notices when their process has died.
 
 With a file of runs, each process holds a lock on a file beside it. The operating system releases
-the lock when the process ends, however it ends. With a shared database, each process confirms its
-runs every few seconds, and a run that is not confirmed counts as abandoned.
+the lock when the process ends, however it ends. With a shared database, the database server notices
+that the process's sessions have ended. If a pooler or another user hides the sessions, or if the
+whole machine fails, a run counts as abandoned once its process has not confirmed it for a while.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.storage.database import Database
+from conflictscore.storage.database import SESSION, Database
 from conflictscore.storage.locks import lock
 
 _TABLES = (
@@ -44,7 +45,7 @@ class RunsInProgress:
     def __init__(self, database: Database, path: Path | None, lasts: float) -> None:
         """Make the table; ``path`` is the file of runs. After ``lasts`` seconds, a run is over."""
         self._database, self._path, self._lasts = database, path, lasts
-        self.process = uuid4().hex
+        self.process = database.session or uuid4().hex
         self._owners: dict[str, str] = {}
         database.make(*_TABLES)
         self._held = ExitStack()
@@ -87,7 +88,10 @@ class RunsInProgress:
         """Return whether a run of another process will never end."""
         if run.until <= time.time():
             return True
-        return not self._database.remote and not self._is_alive(run.process)
+        if self._database.remote:
+            has_sessions = run.process.startswith(SESSION)
+            return has_sessions and not self._database.has_session(run.process)
+        return not self._is_alive(run.process)
 
     def abandoned(self) -> Iterator[RunInProgress]:
         """Yield the runs whose process has died."""

@@ -22,6 +22,7 @@ from conflictscore.middleware.service.service_settings import Mode, ServiceSetti
 from conflictscore.middleware.service.telemetry import Metrics
 from conflictscore.middleware.service.upstream import OWN_NAME, Readiness, Upstream
 from conflictscore.records import Run, RunStatus
+from conflictscore.retrieval.discreet import discreet
 from conflictscore.storage.postgres import shared_tables
 
 _log = logging.getLogger(__name__)
@@ -104,6 +105,7 @@ class Service:
             context,
             settings=context.settings if settings.mode == "correct" else without_revision,
             max_pairs=settings.max_pairs,
+            retriever=discreet(context.retriever),
         )
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.readiness = Readiness(context.generator, context.decomposer)

@@ -1,0 +1,90 @@
+"""Keeps what a search says to its operator away from the callers of a service.
+
+Such notes and errors may name files, or quote questions that other people asked.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr
+
+from conflictscore.errors import NoDocumentsError
+from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
+
+_log = logging.getLogger(__name__)
+
+NOTHING_FOUND = "no documents found"
+"""The message for callers if a search finds nothing; it replaces the message of the search."""
+_IN_THE_LOG = "the search left notes about its documents in the log of this service"
+_MOST_LOGGED = 1000
+
+
+def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
+    """Return the retriever for a service, or None if there is none."""
+    return None if retriever is None else DiscreetRetriever(retriever=retriever)
+
+
+class DiscreetRetriever(BaseRetriever):
+    """Searches with another retriever; notes for the operator are logged, each of them once."""
+
+    retriever: BaseRetriever
+
+    _logged: set[str] = PrivateAttr(default_factory=set)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Log the notes that were made when the retriever was opened."""
+        super().model_post_init(context)
+        self._log_once(*getattr(self.retriever, "notes", ()))
+
+    @property
+    def at_hand(self) -> int | None:
+        """Return the number of local documents of the other retriever."""
+        return getattr(self.retriever, "at_hand", None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return a note for callers if the other retriever has notes."""
+        return (_IN_THE_LOG,) if getattr(self.retriever, "notes", ()) else ()
+
+    @contextmanager
+    def _discreetly(self) -> Iterator[None]:
+        """Sort the notes of the block, and replace the message if nothing was found."""
+        with collecting() as notes:
+            try:
+                yield
+            except NoDocumentsError as error:
+                self._log_once(str(error))
+                raise NoDocumentsError(NOTHING_FOUND) from None
+        for text in notes:
+            if isinstance(text, OperatorNote):
+                self._log_once(text)
+                note(_IN_THE_LOG)
+            else:
+                note(text)
+
+    def _log_once(self, *texts: str) -> None:
+        for text in texts:
+            if text not in self._logged and len(self._logged) < _MOST_LOGGED:
+                self._logged.add(text)
+                _log.warning("%s", text)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        with self._discreetly():
+            return self.retriever.invoke(query, {"callbacks": run_manager.get_child()}, **options)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        with self._discreetly():
+            callbacks = run_manager.get_child()
+            return await self.retriever.ainvoke(query, {"callbacks": callbacks}, **options)

@@ -1,0 +1,86 @@
+"""What a search says to its operator does not reach the callers of a service."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document as Retrieved
+
+from conflictscore.errors import NoDocumentsError
+from conflictscore.retrieval.discreet import DiscreetRetriever, discreet
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
+from conflictscore.retrieval.search_notes import collecting, note
+from tests.middleware.service.serving import QUESTION, serving
+from tests.retrieval.pages.finding import Found
+from tests.retrieval.recording.searching import PARAMETERS
+from tests.world import World
+
+PRIVATE = "When will Ida Reeve be arrested?"
+LAMP = Retrieved(page_content="The lamp was lit in 1871.")
+
+
+class Noting(Found):
+    """A search with a note about a file."""
+
+    notes: tuple[str, ...] = ("/srv/secret/board.pdf: pages without text: 3",)
+
+
+@pytest.fixture
+async def recorded(tmp_path: Path) -> RecordedRetriever:
+    """A recording, made beside other files and with another person's question."""
+    out = tmp_path / "secret.jsonl"
+    search: Any = Noting(documents=[LAMP])
+    wanted = (QUESTION, PRIVATE)
+    await record_questions(wanted, search, out, search="searxng", parameters=PARAMETERS)
+    return RecordedRetriever.from_file(out)
+
+
+async def test_notes_for_the_operator_are_logged_once(
+    recorded: RecordedRetriever, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    retriever = DiscreetRetriever(retriever=recorded)
+    for _ in range(2):
+        with collecting() as notes:
+            assert retriever.invoke(QUESTION) == await retriever.ainvoke(QUESTION)
+        assert len(notes) == 1
+        assert "secret" not in notes[0]
+    assert caplog.text.count("board.pdf") == 1
+
+
+async def test_a_missing_question_names_neither_the_file_nor_other_questions(
+    recorded: RecordedRetriever,
+) -> None:
+    retriever = DiscreetRetriever(retriever=recorded)
+    for asking in (retriever.invoke, retriever.ainvoke):
+        with pytest.raises(NoDocumentsError) as caught:
+            if (search := asking("When was Ida Reeve arrested?")) is not None:
+                await search  # type: ignore[misc]
+        assert str(caught.value) == "no documents found"
+
+
+def test_notes_of_opening_are_counted_for_callers_and_other_notes_pass(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Searching(Noting):
+        def search(self, query: str, k: int) -> list[Retrieved]:
+            note("2 of 3 pages could not be read")
+            return super().search(query, k)
+
+    retriever = DiscreetRetriever(retriever=Searching(documents=[LAMP]))
+    with collecting() as notes:
+        retriever.invoke(QUESTION)
+    assert notes == ["2 of 3 pages could not be read"]
+    assert "board.pdf" in caplog.text
+    assert not any("board.pdf" in text for text in retriever.notes)
+    assert len(retriever.notes) == 1
+    assert discreet(None) is None
+
+
+async def test_no_reply_of_a_service_holds_a_recordings_notes(recorded: RecordedRetriever) -> None:
+    with serving(World(), retriever=recorded) as served:
+        first, second = served.ask(), served.ask("When was Ida Reeve arrested?")
+        shown = "".join([first.text, second.text, str(served.run(first)), str(served.run(second))])
+    assert "log of this service" in first.text
+    assert not any(word in shown for word in ("board.pdf", "secret", PRIVATE))
