@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from langgraph.errors import GraphInterrupt
@@ -18,6 +19,7 @@ from conflictscore.threads import (
     run_once,
     together,
 )
+from tests.middleware.service.serving import until
 
 
 async def run(*errors: Exception | None) -> None:
@@ -155,17 +157,22 @@ async def test_loops_for_long_texts_compute_in_turn_and_wait_at_once() -> None:
     assert asyncio.get_running_loop() is home
 
 
-async def test_turns_come_in_the_order_in_which_threads_ask() -> None:
-    turns, order = Turns(), list[int]()
+def _waits(turns: Turns, threads: int) -> bool:
+    return len(turns.waiting) == threads
+
+
+def test_turns_come_in_the_order_in_which_threads_ask() -> None:
+    turns, order, threads = Turns(), list[int](), list[threading.Thread]()
     turns.take()
     for number in range(4):
-        thread = threading.Thread(target=turns.run, args=(lambda n=number: order.append(n),))
-        thread.start()
-        while len(turns.waiting) <= number:
-            await asyncio.sleep(0.001)
-    turns.give()
-    while len(order) < 4:
-        await asyncio.sleep(0.001)
+        work = partial(turns.run, partial(order.append, number))
+        threads.append(threading.Thread(target=work, daemon=True))
+        threads[-1].start()
+        until(partial(_waits, turns, number + 1))
+    with turns.short_request():
+        turns.give()
+        for thread in threads:
+            thread.join(60)
     assert order == [0, 1, 2, 3]
 
 

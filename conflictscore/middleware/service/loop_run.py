@@ -171,11 +171,15 @@ class StepwiseRun:
         answer_parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self._service, self._record = service, record
+        self._home = asyncio.get_running_loop()
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        hear = partial(asyncio.get_running_loop().call_soon_threadsafe, self._events.put_nowait)
         parameters = {**service.context.answer_parameters, **(answer_parameters or {})}
         context = replace(service.context, run_id=record.run_id, answer_parameters=parameters)
-        self._loop = LoopRun(start, context, on_event=hear)
+        self._loop = LoopRun(start, context, on_event=self._hear)
+
+    def _hear(self, event: Event) -> None:
+        """Pass an event on to the event loop that streams; the loop may run in another thread."""
+        self._home.call_soon_threadsafe(self._events.put_nowait, event)
 
     async def go(self) -> dict[str, Any]:
         """Run to the end, store the run and return it."""

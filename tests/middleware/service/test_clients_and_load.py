@@ -14,7 +14,15 @@ import pytest
 from conflictscore.middleware.service.admission import Uploads
 from conflictscore.middleware.service.refusals import RefusedError
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, ChatWorld, Served, asking, serving, until
+from tests.middleware.service.serving import (
+    QUESTION,
+    ChatWorld,
+    Served,
+    asking,
+    serving,
+    until,
+    user,
+)
 from tests.middleware.service.sockets import Hanging, gone_away
 
 
@@ -135,19 +143,23 @@ class TestTooMuch:
 
 
 @pytest.mark.parametrize(
-    "reading",
+    ("path", "reading"),
     [
-        "conflictscore.middleware.service.routes.read_json",
-        "conflictscore.loop.inputs.as_documents",
-        "conflictscore.nodes.retrieve.mark_duplicates",
-        "conflictscore.prompts.PromptSet.render",
-        "conflictscore.answering.claim_asking.gaps_of",
-        "conflictscore.answering.claim_asking.material",
-        "conflictscore.labelers.table.passage_of",
+        ("/v1/chat/completions", "conflictscore.middleware.messages.read_messages"),
+        ("/v1/chat/completions", "conflictscore.middleware.service.checked_answer.witnesses"),
+        ("/v1/chat/completions", "conflictscore.middleware.service.service.run_record"),
+        ("/v1/correct", "conflictscore.middleware.service.service.run_record"),
+        ("/v1/correct", "conflictscore.middleware.service.routes.read_json"),
+        ("/v1/correct", "conflictscore.loop.inputs.as_documents"),
+        ("/v1/correct", "conflictscore.retrieval.duplicates.mark_duplicates"),
+        ("/v1/correct", "conflictscore.prompts.PromptSet.render"),
+        ("/v1/correct", "conflictscore.answering.claim_asking.gaps_of"),
+        ("/v1/correct", "conflictscore.answering.claim_asking.material"),
+        ("/v1/correct", "conflictscore.labelers.table.passage_of"),
     ],
 )
 def test_no_request_waits_while_long_texts_are_read(
-    upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, reading: str
+    upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, path: str, reading: str
 ) -> None:
     begun, answered = threading.Event(), threading.Event()
     owner, _, name = reading.rpartition(".")
@@ -159,10 +171,16 @@ def test_no_request_waits_while_long_texts_are_read(
         return real(*args, **named)
 
     documents = [f"Ledger {number}. {'The lamp was lit in 1874. ' * 300}" for number in range(4)]
-    body = {"question": QUESTION, "answer": "It was lit in 1871.", "documents": documents}
-    with serving(upstream) as served, ThreadPoolExecutor(1) as other:
+    found = {"role": "tool", "name": "search", "tool_call_id": "1", "content": documents[0] * 4}
+    bodies: dict[str, Any] = {
+        "/v1/correct": {"answer": "It was lit in 1871.", "question": QUESTION},
+        "/v1/chat/completions": asking(messages=[*user(), found]),
+    }
+    body = {**bodies[path], "documents": documents}
+    settings = {"mode": "annotate" if path == "/v1/chat/completions" else "correct"}
+    with serving(upstream, settings=settings) as served, ThreadPoolExecutor(1) as other:
         monkeypatch.setattr(reading, slow)
-        large = other.submit(served.http.post, "/v1/correct", json=body)
+        large = other.submit(served.http.post, path, json=body)
         assert begun.wait(20)
         health = served.http.get("/healthz", timeout=10)
         waiting = not large.done()
