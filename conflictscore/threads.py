@@ -51,9 +51,12 @@ def on_event_loop() -> bool:
 
 
 LONG_CHARS = 20_000
-"""A text with more characters is read away from the event loops that serve others."""
+"""A text with more characters, or a request's body with more bytes, is read away from the event
+loops that serve others. Shorter texts block them too briefly to matter."""
 
 
+# A rest lasts twice as long as the thread was kept waiting, so a busy event loop gets three
+# quarters of the time. It is at most four times as long as the thread computed, and half a second.
 _REST, _MOST_REST, _LONGEST_REST_S = 2.0, 4.0, 0.5
 
 

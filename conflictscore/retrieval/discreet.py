@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 NOTHING_FOUND = "no documents found"
 """The message for callers if a search finds nothing; it replaces the message of the search."""
 _IN_THE_LOG = "the search left notes about its documents in the log of this service"
-_MOST_LOGGED = 1000
+_MOST_LOGGED = 1000  # so that questions nobody recorded cannot fill the memory
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
