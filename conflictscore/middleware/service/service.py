@@ -99,6 +99,7 @@ class Service:
     """
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
+        """Open the stored runs; callers do not see notes that a search leaves for its operator."""
         without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
         self.context = replace(
