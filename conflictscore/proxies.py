@@ -1,8 +1,13 @@
-"""Finds the proxy that environment variables set for calls to an endpoint."""
+"""Finds the proxy and the certificates that environment variables set for calls to an endpoint."""
 
+import ssl
+from contextlib import suppress
 from importlib.util import find_spec
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
+
+import httpx2
 
 from conflictscore.errors import ConfigurationError, install_hint
 
@@ -10,6 +15,8 @@ PROXY_ADVICE = (
     "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host into NO_PROXY"
 )
 """Advice for a user whose proxy does not work."""
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+_FORM = "http://HOST:PORT, or https, socks5 or socks5h instead of http"
 
 
 def proxy_for(url: str) -> str | None:
@@ -17,6 +24,9 @@ def proxy_for(url: str) -> str | None:
 
     A client looks up the proxy only for the endpoint that it calls. A proxy that it does not use,
     such as a SOCKS proxy whose package is missing, must not cause an error.
+
+    Raises:
+        ConfigurationError: The proxy's address cannot be read.
     """
     address = urlsplit(url)
     proxies = getproxies()
@@ -24,17 +34,44 @@ def proxy_for(url: str) -> str | None:
     if not proxy or not address.hostname:
         return None
     names = (address.hostname, address.netloc.rpartition("@")[2])  # without and with the port
-    if any(map(proxy_bypass, names)):
+    if any(map(proxy_bypass, names)) or _in_excluded_network(address.hostname, proxies):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    proxy = proxy.strip() if "://" in proxy else f"http://{proxy.strip()}"
+    with suppress(ValueError):
+        parts = urlsplit(proxy)
+        if parts.scheme in _SCHEMES and parts.hostname and parts.port != 0:
+            return proxy
+    raise ConfigurationError(
+        f"the environment's proxy {proxy.rpartition('@')[2]} cannot be used: its address must have"
+        f" the form {_FORM}; {PROXY_ADVICE}"
+    )
+
+
+def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
+    """Return whether NO_PROXY lists a network, such as ``10.0.0.0/8``, with the host's address."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    for name in proxies.get("no", "").split(","):
+        with suppress(ValueError):
+            if "/" in name and address in ip_network(name.strip(), strict=False):
+                return True
+    return False
 
 
 def through_proxy(url: str) -> str:
     """Return the end of a message about a failed call: the URL's proxy; empty if it has none."""
-    proxy = proxy_for(url)
-    if proxy is None:
-        return ""
-    return f" through the environment's proxy {without_login(proxy)}; {PROXY_ADVICE}"
+    words = by_proxy(url)
+    return f"{words}; {PROXY_ADVICE}" if words else ""
+
+
+def by_proxy(url: str) -> str:
+    """Return words that name the proxy of a URL in a message; empty if it has none."""
+    proxy = None
+    with suppress(ConfigurationError):
+        proxy = proxy_for(url)
+    return f" through the environment's proxy {without_login(proxy)}" if proxy else ""
 
 
 def without_login(proxy: str) -> str:
@@ -56,3 +93,18 @@ def require_socks(proxy: str | None) -> None:
             "the environment names a SOCKS proxy (ALL_PROXY, HTTP_PROXY or HTTPS_PROXY), which"
             f" needs a package: {install_hint('socks')}; or put the endpoint's host into NO_PROXY"
         )
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """Return the certificates to trust: those of SSL_CERT_FILE and SSL_CERT_DIR, or httpx's.
+
+    Raises:
+        ConfigurationError: The variables name no certificates.
+    """
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise ConfigurationError(
+            "no certificates can be read from SSL_CERT_FILE or SSL_CERT_DIR"
+            f" ({error.strerror or error})"
+        ) from None

@@ -22,7 +22,7 @@ from conflictscore.models.capabilities import (
 )
 from conflictscore.models.clients import response_format, with_max_tokens
 from conflictscore.models.endpoint_chat import EndpointChat
-from conflictscore.models.prompt_turns import plain_turns
+from conflictscore.models.prompt_turns import are_plain, plain_turns
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
@@ -119,7 +119,11 @@ class StyledRequests:
                 error = caught.failure if isinstance(caught, _SuspectFormError) else caught
                 refusal = refusal or error
                 sent_request = SentRequest(
-                    style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
+                    style,
+                    _sent_by(chat, form),
+                    self._tokens(form, style),
+                    is_json=bool(form.schema),
+                    plain=are_plain(turns),
                 )
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None or next_style in tried_styles:
@@ -159,7 +163,8 @@ class StyledRequests:
         room = self.thinking_tokens
         if "temperature" in style.dropped:
             room = room or self.spare_tokens
-        return max(form.max_tokens + room * form.reasons, style.least_tokens)
+        tokens = max(form.max_tokens + room * form.reasons, style.least_tokens)
+        return min(tokens, style.most_tokens or tokens)
 
     def _prepared(
         self, form: RequestForm, chat: BaseChatModel, style: RequestStyle

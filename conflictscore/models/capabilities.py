@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 from conflictscore.models.prompt_turns import ABOUT_TURNS
-from conflictscore.models.provider_faults import UNMADE_JSON, ProviderFault, fault_of
+from conflictscore.models.provider_faults import ProviderFault, fault_of, is_unmade
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is requested: with a schema that the server enforces, in JSON mode, as the
@@ -54,14 +54,28 @@ hand."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
-_LENGTH_NAMES = re.compile(r"max_\w*tokens")
+_LENGTH_NAMES = re.compile(r"(?i)max[ _]?(?:[a-z]{1,20}[ _]?)?tokens")
 # Words that show that a reply limit is too low.
-_TOO_FEW = re.compile(r"(?i)minimum|at least|>=|greater|below|too (?:small|low|short)")
+_TOO_FEW = re.compile(
+    r"(?i)minimum|at least|>|greater|larger|higher|below|more than|or more|less than|exceed|between"
+    r"|\brange|too (?:small|low|short)|invalid|范围"
+)
+# Words that show that the stated minimum itself is too low.
+_EXCLUSIVE = re.compile(r"(?i)(?:larger|more|greater|higher) than (?!or)|exceed|>(?!=)")
+# The comma in a number such as 65,536.
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
 """Highest plausible minimum; a larger number in a refusal is a maximum or a context window."""
+_MOST_TOKENS = re.compile(
+    r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},)"
+    r"\W{0,3}(\d{1,7})"
+)
+"""Matches the maximum reply limit in a refusal."""
+_LEAST_MOST_TOKENS = 256
+"""No endpoint limits replies to fewer tokens."""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the first request for JSON. A server that does not support a
 form of request refuses it within that time."""
@@ -77,6 +91,8 @@ class RequestStyle(NamedTuple):
     """Name of the parameter that limits a reply; empty for the name that the client uses."""
     least_tokens: int = 0
     """The lowest reply limit that the endpoint accepts; 0 for any."""
+    most_tokens: int = 0
+    """The highest reply limit that the endpoint accepts; 0 for any."""
     plain_turns: bool = False
     """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
@@ -87,6 +103,7 @@ class RequestStyle(NamedTuple):
             self.dropped | style.dropped,
             style.length or self.length,
             max(self.least_tokens, style.least_tokens),
+            style.most_tokens or self.most_tokens,
             self.plain_turns or style.plain_turns,
         )
 
@@ -100,6 +117,8 @@ class SentRequest(NamedTuple):
     tokens: int
     """Maximum number of tokens of the reply."""
     is_json: bool
+    plain: bool = True
+    """Whether the messages are non-empty alternating turns, which every server accepts."""
 
 
 @dataclass
@@ -111,6 +130,8 @@ class Capabilities:
     """Whether any call was answered, which shows that the key and the model name are right."""
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
+    counts_no_cache: bool = False
+    """Whether the endpoint's counts of a prompt leave out tokens that were in its cache."""
     _json_read: bool = False
     """Whether any reply contained the requested JSON."""
     _spoilt_in_a_row: int = 0
@@ -142,17 +163,29 @@ class Capabilities:
             self._json_answered, form = True, style.json_form
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
-    def form_failed(self) -> None:
-        """Record a reply that the form of the request may have spoilt, such as an empty reply.
+    def form_failed(self, *, certain: bool) -> None:
+        """Record a reply without the requested JSON, which the form of the request may have spoilt.
 
-        Some servers accept a schema and then write nothing. Until JSON has been read from some
-        reply, and after several such replies in a row, further requests therefore ask for it only
-        in the prompt, which needs no support from the server.
+        Some servers accept a schema and then write nothing (``certain``), or ignore the schema.
+        Until JSON has been read from some reply, one reply of the certain kind suffices, or
+        several of the other kind; later it takes several of the certain kind in a row. Further
+        requests then ask for JSON only in the prompt, which needs no support from the server.
         """
+        if not certain and self._json_read:
+            return
         self._spoilt_in_a_row += 1
-        if not self._json_read or self._spoilt_in_a_row >= _SPOILT_REPLIES:
-            self._withdrawn_forms.update(_FORMS[:-1])
-            self.style = self.style._replace(json_form=_FORMS[-1])
+        at_once = certain and not self._json_read
+        if at_once or self._spoilt_in_a_row >= _SPOILT_REPLIES:
+            self._withdraw_forms()
+
+    def form_failed_again(self) -> None:
+        """Record that a request and its repetition got replies without content, such as ``{}``."""
+        if not self._json_read:
+            self._withdraw_forms()
+
+    def _withdraw_forms(self) -> None:
+        self._withdrawn_forms.update(_FORMS[:-1])
+        self.style = self.style._replace(json_form=_FORMS[-1])
 
     def json_was_read(self) -> None:
         """Record a reply with the requested JSON."""
@@ -174,7 +207,7 @@ class Capabilities:
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
         """Return another style for a refused request, or None if no other style would help."""
         fault = fault_of(error)
-        if fault is None or fault.status is None or fault.code == UNMADE_JSON:
+        if fault is None or fault.status is None or is_unmade(fault):
             return None
         words = f"{getattr(error, 'param', None) or ''} {fault.words}"
         style: RequestStyle | None = None
@@ -182,10 +215,11 @@ class Capabilities:
             style = (
                 _without_parameter(request, words)
                 or _with_least_tokens(request, words)
+                or _with_most_tokens(request, words)
                 or _with_other_length(request, words)
             )
         if style is None and fault.status in _REFUSED_TURNS:
-            style = _in_plain_turns(request, words)
+            style = _in_plain_turns(request, fault.status, words)
         return style or (self._other_form(request.style, fault, words) if request.is_json else None)
 
     def _other_form(
@@ -277,11 +311,24 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with the minimum reply limit that a refusal demands."""
     if not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
         return None
-    numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
+    numbers = [int(digits) for digits in re.findall(r"\d{1,6}", _THOUSANDS.sub("", words))]
     enough = [number for number in numbers if request.tokens < number <= _MOST_LEAST_TOKENS]
     if not enough and (request.style.least_tokens or request.tokens >= _LEAST_TOKENS):
         return None
-    return request.style._replace(least_tokens=min(enough, default=_LEAST_TOKENS))
+    least = min(enough, default=_LEAST_TOKENS)
+    return request.style._replace(least_tokens=least + bool(enough and _EXCLUSIVE.search(words)))
+
+
+def _with_most_tokens(request: SentRequest, words: str) -> RequestStyle | None:
+    """Return the style with the maximum reply limit that a refusal states.
+
+    A limit can be too high since it includes room for reasoning.
+    """
+    if not _LENGTH_NAMES.search(words):
+        return None
+    numbers = [int(digits) for digits in _MOST_TOKENS.findall(_THOUSANDS.sub("", words))]
+    enough = [number for number in numbers if _LEAST_MOST_TOKENS <= number < request.tokens]
+    return request.style._replace(most_tokens=max(enough)) if enough else None
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
@@ -296,7 +343,13 @@ def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
     return None
 
 
-def _in_plain_turns(request: SentRequest, words: str) -> RequestStyle | None:
-    if request.style.plain_turns or not ABOUT_TURNS.search(words):
+def _in_plain_turns(request: SentRequest, status: int, words: str) -> RequestStyle | None:
+    """Return the style with plain turns, if a refusal may be about the order or form of the turns.
+
+    Servers describe such a refusal in many ways and languages. So any bad request whose turns are
+    not plain is sent again, unless the refusal is about the length, the content, or the account.
+    """
+    may_be = status in _REFUSED and not (request.plain or _ABOUT_PROMPT.search(words))
+    if request.style.plain_turns or not (may_be or ABOUT_TURNS.search(words)):
         return None
     return request.style._replace(plain_turns=True)

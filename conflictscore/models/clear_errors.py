@@ -18,13 +18,13 @@ from conflictscore.errors import (
 from conflictscore.models.provider_faults import (
     NO_CREDIT,
     OVERLOADED,
-    UNMADE_JSON,
     ProviderFault,
     failed_generation,
     fault_of,
+    is_unmade,
     timed_out,
 )
-from conflictscore.proxies import through_proxy
+from conflictscore.proxies import by_proxy, through_proxy
 
 # Providers name their content filters differently. The patterns unite the words of OpenAI, Azure,
 # OpenRouter and Alibaba (DataInspection), which send such refusals with status 400, 403 or 404.
@@ -36,6 +36,16 @@ _MODERATION = re.compile(
 _ABOUT_KEY = re.compile(
     r"(?i)\b(?:api.?)?keys?\b|credential|authenticat|authoriz|permission|account"
 )
+_OF_PROXIES = frozenset(
+    (
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    )
+)
+"""Statuses that a proxy sends by itself."""
 _ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
 
 
@@ -72,7 +82,7 @@ def clear_error(
             failure=FailureKind.UNREACHABLE,
         )
     fault = fault_of(error)
-    if fault is not None and fault.code == UNMADE_JSON:
+    if fault is not None and is_unmade(fault):
         return UnreadableReplyError(
             "its server could not turn the reply into JSON",
             provider=provider,
@@ -83,6 +93,8 @@ def clear_error(
         words = scrubbed(fault.words, *secrets)
         status = f"HTTP {fault.status}" if fault.status else ""
         fault_text = ": ".join(filter(None, [status, words]))
+        if fault.status in _OF_PROXIES:
+            fault_text += by_proxy(endpoint)
         if setting := _wrong_setting(fault, fault_text, provider, endpoint, has_answered):
             return setting
         how = f"failed with {fault_text}" if status else f"failed: {fault_text}"

@@ -11,7 +11,7 @@ import httpx2
 import openai
 
 from conflictscore.models.bounds import bound_reply, bound_reply_async
-from conflictscore.proxies import is_socks, proxy_for, require_socks
+from conflictscore.proxies import is_socks, proxy_for, require_socks, trusted_certificates
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
 """Asks for replies without compression, since a few compressed bytes can expand to any length."""
@@ -37,7 +37,8 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     If ``use_proxy`` is True, the clients use the proxies from the environment.
 
     Raises:
-        ConfigurationError: The endpoint's proxy needs a package that is missing.
+        ConfigurationError: The endpoint's proxy has an unreadable address or needs a package that
+            is missing, or the environment's certificates cannot be read.
     """
     proxy = proxy_for(base_url) if use_proxy else None
     require_socks(proxy)
@@ -65,4 +66,4 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     Reading certificates takes tens of milliseconds, so all clients of the process share them. The
     two variables are passed as arguments so that the cache cannot hide a change to them.
     """
-    return httpx2.create_ssl_context()
+    return trusted_certificates()

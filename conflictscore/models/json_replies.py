@@ -40,8 +40,17 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
+_EMPTY = re.compile(r"(?i)(?:[\s`~{}\[\]\"':,]|json|null|none)*+")
+"""Matches a reply without content: white space, empty brackets or quotes, an empty fence, null."""
+
+
 class EmptyReplyError(ValueError):
     """Raised for an empty reply, which some servers send to every request with a schema."""
+
+
+def is_empty(reply: str) -> bool:
+    """Return whether a reply has no content, apart from white space and signs of JSON."""
+    return _EMPTY.fullmatch(reply) is not None
 
 
 class _Form(NamedTuple):
@@ -156,7 +165,7 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(_bracketed(variant), parse, variant, form):
             return json_object
-    raise ValueError(_NOT_ONE_OBJECT)
+    raise (EmptyReplyError if is_empty(text) else ValueError)(_NOT_ONE_OBJECT)
 
 
 def _one_of(

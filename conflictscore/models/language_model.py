@@ -25,12 +25,12 @@ from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
-from conflictscore.models.endings import early_ending, require_whole
+from conflictscore.models.endings import early_ending, require_whole, was_cut
 from conflictscore.models.endpoint_chat import EndpointChat
-from conflictscore.models.json_replies import EmptyReplyError, json_reply
+from conflictscore.models.json_replies import EmptyReplyError, is_empty, json_reply
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
-from conflictscore.models.prompt_cuts import require_whole_prompt
+from conflictscore.models.prompt_cuts import may_be_cut, require_whole_prompt
 from conflictscore.models.proxy_watch import by_answering_proxy
 from conflictscore.models.replies import reply_text, without_reasoning
 from conflictscore.models.retries import Retries
@@ -197,7 +197,13 @@ class LanguageModel:
 
         def taken(reply: Any) -> T:
             raw = reply["raw"] if isinstance(reply, Mapping) else reply
-            require_whole(raw, self.name, max_tokens)
+            try:
+                require_whole(raw, self.name, max_tokens)
+            except UnreadableReplyError as error:
+                # some servers answer a schema with white space up to the limit
+                is_blank = was_cut(raw) and is_empty(str(raw.text))
+                error.by_form = is_blank and not self.thinking_tokens
+                raise
             try:
                 reading = read(json_reply(raw, fields, list_field=listed, aliases=aliases))
             except ValueError as error:
@@ -281,12 +287,20 @@ class LanguageModel:
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()
 
+        async def reply_to(turns: list[BaseMessage]) -> Any:
+            reply = await self._replied(form, turns, config, prompts, meter)
+            add_cost(cost_of(reply))
+            return reply
+
         async def attempt(turns: list[BaseMessage], *, last: bool) -> T:
             try:
-                reply = await self._replied(form, turns, config, prompts, meter)
+                reply = await reply_to(turns)
                 cost = cost_of(reply)
-                add_cost(cost)
-                require_whole_prompt(cost.input_tokens, turns, self.name, self._capabilities)
+                if may_be_cut(cost, turns, self._capabilities):
+                    read_again = cost_of(await reply_to(turns)).input_tokens
+                    require_whole_prompt(
+                        cost.input_tokens, read_again, turns, self.name, self._capabilities
+                    )
                 reading = parse(reply)
             except ProviderError as error:
                 if last or not (isinstance(error, UnreadableReplyError) and error.again):
@@ -298,8 +312,9 @@ class LanguageModel:
         try:
             return await attempt(asked_messages, last=False)
         except UnreadableReplyError as error:
-            if error.by_form and form.schema:
-                self._capabilities.form_failed()
+            if form.schema:
+                is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
+                self._capabilities.form_failed(certain=error.by_form and not is_hollow)
             if not error.again:
                 raise
             again = HumanMessage(prompts.render("retry", reason=error.reason))
@@ -309,8 +324,17 @@ class LanguageModel:
                 again,
             ]
             unreadable = error
+        sent_form = self._capabilities.style.json_form
         async with breaker.again(unreadable):
-            return await attempt(messages_with_reason, last=True)
+            try:
+                return await attempt(messages_with_reason, last=True)
+            except UnreadableReplyError as error:
+                if not (error.by_form and form.schema):
+                    raise
+                self._capabilities.form_failed_again()
+                if self._capabilities.style.json_form == sent_form:
+                    raise
+            return await attempt(asked_messages, last=True)
 
     async def _replied(
         self,

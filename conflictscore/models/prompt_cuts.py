@@ -6,6 +6,7 @@ from langchain_core.messages import BaseMessage
 
 from conflictscore.errors import FailureKind, ProviderError
 from conflictscore.models.capabilities import Capabilities
+from conflictscore.records import Usage
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
@@ -22,33 +23,57 @@ count."""
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of it. For Latin text, the only case
 left at this point, the counts of different tokenizers differ by less."""
+_SAME_SHARE = 0.9
+"""Two counts of the same prompt are the same count if they differ by less than a tenth."""
+
+
+def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capabilities) -> bool:
+    """Return whether the server reports reading far fewer tokens than were sent.
+
+    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
+    shows no cut if it is smaller than any context window, if the server has reported reading much
+    longer prompts, or if it reports as many cached tokens.
+    """
+    tokens_read = cost.input_tokens
+    longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
+    if tokens_read < _LEAST_WINDOW or longest >= _LONGER * tokens_read:
+        return False
+    if capabilities.counts_no_cache or cost.cache_read_tokens >= tokens_read:
+        return False
+    if sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * tokens_read:
+        return False
+    tokens_sent = _tokens_of(messages)
+    return tokens_sent >= _LEAST_TOKENS and tokens_read < _SHARE * tokens_sent
 
 
 def require_whole_prompt(
-    tokens_read: int, messages: Sequence[BaseMessage], model: str, capabilities: Capabilities
+    tokens_read: int,
+    read_again: int,
+    messages: Sequence[BaseMessage],
+    model: str,
+    capabilities: Capabilities,
 ) -> None:
-    """Raise an error if the server reports reading far fewer tokens than were sent.
+    """Compare the server's counts of the same prompt, sent twice; raise an error if it was cut.
 
-    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    does not prove a cut if it is smaller than any context window, or if the same server has
-    reported reading much longer prompts.
+    A server that cut the prompt reports the same count again. A server that leaves out its cache
+    reports less, since the prompt is in its cache now.
 
     Raises:
         ProviderError: The server cut the prompt; the message says how to give the server a longer
             context.
     """
-    longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
-    if tokens_read < _LEAST_WINDOW or longest >= _LONGER * tokens_read:
+    if read_again < _SAME_SHARE * tokens_read:
+        capabilities.counts_no_cache = True
         return
-    if sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * tokens_read:
-        return
-    tokens_sent = sum(count_tokens(message.text) for message in messages)
-    if tokens_sent >= _LEAST_TOKENS and tokens_read < _SHARE * tokens_sent:
-        raise ProviderError(
-            f"{model} read {tokens_read:,} of about {tokens_sent:,} tokens of the prompt: its"
-            " server cut the rest; give it a longer context (num_ctx in Ollama, the context length"
-            " in LM Studio, -c in llama.cpp), or state the actual length with"
-            f" --context-window {tokens_read}",
-            provider=model,
-            failure=FailureKind.NO_ROOM,
-        )
+    raise ProviderError(
+        f"{model} read {tokens_read:,} of about {_tokens_of(messages):,} tokens of the prompt: its"
+        " server cut the rest; give it a longer context (num_ctx in Ollama, the context length"
+        " in LM Studio, -c in llama.cpp), or state the actual length with"
+        f" --context-window {tokens_read}",
+        provider=model,
+        failure=FailureKind.NO_ROOM,
+    )
+
+
+def _tokens_of(messages: Sequence[BaseMessage]) -> int:
+    return sum(count_tokens(message.text) for message in messages)

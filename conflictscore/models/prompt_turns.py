@@ -8,6 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 ABOUT_TURNS = re.compile(
     r"(?i)roles? must|must alternate|system (?:role|message|prompt)|first message|user role"
     r"|non.?empty|(?:not|cannot|can't) be empty|empty (?:content|message|string|text)"
+    r"|roles? (?:are|is|should|strictly)|(?:assistant|user) messages? at the|alternate between"
+    r"|(?:consecutive|successive)[\w ]{0,30} messages?|jinja|chat.?template"
 )
 """Matches error messages about the order of turns, their roles, or an empty turn."""
 
@@ -27,6 +29,12 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
     turns[0][1][:0] = system
     texts = [(by_assistant, "\n\n".join(parts)) for by_assistant, parts in turns]
     return [AIMessage(text) if by_assistant else HumanMessage(text) for by_assistant, text in texts]
+
+
+def are_plain(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether messages already are non-empty alternating turns that begin with the user."""
+    types = ["ai" if by_assistant else "human" for by_assistant, _ in _joined_turns(messages)]
+    return types[:1] == ["human"] and types == [message.type for message in messages]
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -48,8 +49,17 @@ _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 """Words that OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes for an account without credit."""
-UNMADE_JSON = "json_validate_failed"
-"""Groq's code for a reply that its server could not turn into JSON; a retry may help."""
+_UNMADE_CODES = frozenset({"json_validate_failed", "output_parse_failed", "tool_use_failed"})
+"""Groq's codes for a reply that its server could not read."""
+_UNMADE_WORDS = re.compile(
+    r"(?i)json_validate_failed|failed_generation|failed to (?:generate|validate) (?:valid )?json"
+    r"|did not (?:generate|produce|return) (?:valid )?json"
+    r"|model'?s? (?:generated )?output.{0,60}pars"
+    r"|pars\w{0,4} .{0,40}model'?s? output|error parsing tool call|expecting start token"
+    r"|tokens remaining in message header"
+)
+"""Matches messages about a model's own reply, which servers such as Ollama, and vLLM for gpt-oss,
+send with the status of a bad request."""
 OVERLOADED = 529
 """Anthropic's own status code for an overloaded server."""
 
@@ -65,6 +75,12 @@ class ProviderFault(NamedTuple):
     """The provider's message on one line. It is untrusted and may quote a key."""
     headers: Mapping[str, str] = {}
     """The response's headers by lower-case name."""
+
+
+def is_unmade(fault: ProviderFault) -> bool:
+    """Return whether a server could not read what its model wrote, so that a retry may help."""
+    is_refusal = fault.status is not None and fault.status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return is_refusal and (fault.code in _UNMADE_CODES or bool(_UNMADE_WORDS.search(fault.words)))
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:

@@ -44,7 +44,8 @@ _BARE_HARMONY = re.compile(
 )
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(
-    r"assistantfinal[ \t]{0,3}:?|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)",
+    r"(?:\*\*assistantfinal\*\*|\[assistantfinal\]|assistant[_/]?final)[ \t]{0,3}:?"
+    r"|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The header of the last channel. Some servers remove its special tokens but leave its words.
@@ -52,8 +53,15 @@ _FINAL_HEADER = re.compile(
 A sentence may contain "final:" or "assistant final", so the words are a header only if they are
 joined to the text or on a line of their own.
 """
+_SPACED_HEADER = re.compile(r"(?i:assistant[\s:|]{1,3}final)\b[\s:|]{0,3}(?=[A-Z\d])")
+"""The same header after the reasoning, in a reply that begins with such a header of analysis."""
+_SPACED_ANALYSIS = re.compile(r"(?i:assistant[\s:|]{1,3}(?:analysis|commentary))\b")
+_INNER_HEADER = re.compile(r"(?<=[.!?)\]}>\"”\n])assistantfinal(?=[A-Z\d\s{\[*#\"“-])")
+"""The header after reasoning whose own header is missing: it is joined to a sentence's end."""
 _FIRST_HEADER = re.compile(
-    r"(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
+    r"(?i:(?:<?\|?start\|?>(?:assistant)?)?<?\|?channel\|?>\s{0,3}final\s{0,3}<?\|?message\|?>)"
+    r"|assistant[ \t]{0,3}\n(?!\s{0,3}(?i:analysis|commentary|final))"
+    r"|(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
     r"|assistant[\s:|]{1,3}final[\s:|]{1,3}(?=[A-Z\d{\[*#\"'-])"
     r"|final[ \t]{0,3}\n|final(?=[{\[*#\"])"
     r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
@@ -69,8 +77,8 @@ _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
 """The start of an identifier in camel case."""
 # Tokens of chat templates that a server has left at the beginning of a reply.
 _STARTS = re.compile(
-    r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
-    r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
+    r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start|start_header_id|message|START_RESPONSE"
+    r"|begin_of_solution)\|>|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
 )
 _ENDS = (
     "</s>",
@@ -146,9 +154,10 @@ def _after_bare_header(text: str, prompt: str) -> str:
         or _glued_header(bare, prompt)
     ):
         return bare[header.end() :].lstrip()
-    if not _BARE_HARMONY.match(bare):
-        return text
-    headers = [*_FINAL_HEADER.finditer(bare)]
+    pattern = _INNER_HEADER
+    if _BARE_HARMONY.match(bare):
+        pattern = _SPACED_HEADER if _SPACED_ANALYSIS.match(bare) else _FINAL_HEADER
+    headers = [*pattern.finditer(bare)]
     if headers:
         return bare[headers[-1].end() :].lstrip()
     if _CUT_HARMONY.match(bare):

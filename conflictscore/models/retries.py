@@ -28,6 +28,11 @@ _LOADING = re.compile(r"(?i)\bloading\b")
 """Matches the message of llama.cpp, which answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
 """A shorter requested wait is ignored, since some providers send such a wait with every refusal."""
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?\d{1,20}(?:\.\d{0,20})?) ?(?P<unit>ms|s|sec|secs|seconds?)?", re.IGNORECASE
+)
+_LEAST_UNIX_TIME = 1e9
+"""A number of seconds that was in 2001 is a time, not a wait."""
 # Waits of 0.5, 1, 2, 4 and then 8 seconds, as in OpenAI's own client.
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
@@ -90,7 +95,7 @@ def _is_lasting(fault: ProviderFault, status: int) -> bool:
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """Return the wait that a header requests (in ms, in seconds, or as a date), in seconds.
+    """Return the wait that a header requests (in ms, in seconds, or until a time), in seconds.
 
     The function returns None if the provider names no time, a wait of less than 0.1 s, or a time in
     the past. A wait of 0 would turn a lasting refusal into a busy loop, so the growing waits of
@@ -101,16 +106,23 @@ def _asked_wait(headers: Mapping[str, Any]) -> float | None:
             seconds = _seconds(headers[name]) * unit
         except (KeyError, ValueError):
             continue
-        return seconds if _LEAST_WAIT_S <= seconds < math.inf else None
+        if _LEAST_WAIT_S <= seconds < math.inf:
+            return seconds
     return None
 
 
 def _seconds(text: str) -> float:
-    """Return a number of seconds, or the time until an HTTP date; raise ValueError if neither."""
+    """Return a number of seconds, or the seconds until a time; raise ValueError if neither.
+
+    HTTP knows whole seconds and dates. Some servers add a unit, or send an ISO date or a Unix time.
+    """
+    if number := _NUMBER.fullmatch(text.strip()):
+        seconds = float(number["number"]) * (1e-3 if number["unit"] == "ms" else 1.0)
+        return seconds - datetime.now(UTC).timestamp() if seconds > _LEAST_UNIX_TIME else seconds
     try:
-        return float(text)
-    except ValueError:
         date = parsedate_to_datetime(text)
+    except ValueError:
+        date = datetime.fromisoformat(text.strip())
     if date.tzinfo is None:  # RFC 9110 allows no other time zone
         date = date.replace(tzinfo=UTC)
     return (date - datetime.now(UTC)).total_seconds()

@@ -40,6 +40,29 @@ async def test_a_server_that_has_read_more_did_not_cut_a_prompt() -> None:
             assert reply == "Yes."
 
 
+async def test_a_count_that_falls_as_the_prompt_is_sent_again_leaves_out_a_cache() -> None:
+    """The server had parts of the prompt in its cache from an earlier run."""
+    counts = iter([900, 1, 900])
+    with OpenAIServer(lambda _: Reply("Yes.", input_tokens=next(counts))) as server:
+        model, meter = calling(server), UsageMeter()
+        for seed in range(2):
+            reply = await model.ask(
+                ENGLISH, str, prompts=PROMPTS, meter=meter, max_tokens=9, parameters={"seed": seed}
+            )
+            assert reply == "Yes."
+    assert len(server.requests) == 3, "the second call knew"
+
+
+async def test_cached_tokens_that_are_counted_apart_were_read() -> None:
+    counted = Reply("Yes.", input_tokens=900, output_tokens=1, cached_tokens=2100)
+    with OpenAIServer(then(counted)) as server:
+        reply = await calling(server).ask(
+            ENGLISH, str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
+        )
+    assert reply == "Yes."
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("prompt", "read"),
     [

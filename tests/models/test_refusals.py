@@ -70,6 +70,21 @@ class TestTurns:
             (500, f"Jinja Exception: {ALTERNATE}"),
             (422, "all messages must have non-empty content"),
             (400, "The first message must have the role user"),
+            # servers say it in their own ways: Mistral, Bedrock, Gemini, Gemma, DeepSeek, Cohere,
+            # FastAPI, Baidu, Zhipu, and some without a reason
+            (400, "Expected last role User or Tool for serving but got assistant"),
+            (400, "Unexpected role 'user' after role 'user'"),
+            (400, "A conversation must start with a user message."),
+            (400, "The text field in the ContentBlock object at messages.1.content.0 is blank."),
+            (400, "Please ensure that multiturn requests alternate between user and model."),
+            (500, "Jinja Exception: Only user and assistant roles are supported!"),
+            (500, "Cannot have 2 or more assistant messages at the end of the list."),
+            (400, "does not support successive user or assistant messages"),
+            (400, "invalid request: all elements in history must have a message."),
+            (422, "body.messages.1.content: String should have at least 1 character"),
+            (400, "the length of messages must be an odd number"),
+            (400, "messages 参数非法。请检查文档。"),
+            (400, "Bad Request"),
         ],
     )
     @pytest.mark.parametrize(
@@ -89,6 +104,13 @@ class TestTurns:
         assert len(server.requests) == 3, "the second call knew"
         texts = " ".join(one["content"] for one in server.requests[-1].messages)
         assert all(turn.text in texts for turn in history)
+
+    async def test_a_refusal_of_length_or_content_is_not_one_of_turns(self) -> None:
+        for message in ("This model's maximum context length is 9.", "It was flagged."):
+            with OpenAIServer(then(Fault(400, message=message))) as server:
+                with pytest.raises(ProviderError):
+                    await said(opened(server), [AIMessage("Hello.")])
+                assert len(server.requests) == 1
 
     async def test_another_model_of_the_endpoint_is_asked_as_before(self) -> None:
         with OpenAIServer(by_turns(400, ALTERNATE)) as server:
@@ -128,6 +150,13 @@ class TestLeastTokens:
             ),
             ("max_tokens must be at least 64", 64),
             ("max_completion_tokens is too small", 16),
+            ("Range of max_tokens should be [16, 8192]", 16),
+            ("max_completion_tokens must be between 1,024 and 65,536", 1024),
+            ("max_tokens=5 should be larger than 15", 16),
+            ("maxOutputTokens must be at least 20", 20),
+            ("max output tokens must be 16 or more", 16),
+            ("max_tokens 的取值范围为 [16, 8192]", 16),
+            ("Invalid value for max_tokens", 16),
         ],
     )
     async def test_the_least_that_an_endpoint_takes_is_sent(self, message: str, least: int) -> None:
@@ -153,6 +182,28 @@ class TestLeastTokens:
             }
 
 
+class TestMostTokens:
+    @pytest.mark.parametrize(
+        "message",
+        [
+            "max_tokens is too large: 9000. This model supports at most 4096 completion tokens",
+            "`max_tokens` must be less than or equal to `4096`, which is below `context_window`",
+            "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]",
+            "max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens",
+        ],
+    )
+    async def test_the_most_that_an_endpoint_takes_is_sent(self, message: str) -> None:
+        def answer(request: ChatRequest) -> Reply | Fault:
+            if request.body["max_completion_tokens"] > 4096:
+                return Fault(400, message=message)
+            return Reply("In 1871.")
+
+        with OpenAIServer(answer) as server:
+            assert [await said(opened(server), most=9000) for _ in range(2)] == ["In 1871."] * 2
+        sent = [request.body["max_completion_tokens"] for request in server.requests]
+        assert sent == [9000, 4096, 4096]
+
+
 class TestJson:
     UNMADE = Fault.raw(
         json.dumps(
@@ -174,6 +225,28 @@ class TestJson:
         assert len(server.requests) == 2
         assert '{"year": 18' in str(server.requests[1].messages[1]["content"])
 
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            Fault(
+                400,
+                message='GroqException - {"error":{"message":"Failed to generate JSON. Please'
+                ' adjust your prompt.","code":"json_validate_failed"}}',
+            ),
+            Fault(400, code="output_parse_failed", message="Parsing failed."),
+            Fault(400, message="The model generated output that could not be parsed."),
+            Fault(400, message="Unexpected token 12606 while expecting start token 200006"),
+            Fault(400, message="error parsing tool call: raw='{', err=unexpected end"),
+            Fault(422, message="The model did not produce valid JSON"),
+        ],
+    )
+    async def test_so_is_one_whose_server_says_it_otherwise(self, fault: Fault) -> None:
+        with OpenAIServer(then('{"year": 1871}', fault, '{"year": 1874}')) as server:
+            model = opened(server)
+            assert [await year(model), await year(model)] == [1871, 1874]
+        assert len(server.requests) == 3
+        assert all("response_format" in request.body for request in server.requests)
+
     async def test_one_that_never_can_be_made_is_unreadable(self) -> None:
         with OpenAIServer(then(self.UNMADE)) as server:
             with pytest.raises(UnreadableReplyError) as caught:
@@ -181,17 +254,42 @@ class TestJson:
             assert caught.value.failure is FailureKind.UNREADABLE
             assert len(server.requests) == 2
 
-    @pytest.mark.parametrize("spoilt", ["empty", "unmade"])
-    async def test_a_form_that_spoils_every_reply_is_left_for_good(self, spoilt: str) -> None:
+    @pytest.mark.parametrize(
+        ("spoilt", "requests"),
+        [
+            (Reply(""), 3),
+            (UNMADE, 3),
+            (Reply("\n" * 50, finish_reason="length"), 3),
+            (Reply("{}"), 4),
+            (Reply("null"), 4),
+            (Reply("```json\n```"), 4),
+            (Reply("{\n\n\n", finish_reason="length"), 4),
+        ],
+    )
+    async def test_a_form_that_spoils_every_reply_is_left_for_good(
+        self, spoilt: Reply | Fault, requests: int
+    ) -> None:
         def answer(request: ChatRequest) -> Reply | Fault:
-            if "response_format" not in request.body:
-                return Reply('{"year": 1871}')
-            return self.UNMADE if spoilt == "unmade" else Reply("")
+            return spoilt if "response_format" in request.body else Reply('{"year": 1871}')
 
         with OpenAIServer(answer) as server:
             model = opened(server)
             assert [await year(model), await year(model)] == [1871, 1871]
-        assert len(server.requests) == 3
+        assert len(server.requests) == requests
+
+    async def test_a_form_that_only_ever_brings_other_words_is_left_after_a_few(self) -> None:
+        """The server takes the schema and ignores it, and the prompt does not state it."""
+
+        def answer(request: ChatRequest) -> Reply:
+            return Reply("It says so." if "response_format" in request.body else '{"year": 1871}')
+
+        with OpenAIServer(answer) as server:
+            model = opened(server)
+            for _ in range(2):
+                with pytest.raises(UnreadableReplyError):
+                    await year(model)
+            assert [await year(model), await year(model)] == [1871, 1871]
+        assert len(server.requests) == 7
 
     async def test_a_form_that_comes_to_spoil_every_reply_is_left_after_a_few(self) -> None:
         """The server loads another model, for instance."""

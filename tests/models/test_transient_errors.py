@@ -1,5 +1,6 @@
 """What the real client's errors say about an endpoint."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -66,6 +67,9 @@ def test_an_error_that_says_nothing_of_the_endpoint(error: Exception) -> None:
         ("0.25", 0.25),
         ("0.1", 0.1),
         (" 3 ", 3.0),
+        ("5s", 5.0),
+        ("3 seconds", 3.0),
+        ("500 ms", 0.5),
         ("0", None),  # a lasting refusal would loop without a pause
         ("0.01", None),
         *((value, None) for value in ("later", "", "-1", "nan", "inf", "1e999", "sp\xe4ter")),
@@ -75,8 +79,20 @@ def test_a_wait_that_is_asked_for_is_in_seconds(value: str, seconds: float | Non
     assert transient(Fault(429, retry_after=value)) == REFUSED._replace(after=seconds)
 
 
-def test_a_wait_that_is_asked_for_as_a_date_is_the_time_until_then() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda date: format_datetime(date, usegmt=True),
+        lambda date: date.strftime("%A, %d-%b-%y %H:%M:%S GMT"),
+        lambda date: date.isoformat(),
+        lambda date: str(int(date.timestamp())),
+    ],
+    ids=["HTTP", "RFC 850", "ISO", "Unix"],
+)
+def test_a_wait_that_is_asked_for_as_a_date_is_the_time_until_then(
+    written: Callable[[datetime], str],
+) -> None:
+    date = written(datetime.now(UTC) + timedelta(seconds=90))
     trouble = transient(Fault(429, retry_after=date))
     assert trouble is not None
     assert trouble.after == pytest.approx(90, abs=20)
@@ -90,3 +106,5 @@ def test_another_clients_error_is_known_by_the_same_fields_and_milliseconds_go_f
         response = httpx2.Response(429, headers={"retry-after-ms": "1500", "retry-after": "9"})
 
     assert transient_error(TheirError()) == REFUSED._replace(after=1.5)
+    TheirError.response.headers["retry-after-ms"] = "0"
+    assert transient_error(TheirError()) == REFUSED._replace(after=9)

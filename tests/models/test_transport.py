@@ -23,7 +23,11 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables.config import set_config_context
 
 from conflictscore import proxies
-from conflictscore.errors import ConfigurationError, ConflictScoreError, FailureKind
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    FailureKind,
+)
 from conflictscore.models import http_clients as http_clients_module
 from conflictscore.models import open_model, proxy_watch
 from conflictscore.models.language_model import LanguageModel
@@ -322,6 +326,66 @@ def test_a_socks_proxy_without_its_package_is_one_line(monkeypatch: pytest.Monke
     with pytest.raises(ConfigurationError, match=r"conflictscore\[socks\]") as refused:
         open_model("test-model", base_url="http://endpoint.example/v1")
     assert "sesame" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://me:sesame@127.0.0.1:9",
+        "socks4://me:sesame@127.0.0.1:9",
+        "http://me:sesame@127.0.0.1:99999",
+        "me:sesame@127.0.0.1:port",
+        "http://[::1",
+        "http://",
+    ],
+)
+def test_a_proxy_whose_address_cannot_be_read_is_one_line(
+    address: str, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", address)
+    with pytest.raises(ConfigurationError, match=r"proxy .* cannot be used") as refused:
+        open_model("test-model", base_url="http://endpoint.example/v1")
+    assert "sesame" not in str(refused.value)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    open_model("test-model", base_url=server.base_url)
+
+
+@pytest.mark.parametrize(
+    ("excluded", "url", "is_used"),
+    [
+        ("10.0.0.0/8, 127.0.0.0/8", "http://127.0.0.1:8000/v1", False),
+        ("10.0.0.0/8", "http://127.0.0.1:8000/v1", True),
+        ("fd00::/8", "http://[fd00::7]:8000/v1", False),
+        ("10.0.0.0/8,bad/net,", "http://endpoint.example/v1", True),
+        (".example", "http://endpoint.example/v1", False),
+        ("*", "http://endpoint.example/v1", False),
+    ],
+)
+def test_hosts_and_networks_may_be_excluded_from_the_proxy(
+    excluded: str, url: str, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", " http://127.0.0.1:9 ")
+    monkeypatch.setenv("NO_PROXY", excluded)
+    assert proxies.proxy_for(url) == ("http://127.0.0.1:9" if is_used else None)
+
+
+@pytest.mark.parametrize("status", [403, 407, 502, 504])
+async def test_a_status_that_a_proxy_may_have_sent_names_the_proxy(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer(then(Fault(status, message="Denied."))) as proxy:
+        address = proxy.address.removeprefix("http://")
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:sesame@{address}")
+        model = open_model("test-model", base_url="http://endpoint.example/v1")
+        with pytest.raises(ConflictScoreError, match=f"proxy http://{address}") as caught:
+            await ask(replace(model, retries=None))
+    assert "sesame" not in str(caught.value)
+
+
+def test_certificates_that_cannot_be_read_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/there/is/none")
+    with pytest.raises(ConfigurationError, match="SSL_CERT_FILE"):
+        open_model("test-model", base_url="https://endpoint.example/v1")
 
 
 async def test_a_socks_proxy_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
 
 from conflictscore.middleware.service.earlier_answers import MESSAGE_PREFIX
 from conflictscore.middleware.service.refusals import RefusedError
@@ -72,11 +80,22 @@ class _StreamOptions(_Part):
     include_obfuscation: Literal[False] | None = None
 
 
+def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Validate the conversation with one message for all its possible forms."""
+    try:
+        content = validate(value)
+    except ValidationError:
+        content = []
+    if content == []:
+        raise PydanticCustomError("input", "must be a string or a list of items, not empty")
+    return content
+
+
 class _ResponsesBody(_Part):
     """The supported fields; :func:`read_chat` validates those that chat completions also have."""
 
     model: Annotated[str, Field(min_length=1)]
-    input: str | Annotated[list[dict[str, Any]], Field(min_length=1)]
+    input: Annotated[str | list[dict[str, Any]], WrapValidator(_input)]
     instructions: str | None = None
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     metadata: Annotated[dict[str, str], Field(max_length=16)] | None = None
@@ -189,7 +208,7 @@ def _messages(request: _ResponsesBody, earlier: Mapping[str, str]) -> list[dict[
         messages.append({"role": "system", "content": request.instructions})
     for at, item in enumerate(items):
         param = f"input[{at}]"
-        match item.get("type", "message"):
+        match item.get("type") or "message":
             case "message":
                 messages.append(_message(item, param))
             case "function_call":

@@ -8,7 +8,6 @@ addresses, without a second look-up.
 import asyncio
 import re
 import socket
-import ssl
 import zlib
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -17,7 +16,7 @@ from typing import Any, Self
 
 import httpx2
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.proxies import trusted_certificates
 from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, UnreadableError
 from conflictscore.threads import in_thread
 
@@ -73,7 +72,7 @@ class PageFetcher:
         self._settings = settings or FetchSettings()
         # A client would keep cookies and read the body of every redirect, so only the transport is
         # used.
-        self._transport = httpx2.AsyncHTTPTransport(verify=_authorities())
+        self._transport = httpx2.AsyncHTTPTransport(verify=trusted_certificates())
 
     async def __aenter__(self) -> Self:
         return self
@@ -154,16 +153,6 @@ class PageFetcher:
             body=body.content(),
             truncated=body.full,
         )
-
-
-def _authorities() -> ssl.SSLContext:
-    try:
-        return httpx2.create_ssl_context()
-    except OSError as error:
-        raise ConfigurationError(
-            "no certificates can be read from SSL_CERT_FILE or SSL_CERT_DIR"
-            f" ({error.strerror or error})"
-        ) from None
 
 
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
