@@ -90,14 +90,10 @@ def clear_error(
             by_form=True,
         )
     if fault is not None:
-        words = scrubbed(fault.words, *secrets)
-        status = f"HTTP {fault.status}" if fault.status else ""
-        fault_text = ": ".join(filter(None, [status, words]))
-        if fault.status in _OF_PROXIES:
-            fault_text += by_proxy(endpoint)
+        fault_text = _fault_text(fault, endpoint, secrets)
         if setting := _wrong_setting(fault, fault_text, provider, endpoint, has_answered):
             return setting
-        how = f"failed with {fault_text}" if status else f"failed: {fault_text}"
+        how = f"failed with {fault_text}" if fault.status else f"failed: {fault_text}"
         is_throttled = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
         return ProviderError(
             f"{provider} {how}",
@@ -114,6 +110,13 @@ def clear_error(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
     )
+
+
+def _fault_text(fault: ProviderFault, endpoint: str, secrets: Sequence[str]) -> str:
+    """Return a provider's status and words, and the proxy that may have sent them."""
+    status = f"HTTP {fault.status}" if fault.status else ""
+    fault_text = ": ".join(filter(None, [status, scrubbed(fault.words, *secrets)]))
+    return fault_text + (by_proxy(endpoint) if fault.status in _OF_PROXIES else "")
 
 
 def _wrong_setting(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import reply_text
+from conflictscore.models.replies import is_empty, reply_text
 from conflictscore.records import encodable
 
 _REPAIRABLE_CHARS = 64_000
@@ -40,17 +40,8 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
-_EMPTY = re.compile(r"(?i)(?:[\s`~{}\[\]\"':,]|json|null|none)*+")
-"""Matches a reply without content: white space, empty brackets or quotes, an empty fence, null."""
-
-
 class EmptyReplyError(ValueError):
     """Raised for an empty reply, which some servers send to every request with a schema."""
-
-
-def is_empty(reply: str) -> bool:
-    """Return whether a reply has no content, apart from white space and signs of JSON."""
-    return _EMPTY.fullmatch(reply) is not None
 
 
 class _Form(NamedTuple):

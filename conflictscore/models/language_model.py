@@ -27,12 +27,12 @@ from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
 from conflictscore.models.endings import early_ending, require_whole, was_cut
 from conflictscore.models.endpoint_chat import EndpointChat
-from conflictscore.models.json_replies import EmptyReplyError, is_empty, json_reply
+from conflictscore.models.json_replies import EmptyReplyError, json_reply
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import may_be_cut, require_whole_prompt
 from conflictscore.models.proxy_watch import by_answering_proxy
-from conflictscore.models.replies import reply_text, without_reasoning
+from conflictscore.models.replies import is_empty, reply_text, without_reasoning
 from conflictscore.models.retries import Retries
 from conflictscore.models.usage import (
     UsageMeter,

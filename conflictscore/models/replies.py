@@ -105,6 +105,8 @@ _WRAPPER = re.compile(
 )
 
 
+_EMPTY = re.compile(r"(?i)(?:[\s`~{}\[\]\"':,]|json|null|none)*+")
+"""Matches a reply without content: white space, empty brackets or quotes, an empty fence, null."""
 _AROUND_LINE = ' \t\r*_#`"“”>-•,'
 # Values in tags, such as "<label>SUPPORTS</label>", even if the tags are damaged.
 _TAGGED = re.compile(
@@ -263,6 +265,11 @@ def unfenced(text: str) -> str:
         if first.startswith(fence) and rest.endswith(fence) and fence not in rest[:-3]:
             return rest[:-3].strip()
     return bare
+
+
+def is_empty(reply: str) -> bool:
+    """Return whether a reply has no content, apart from white space and signs of JSON."""
+    return _EMPTY.fullmatch(reply) is not None
 
 
 def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
