@@ -27,7 +27,8 @@ def with_documents(
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:
         raise ConfigurationError(
-            "the questions come without documents: say where to search with --search or --docs"
+            "the questions come without documents: say where to search with --search or --docs, or"
+            " give a retriever from Python"
         )
     recording = _recording(retriever)
     if recording is None:

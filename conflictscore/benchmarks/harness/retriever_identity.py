@@ -1,7 +1,9 @@
 """Describes in the manifest how a run's documents are found, without keys, paths or addresses."""
 
 import hashlib
+import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,52 +15,125 @@ from conflictscore.retrieval.opening import described
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
 """A pattern for names of fields that may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
+_CORPORA = ("documents", "docs", "texts")
+"""The fields in which retrievers keep a corpus: ours, and those of LangChain."""
+_DEEPEST = 4
+"""The number of levels of lists and objects to which settings are recorded."""
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
-    """Describe a retriever and any wrapped retriever by class, kind of search and plain settings.
+    """Describe a retriever and any wrapped retriever by class, kind of search and settings.
 
-    Plain settings are fields with a number, a boolean, or a text that is neither a key nor an
-    address. Returns None if there is no retriever.
+    Settings are fields that contain a number, a boolean, a text, another retriever, or a list or
+    object of these. Fields whose names suggest a key or an address are left out. A text inside a
+    list or object is replaced by its hash, since its name does not show whether it is private.
+    Returns None if there is no retriever.
     """
-    if retriever is None:
-        return None
-    fields = type(retriever).model_fields
-    settings = {
-        name: setting
-        for name in fields
-        if name not in _OF_LANGCHAIN and not _PRIVATE.search(name.casefold())
-        if isinstance(setting := getattr(retriever, name, None), str | int | float | bool)
-    }
+    return None if retriever is None else _identity(retriever, _DEEPEST)
+
+
+def _identity(retriever: BaseRetriever, levels: int) -> dict[str, Any]:
     inner = getattr(retriever, "retriever", None)
+    is_wrapper = isinstance(inner, BaseRetriever)
+    fields = {
+        name: getattr(retriever, name, None)
+        for name in type(retriever).model_fields
+        if name not in _OF_LANGCHAIN and not (is_wrapper and name == "retriever")
+    }
     identity: dict[str, Any] = {
         "class": f"{type(retriever).__module__}.{type(retriever).__qualname__}",
         "searches": described(retriever),
-        "settings": settings,
+        "settings": {
+            name: setting if isinstance(setting, str) else _recorded(setting, levels)
+            for name, setting in _public(fields).items()
+            if _is_recorded(setting, levels) and not _is_corpus(name, setting)
+        },
     }
     if isinstance(inner, BaseRetriever):
-        identity["retriever"] = retriever_identity(inner)
+        identity["retriever"] = _identity(inner, levels)
     return identity
+
+
+def _public(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: field for name, field in fields.items() if not _PRIVATE.search(name.casefold())}
+
+
+def _is_recorded(setting: Any, levels: int) -> bool:
+    """Return whether a setting is recorded; a list is recorded if all its members are."""
+    if isinstance(setting, str | int | float | bool):
+        return True
+    if isinstance(setting, BaseRetriever):
+        return levels > 0
+    if isinstance(setting, Mapping):
+        return levels > 0 and all(isinstance(name, str) for name in setting)
+    if isinstance(setting, list | tuple):
+        return levels > 0 and all(_is_recorded(member, levels - 1) for member in setting)
+    return False
+
+
+def _recorded(setting: Any, levels: int) -> Any:
+    """Return a setting as plain JSON; a list of texts becomes a single hash."""
+    if isinstance(setting, str):
+        return _hash([setting])
+    if isinstance(setting, BaseRetriever):
+        return _identity(setting, levels - 1) | retrieved_hashes(setting)
+    if isinstance(setting, Mapping):
+        return {
+            name: _recorded(member, levels - 1)
+            for name, member in _public(setting).items()
+            if _is_recorded(member, levels - 1)
+        }
+    if isinstance(setting, list | tuple):
+        if setting and all(isinstance(member, str) for member in setting):
+            return _hash(setting)
+        return [_recorded(member, levels - 1) for member in setting]
+    return setting
+
+
+def _hash(texts: Iterable[str]) -> str:
+    return f"sha256:{hashlib.sha256(json.dumps([*texts]).encode()).hexdigest()[:16]}"
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
     """Return the hash of the recording or corpus that a retriever reads, even if others wrap it.
 
     The hash of a corpus depends on the titles and texts of its documents, in order. Web searches
-    have no hash, since their content cannot be hashed.
+    and databases have no hash, since their content cannot be hashed.
     """
     while isinstance(inner := getattr(retriever, "retriever", None), BaseRetriever):
         retriever = inner
     path = getattr(retriever, "path", None)
     if isinstance(path, Path) and path.is_file():
         return {"recording": sha256_of_file(path)}
-    documents = getattr(retriever, "documents", None)
-    if not isinstance(documents, tuple | list):
+    documents = _corpus(retriever)
+    if documents is None:
         return {}
     digest = hashlib.sha256()
     for document in documents:
-        title = str(getattr(document, "title", "")).encode("utf-8", "surrogatepass")
-        text = getattr(document, "text", None) or getattr(document, "page_content", "")
-        content = str(text).encode("utf-8", "surrogatepass")
-        digest.update(b"%d %d\n" % (len(title), len(content)) + title + content)
+        title = str(getattr(document, "title", "")) if not isinstance(document, str) else ""
+        content = _text(document).encode("utf-8", "surrogatepass")
+        name = title.encode("utf-8", "surrogatepass")
+        digest.update(b"%d %d\n" % (len(name), len(content)) + name + content)
     return {"corpus": digest.hexdigest()}
+
+
+def _corpus(retriever: Any) -> Iterable[Any] | None:
+    """Return the documents that a retriever holds in memory, or None if it holds none."""
+    for name in _CORPORA:
+        documents = getattr(retriever, name, None)
+        if _is_corpus(name, documents):
+            return documents  # type: ignore[no-any-return]
+    store = getattr(getattr(retriever, "vectorstore", None), "store", None)
+    return [*store.values()] if isinstance(store, dict) else None  # LangChain's InMemoryVectorStore
+
+
+def _is_corpus(name: str, field: Any) -> bool:
+    return name in _CORPORA and isinstance(field, list | tuple)
+
+
+def _text(document: Any) -> str:
+    if isinstance(document, str):
+        return document
+    if isinstance(document, Mapping):
+        return str(document.get("text", ""))
+    return str(getattr(document, "text", None) or getattr(document, "page_content", ""))
