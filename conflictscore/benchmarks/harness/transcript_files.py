@@ -1,5 +1,6 @@
 """Reads the transcripts of a run's folder, in the format that ``harness.transcripts`` describes."""
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from conflictscore.errors import InputError
 FOLDER = "transcripts"
 GZIP = 16 + zlib.MAX_WBITS
 """The window size with which zlib reads and writes the gzip format."""
+_HASH_CHARS = 16
 
 
 class TornTranscriptError(InputError):
@@ -18,6 +20,12 @@ class TornTranscriptError(InputError):
 
     All its complete lines were read.
     """
+
+
+def hash_of(text: str) -> str:
+    """Return the hash under which a text is stored once, to be referred to by calls."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest[:_HASH_CHARS]
 
 
 def session_files(folder: Path) -> list[Path]:
@@ -41,6 +49,8 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
             fields = json.loads(line)
             if "text" in fields:
                 texts[fields["text"]] = fields["is"]
+                if hash_of(fields["is"]) != fields["text"]:
+                    raise InputError(f"{where}: damaged (the text was changed)")
                 continue
             call = {
                 **fields,
@@ -63,7 +73,7 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
 
 def check_whole(path: Path) -> None:
     """Read a whole transcript, to raise the same errors as :func:`read_transcript`."""
-    for _ in _lines(path):
+    for _ in read_transcript(path):
         pass
 
 

@@ -21,7 +21,6 @@ Prompts share documents and rules, which are stored only once per session. Each 
 disk, so a kill damages at most the last line.
 """
 
-import hashlib
 import json
 import threading
 import time
@@ -39,14 +38,18 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.benchmarks.harness.manifest import now
 from conflictscore.benchmarks.harness.records import StepKey
-from conflictscore.benchmarks.harness.transcript_files import FOLDER, GZIP, session_files
+from conflictscore.benchmarks.harness.transcript_files import (
+    FOLDER,
+    GZIP,
+    hash_of,
+    session_files,
+)
 from conflictscore.errors import ConfigurationError, scrubbed
 from conflictscore.storage.private_files import owner_only, private_folder, remedy_for
 
 _SHARED_CHARS = 120
 """The minimum length, in characters, of a line that is stored once and then referred to by its
 hash."""
-_HASH_CHARS = 16
 _PARAMETERS = frozenset(
     {
         "model",
@@ -156,8 +159,7 @@ class TranscriptWriter:
         parts: list[str | dict[str, str]] = []
         for line in text.splitlines(keepends=True):
             if len(line) >= _SHARED_CHARS:
-                digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
-                name = digest[:_HASH_CHARS]
+                name = hash_of(line)
                 if name not in self._hashes:
                     self._hashes.add(name)
                     lines.append({"text": name, "is": line})

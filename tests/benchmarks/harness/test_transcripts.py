@@ -1,5 +1,6 @@
 """A run's folder is self-contained: it has calls, templates and how documents were found."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -109,7 +110,8 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     texts.pop("multiple_choice_rag")
     (elsewhere / "templates.json").write_text(json.dumps(texts))
     [path] = session_files(elsewhere)
-    path.write_bytes(path.read_bytes()[:-30])
+    whole_file = path.read_bytes()
+    path.write_bytes(whole_file[:-30])
     template, torn = read_run(elsewhere, PriceTable({})).notes
     assert "a template is missing or was changed" in template
     assert "because the run was killed" in torn
@@ -120,6 +122,18 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     assert template.endswith("what models were asked")
 
     (elsewhere / "templates.json").unlink()
+    path.write_bytes(whole_file)
+    lines = gzip.decompress(whole_file).split(b"\n")
+    path.write_bytes(gzip.compress(b"\n".join([*lines[:2], lines[2][:20], *lines[3:]])))
+    _, torn_line = read_run(elsewhere, PriceTable({})).notes
+    assert "line 3: damaged (not JSON)" in torn_line
+    assert json.loads(lines[0])["text"], "the first line is a text to which calls refer"
+    changed_text = lines[0].replace(b"document", b"Document", 1)
+    assert changed_text != lines[0]
+    path.write_bytes(gzip.compress(b"\n".join([changed_text, *lines[1:]])))
+    _, forged = read_run(elsewhere, PriceTable({})).notes
+    assert "line 1: damaged (the text was changed)" in forged
+
     path.write_bytes(b"not gzip")
     template, damaged = read_run(elsewhere, PriceTable({})).notes
     assert "templates.json: missing" in template
