@@ -1,7 +1,8 @@
 """Draws what became of first answers: retained, corrected, harmed or hedged (section 6.4)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
@@ -75,7 +76,14 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
 
     def draw(figure: "Figure") -> None:
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
-        lay_out(figure, 4.6 + 2 * margin, 3.4, Margins(0.0, 0.0, 0.1, 0.1))
+        changes = [pair for pair in product(_ENDS, _ENDS) if len({*pair}) > 1 and counts.get(pair)]
+        lines = -(-len(changes) // _NAMES_A_LINE)
+        lay_out(
+            figure,
+            4.6 + 2 * margin,
+            3.4 + _NAME_HEIGHT * lines,
+            Margins(0.0, 0.0, 0.1 + _NAME_HEIGHT * lines, 0.1),
+        )
         axes = figure.add_subplot()
         bare(axes)
         total = sum(counts.values())
@@ -87,16 +95,13 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
                 if count := counts.get((before, after), 0):
                     start, end = starts[before], ends[after]
                     _ribbon(axes, start, end, count, _flow_color(before, after))
-                    if before != after and count >= 0.025 * total:
-                        place = start + (end - start) * _bend(_NAME_PLACE) - count / 2
-                        name = f"{_change_name(before, after)}: {count:,}"
-                        axes.text(_NAME_PLACE, place, name, ha="center", va="center")
                     starts[before] -= count
                     ends[after] -= count
         axes.text(0, gap, "first answers", ha="center", weight="bold")
         axes.text(1, gap, label(method), ha="center", weight="bold")
         axes.set_xlim(-margin / 4.6, 1 + margin / 4.6)
         axes.set_ylim(-total - 2 * gap, 3 * gap)
+        _name_changes(figure, changes, counts)
 
     return Picture(
         f"{stem}-flow-{method}",
@@ -123,6 +128,7 @@ def _node_starts(
     return edges
 
 
+_OPACITY: Final = 0.45
 _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 
 
@@ -135,7 +141,7 @@ def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> 
         upper,
         [edge - size for edge in upper],
         color=color,
-        alpha=0.45,
+        alpha=_OPACITY,
         linewidth=0,
     )
 
@@ -145,11 +151,28 @@ def _bend(step: float) -> float:
     return step * step * (3 - 2 * step)
 
 
-_NAME_PLACE: Final = 0.2
-"""The position of a band's name, as a share of the band's length.
+_NAMES_A_LINE: Final = 3
+_NAME_HEIGHT: Final = 0.22
+"""The height of a line of names, in inches."""
 
-The name is placed before the bands cross, so that names do not overlap.
-"""
+
+def _name_changes(
+    figure: "Figure", changes: Sequence[tuple[str, str]], counts: Mapping[tuple[str, str], int]
+) -> None:
+    """Name each change with its count below the chart, in its colour.
+
+    Names on the bands would overlap where bands are thin or cross.
+    """
+    from matplotlib.patches import Patch
+
+    if changes:
+        figure.legend(
+            [Patch(color=_flow_color(*pair), alpha=_OPACITY, linewidth=0) for pair in changes],
+            [f"{_change_name(*pair)}: {counts[pair]:,}" for pair in changes],
+            loc="lower center",
+            ncols=_NAMES_A_LINE,
+            frameon=False,
+        )
 
 
 def _change_name(before: str, after: str) -> str:
