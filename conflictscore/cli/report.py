@@ -106,9 +106,16 @@ def report(
     judge or recording. The page shows a study pooled by question, and run by run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
+    from conflictscore.benchmarks.harness.report.study import questions_apart, study_groups
     from conflictscore.storage.private_files import write_whole
 
     report_runs = read_report_runs(runs, compare)
+    if as_json and not study_groups(report_runs) and not questions_apart(report_runs):
+        click.echo(
+            "Note: no study: no two of these runs have the same benchmark, form and questions; the"
+            " figures of a single run are in its figures.json",
+            err=True,
+        )
     if as_json and out is not None:
         write_whole(out, f"{json.dumps(_studies_json(report_runs), indent=2)}\n".encode())
         click.echo(f"Wrote {out}")
@@ -224,6 +231,10 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
 
     prices = PriceTable.load()
     runs = tuple(part for run in runs for part in _parts(run))
+    places = [run.resolve() for run in runs]
+    for run, place in zip(runs, places, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"{run}: given more than once; give each run once")
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]

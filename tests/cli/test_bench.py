@@ -150,9 +150,20 @@ def test_runs_of_the_parts_of_a_file_are_reported_as_the_run_of_the_whole(
     assert page.exit_code == 0, page.stderr
     assert "first + second" in Path("runs/first/report.html").read_text()
 
+    no_study = run("report", "runs/first", "runs/second", "--json")
+    assert json.loads(no_study.stdout) == []
+    assert no_study.stderr.startswith("Note: no study: ")
+
     apart = run("report", "runs/overlapping", "runs/second")
     assert apart.exit_code == 2
     assert "overlapping and second: 1 question is in both" in apart.stderr
+    apart = run("report", "runs/first", "runs/second", "runs/overlapping")
+    assert "first and overlapping: 1 question is in both" in apart.stderr
+
+    for command in ("report",), ("export", "--to", "twice.csv"):
+        twice = run(*command, "runs/first", "runs/../runs/first")
+        assert (twice.exit_code, twice.stdout) == (2, "")
+        assert "runs/first: given more than once; give each run once" in twice.stderr
 
 
 def test_runs_of_different_questions_are_no_study(server: OpenAIServer) -> None:

@@ -73,9 +73,10 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
     if len({frozenset(_ids(run)) for run in group}) == 1:  # different files with the same questions
         return False
     question, first, second = overlaps[0]
-    are_shared = "question is" if len(overlaps) == 1 else "questions are"
+    count = sum(owner is first and run is second for _, owner, run in overlaps)
+    are_shared = "question is" if count == 1 else "questions are"
     raise InputError(
-        f"{first.name} and {second.name}: {len(overlaps)} {are_shared} in both, such as"
+        f"{first.name} and {second.name}: {count} {are_shared} in both, such as"
         f" {question!r}, but other questions are not. So the runs are neither parts of one file nor"
         " runs of the same questions; report them separately"
     )
