@@ -6,8 +6,8 @@ endpoint that takes 100 ms per call splits the answers, and with --judge json al
 --judge nli the bundled model judges in the process.
 
 With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
-of them halfway. Peak memory is that of the process; for Ray it is the sum over all processes that
-it started, in which shared memory is divided among the sharers.
+of them halfway. CPU time and peak memory are those of the process; for Ray they are the sums over
+all processes that it started, in which shared memory is divided among the sharers.
 
 Each file is scored by a separate process, on as many cores as --cores says; medians of --rounds are
 shown. The cost of kills is tested in ``tests/scoring_files/test_kills.py``.
@@ -149,6 +149,7 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
     watched = _WatchedProcesses(way.kill) if engine else None
     asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
     seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
+    cpu += watched.worked if watched else 0
     peak = watched.most if watched else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return seconds, cpu, peak, (folder / "out.jsonl").stat().st_size
 
@@ -170,20 +171,27 @@ def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
 
 
 class _WatchedProcesses:
-    """Watches the memory of this process and its descendants, and kills a worker if asked.
+    """Watches this process and its descendants, and kills a worker if asked.
 
     Attributes:
-        most: The most bytes so far.
+        most: The most bytes of all of them so far.
     """
 
     def __init__(self, kill: bool) -> None:
         self.most, self._kill = 0, kill
+        self._worked: dict[int, float] = {}
         threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def worked(self) -> float:
+        """CPU seconds of the descendants, as of the last look, at most a second ago."""
+        return sum(self._worked.values())
 
     def _watch(self) -> None:
         begun: float | None = None
         while True:
             below = _below(os.getpid())
+            self._worked |= {pid: seconds for pid in below if (seconds := _cpu_seconds(pid))}
             self.most = max(self.most, sum(map(_share_of_memory, [os.getpid(), *below])))
             workers = [pid for pid in below if _is_worker(pid)]
             if begun is None and len(workers) == _WORKERS:
@@ -211,6 +219,14 @@ def _share_of_memory(pid: int) -> int:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
+    return 0
+
+
+def _cpu_seconds(pid: int) -> float:
+    """The CPU seconds of a process; 0 if it has ended."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0
 
 
