@@ -17,8 +17,11 @@ _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 _CORPORA = ("documents", "docs", "texts")
 """The fields in which retrievers keep a corpus: ours, and those of LangChain."""
+_OURS = "conflictscore."
 _DEEPEST = 4
 """The number of levels of lists and objects to which settings are recorded."""
+_MOST = 50
+"""The maximum number of members of a recorded list or object; larger ones are hashed."""
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
@@ -27,12 +30,15 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
     Settings are fields that contain a number, a boolean, a text, another retriever, or a list or
     object of these. Fields whose names suggest a key or an address are left out. A text inside a
     list or object is replaced by its hash, since its name does not show whether it is private.
-    Returns None if there is no retriever.
+    Lists and objects of this library's own retrievers are left out, since they follow from other
+    settings or count what happened. Returns None if there is no retriever.
     """
     return None if retriever is None else _identity(retriever, _DEEPEST)
 
 
 def _identity(retriever: BaseRetriever, levels: int) -> dict[str, Any]:
+    if type(retriever).__module__.startswith(_OURS):
+        levels = 0
     inner = getattr(retriever, "retriever", None)
     is_wrapper = isinstance(inner, BaseRetriever)
     fields = {
@@ -50,7 +56,7 @@ def _identity(retriever: BaseRetriever, levels: int) -> dict[str, Any]:
         },
     }
     if isinstance(inner, BaseRetriever):
-        identity["retriever"] = _identity(inner, levels)
+        identity["retriever"] = _identity(inner, _DEEPEST)
     return identity
 
 
@@ -78,15 +84,17 @@ def _recorded(setting: Any, levels: int) -> Any:
     if isinstance(setting, BaseRetriever):
         return _identity(setting, levels - 1) | retrieved_hashes(setting)
     if isinstance(setting, Mapping):
-        return {
+        members = {
             name: _recorded(member, levels - 1)
             for name, member in _public(setting).items()
             if _is_recorded(member, levels - 1)
         }
+        return members if len(members) <= _MOST else _hash([json.dumps(members)])
     if isinstance(setting, list | tuple):
         if setting and all(isinstance(member, str) for member in setting):
             return _hash(setting)
-        return [_recorded(member, levels - 1) for member in setting]
+        recorded = [_recorded(member, levels - 1) for member in setting]
+        return recorded if len(recorded) <= _MOST else _hash([json.dumps(recorded)])
     return setting
 
 
@@ -122,7 +130,7 @@ def _corpus(retriever: Any) -> Iterable[Any] | None:
     for name in _CORPORA:
         documents = getattr(retriever, name, None)
         if _is_corpus(name, documents):
-            return documents  # type: ignore[no-any-return]
+            return documents
     store = getattr(getattr(retriever, "vectorstore", None), "store", None)
     return [*store.values()] if isinstance(store, dict) else None  # LangChain's InMemoryVectorStore
 

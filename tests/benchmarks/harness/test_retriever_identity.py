@@ -15,6 +15,7 @@ from conflictscore.benchmarks.harness.retriever_identity import (
     retrieved_hashes,
     retriever_identity,
 )
+from conflictscore.retrieval.excluding import ExcludingRetriever
 
 TEXTS = ("Lamp 1 was lit in 1871.", "Lamp 1 was lit in 1874.")
 
@@ -68,6 +69,7 @@ def recorded(retriever: BaseRetriever) -> str:
         (found(), found(search_kwargs={"filter": {"year": 1871}})),
         (found(search_kwargs={"lang": "en"}), found(search_kwargs={"lang": "de"})),
         (found(search_kwargs={"sites": ["a", "b"]}), found(search_kwargs={"sites": ["ab"]})),
+        (found(search_kwargs={"n": [*range(90)]}), found(search_kwargs={"n": [*range(91)]})),
         (stored(), stored(k=1)),
         (stored(), stored(TEXTS[:1])),
         (joined(found(), stored()), joined(found(), stored(k=1))),
@@ -95,6 +97,15 @@ def test_no_key_path_or_text_is_recorded() -> None:
     assert "search_kwargs" in text
     for secret in ("sk-1", "sk-2", "sk-3", "/home", "1871"):
         assert secret not in text
+
+
+def test_what_our_own_retrievers_count_is_not_recorded() -> None:
+    excluding = ExcludingRetriever(retriever=found(), references={"Lit?": ("1871",)})
+    before = recorded(excluding)
+    excluding.left_out["https://site.example/"] += 1
+    assert recorded(excluding) == before
+    assert "Lit?" not in before
+    assert before != recorded(ExcludingRetriever(retriever=found(k=2), references={}))
 
 
 def test_settings_within_themselves_are_recorded_to_a_depth() -> None:
