@@ -7,7 +7,8 @@ endpoint that takes 100 ms per call splits the answers, and with --judge json al
 
 With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
 of them halfway. CPU time and peak memory are those of the process; for Ray they are the sums over
-all processes that it started, in which shared memory is divided among the sharers.
+all processes that it started, in which shared memory is divided among the sharers. The first
+process reads and writes the rows, so its own CPU time limits how fast a cluster can be.
 
 Each file is scored by a separate process, on as many cores as --cores says; medians of --rounds are
 shown. The cost of kills is tested in ``tests/scoring_files/test_kills.py``.
@@ -53,7 +54,7 @@ _Judge = Literal["instant", "nli", "json"]
 _MIB = 1 << 20
 _TITLE = (
     f"{'engine':<6} {'judge':<8} {'cores':>5} {'rows':>9} {'seconds':>9}"
-    f" {'CPU s':>7} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
+    f" {'CPU s':>7} {'own':>6} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
 )
 
 
@@ -125,21 +126,22 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
         with tempfile.TemporaryDirectory() as name:
             write_input(Path(name) / "in.jsonl", rows)
             took.append(_scored(Path(name), way))
-    seconds, cpu, peak, size = map(median, zip(*took, strict=True))
+    seconds, cpu, own, peak, size = map(median, zip(*took, strict=True))
     click.echo(
         f"{way.engine:<6} {way.judge:<8} {way.cores:>5} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f}"
+        f" {own:>6.1f}"
         f" {rows / seconds:>8.0f} {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
     )
 
 
-def _scored(folder: Path, way: _Way) -> tuple[float, float, int, int]:
-    """Seconds and CPU seconds of the run, peak bytes of its process, and bytes of its output."""
+def _scored(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
+    """Seconds, CPU seconds (all, and of the first process), peak bytes, and bytes of the output."""
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1) as pool:
         return pool.apply(_score, (folder, way))
 
 
-def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
+def _score(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
     context = way.context(folder)
@@ -148,10 +150,10 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
     engine = _on_ray(folder, way, context) if way.engine == "ray" else None
     watched = _WatchedProcesses(way.kill) if engine else None
     asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
-    cpu += watched.worked if watched else 0
+    seconds, own = time.perf_counter() - begun, time.process_time() - worked
+    cpu = own + (watched.worked if watched else 0)
     peak = watched.most if watched else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return seconds, cpu, peak, (folder / "out.jsonl").stat().st_size
+    return seconds, cpu, own, peak, (folder / "out.jsonl").stat().st_size
 
 
 def opened(folder: Path, *settings: Any) -> RunContext:
