@@ -231,10 +231,7 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
 
     prices = PriceTable.load()
     runs = tuple(part for run in runs for part in _parts(run))
-    places = [run.resolve() for run in runs]
-    for run, place in zip(runs, places, strict=True):
-        if places.count(place) > 1:
-            raise InputError(f"{run}: given more than once; give each run once")
+    _refuse_repeated(runs)
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
@@ -258,6 +255,14 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
     for line in questions_apart(merged_runs):
         click.echo(f"Note: {line}", err=True)
     return merged_runs
+
+
+def _refuse_repeated(runs: "Sequence[Path]") -> None:
+    """Refuse a run that is given twice, since its questions would count twice."""
+    places = [run.resolve() for run in runs]
+    for run, place in zip(runs, places, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"{run}: given more than once; give each run once")
 
 
 def _parts(run: Path) -> "Sequence[Path]":
