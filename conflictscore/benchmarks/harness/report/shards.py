@@ -72,10 +72,15 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
         return True
     if len({frozenset(_ids(run)) for run in group}) == 1:  # different files with the same questions
         return False
+    raise _overlap_error(overlaps)
+
+
+def _overlap_error(overlaps: Sequence[tuple[str, ReportRun, ReportRun]]) -> InputError:
+    """Name the first two runs that share questions, and how many these two share."""
     question, first, second = overlaps[0]
     count = sum(owner is first and run is second for _, owner, run in overlaps)
     are_shared = "question is" if count == 1 else "questions are"
-    raise InputError(
+    return InputError(
         f"{first.name} and {second.name}: {count} {are_shared} in both, such as"
         f" {question!r}, but other questions are not. So the runs are neither parts of one file nor"
         " runs of the same questions; report them separately"

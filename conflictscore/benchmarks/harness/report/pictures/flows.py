@@ -1,8 +1,9 @@
 """Draws what became of first answers: retained, corrected, harmed or hedged (section 6.4)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
@@ -76,14 +77,8 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
 
     def draw(figure: "Figure") -> None:
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
-        changes = [pair for pair in product(_ENDS, _ENDS) if len({*pair}) > 1 and counts.get(pair)]
-        lines = -(-len(changes) // _NAMES_A_LINE)
-        lay_out(
-            figure,
-            4.6 + 2 * margin,
-            3.4 + _NAME_HEIGHT * lines,
-            Margins(0.0, 0.0, 0.1 + _NAME_HEIGHT * lines, 0.1),
-        )
+        below = _name_changes(figure, counts)
+        lay_out(figure, 4.6 + 2 * margin, 3.4 + below, Margins(0.0, 0.0, 0.1 + below, 0.1))
         axes = figure.add_subplot()
         bare(axes)
         total = sum(counts.values())
@@ -101,7 +96,6 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
         axes.text(1, gap, label(method), ha="center", weight="bold")
         axes.set_xlim(-margin / 4.6, 1 + margin / 4.6)
         axes.set_ylim(-total - 2 * gap, 3 * gap)
-        _name_changes(figure, changes, counts)
 
     return Picture(
         f"{stem}-flow-{method}",
@@ -156,15 +150,14 @@ _NAME_HEIGHT: Final = 0.22
 """The height of a line of names, in inches."""
 
 
-def _name_changes(
-    figure: "Figure", changes: Sequence[tuple[str, str]], counts: Mapping[tuple[str, str], int]
-) -> None:
-    """Name each change with its count below the chart, in its colour.
+def _name_changes(figure: "Figure", counts: Mapping[tuple[str, str], int]) -> float:
+    """Name each change with its count below the chart; return the height of the names in inches.
 
     Names on the bands would overlap where bands are thin or cross.
     """
     from matplotlib.patches import Patch
 
+    changes = [pair for pair in product(_ENDS, _ENDS) if len({*pair}) > 1 and counts.get(pair)]
     if changes:
         figure.legend(
             [Patch(color=_flow_color(*pair), alpha=_OPACITY, linewidth=0) for pair in changes],
@@ -173,6 +166,7 @@ def _name_changes(
             ncols=_NAMES_A_LINE,
             frameon=False,
         )
+    return _NAME_HEIGHT * ceil(len(changes) / _NAMES_A_LINE)
 
 
 def _change_name(before: str, after: str) -> str:
