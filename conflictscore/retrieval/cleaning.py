@@ -29,6 +29,8 @@ _WINDOWS_1252 = {
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 # Control characters other than tab, line ends and form feed.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_SPECIAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Matches all of these characters; most texts have none of them, or only line ends."""
 
 
 def clean_text(text: str) -> str:
@@ -39,10 +41,9 @@ def clean_text(text: str) -> str:
     characters become spaces. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs within
     the text are kept, but white space at both ends is removed.
     """
-    if text.isprintable():
-        if text.isascii():
-            return text.strip()
-    else:
+    if text.isprintable() and text.isascii():
+        return text.strip()
+    if _SPECIAL.search(text):
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)
         if "\x08" in text:

@@ -16,9 +16,21 @@ DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
 ``Document``, a record, or a mapping with ``text`` and, optionally, ``title``, ``url`` and
 ``metadata``."""
 
-TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "snippet")
+TEXT_KEYS = (
+    "text",
+    "content",
+    "page_content",
+    "contents",
+    "passage",
+    "body",
+    "snippet",
+    "document",
+    "markdown",
+    "raw_content",
+    "paragraphs",
+)
 """Fields that may contain a document's text. The first field with text is used. Pyserini calls the
-field ``contents``."""
+field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
 """Maximum number of documents from all tools in one turn; a request has the same limit."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")

@@ -183,6 +183,12 @@ WRITTEN_BY_OTHERS = {
     "a sequence": '\x1e{"text": "Lit.", "title": "Log"}',
     "Pinecone": '{"id": "1", "metadata": {"text": "Lit.", "title": "Log"}}',
     "an object for the text": '{"text": {"value": "Lit."}, "title": "Log"}',
+    "Chroma": '{"id": "1", "document": "Lit.", "metadata": {"title": "Log"}}',
+    "Firecrawl": '{"markdown": "Lit.", "metadata": {"title": "Log"}}',
+    "Common Crawl": '{"url": "http://a.test", "raw_content": "Lit.", "title": "Log"}',
+    "paragraphs": '{"paragraphs": ["Lit."], "title": "Log"}',
+    "a search result": '{"node": {"text": "Lit.", "metadata": {"title": "Log"}}, "score": 0.5}',
+    "an identifier beside it": '{"document": "d1", "text": "Lit.", "title": "Log"}',
     "beside an empty field": '{"text": "", "content": "Lit.", "title": "Log"}',
 }
 

@@ -102,7 +102,9 @@ def _main_text(html: str, url: str) -> MainText:
         return MainText("", "", None)
     text = main.text or ""
     if is_question and main.comments:
-        text += f"\n{main.comments}"
+        lines = {_letters(line) for line in text.split("\n")}
+        answers = (line for line in main.comments.split("\n") if _letters(line) not in lines)
+        text = "\n".join([text, *answers])
     return MainText(main.title or "", _with_lines_between(shown, text), _date(html, url, main.date))
 
 

@@ -11,13 +11,16 @@ if TYPE_CHECKING:
 # Styles that change what a text means or how it is divided; only these are looked up.
 _STYLED = re.compile(
     r"(?:^|;)\s*(?:vertical-align\s*:\s*(?:super|sub)\b|list-style(?:-type)?\s*:"
-    r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*table-row)",
+    r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*(?:table-row|block|list-item)\b)",
     re.IGNORECASE,
 )
 _SHIFTED = re.compile(r"(?:^|;)\s*vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 _LIST = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]{1,60})", re.IGNORECASE)
 _PREFORMATTED = re.compile(r"(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)", re.IGNORECASE)
 _ROW = re.compile(r"(?:^|;)\s*display\s*:\s*table-row", re.IGNORECASE)
+_BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|list-item)\b", re.IGNORECASE)
+_FLOAT = re.compile(r"(?:^|;)\s*(?:float|position)\s*:", re.IGNORECASE)
+_INLINE = frozenset(("a", "span", "b", "strong", "em", "i", "small", "label", "u", "font", "time"))
 _NUMBERS = {
     "lower-alpha": "a",
     "lower-latin": "a",
@@ -53,8 +56,17 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> N
             _keep_lines(page, node)
         if _ROW.search(declarations):
             _join_cells(page, node)
+        elif node.tag in _INLINE and _BLOCK.search(declarations):
+            _set_apart(page, node, declarations)
     for node in body.css("[role=row]"):
         _join_cells(page, node)
+
+
+def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) -> None:
+    """Put an inline element that is drawn as a block on its own line; initials stay in their word."""
+    if not _FLOAT.search(declarations) and len(node.text().strip()) > 1:
+        node.insert_before(page.create_node("br"))
+        node.insert_after(page.create_node("br"))
 
 
 def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:

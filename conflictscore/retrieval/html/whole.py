@@ -81,7 +81,7 @@ class _Writer:
             self._pieces.append(text)
             self._ends_blank = text.endswith("\n")
             return
-        text = _BLANKS.sub(" ", text)
+        text = _BLANKS.sub(" ", text.replace("\u00ad", ""))
         if self._ends_blank:
             text = text.lstrip(" ")
         if text:

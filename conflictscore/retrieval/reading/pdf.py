@@ -18,20 +18,23 @@ from conflictscore.retrieval.reading.pdf_margins import split_watermarks, withou
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
 from conflictscore.retrieval.reading.pdf_runs import PageRuns
 from conflictscore.retrieval.reading.pdf_sight import Sight
+from conflictscore.retrieval.reading.pdfium_calls import address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
 """Characters that pdfium inserts where a word is hyphenated at the end of a line."""
 # A hyphen that divides a word at the end of a line.
-_LINE_END = re.compile(rf"(?:[{_HYPHENS}][\n ]?|[-\u2010]\n)")
+_LINE_END = re.compile(rf"[-\u2010{_HYPHENS}](?:\n|(?<=[{_HYPHENS}]) ?)")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60  # characters that are read before a hyphen; the bound keeps the time linear
 _COMPOUND = re.compile(r"\b\w++-\w++")
-_WHOLE_WORD = re.compile(rf"(?<![\w\-\u2010{_HYPHENS}])[^\W\d_]{{2,}}+(?![\w\-\u2010{_HYPHENS}])")
+_WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.
 _SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 _CODE = frozenset("&<>=\\$")
 """Signs before a word that show that it is part of code."""
+_SAMPLE = 1_000
+"""Number of characters that are cleaned first to find out whether a file has any text."""
 _LONGEST_VALUE = 100_000
 """Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
@@ -73,7 +76,7 @@ def read_pdf(data: bytes) -> RichText:
         text, empty, notes = _text(file, data)
         title = file.get_metadata_value("Title")
         count = len(file)
-    if not clean_text(text):
+    if not (clean_text(text[:_SAMPLE]) or clean_text(text)):
         raise UnreadableError(
             "has no text; if its pages are pictures, run text recognition (OCR) on them first"
         )
@@ -146,8 +149,9 @@ def _undivided(text: str) -> str:
         if not before:
             continue
         if compounds is None:
-            compounds = {word.lower() for word in _COMPOUND.findall(text)}
-            words = {word.lower() for word in _WHOLE_WORD.findall(text)}
+            pieces = {*_WITH_HYPHENS.findall(text.lower())}
+            compounds = {part for piece in pieces for part in _COMPOUND.findall(piece)}
+            words = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
         own = f"{before}-{after}".lower() in compounds or not after.islower()
         sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
         own = own or sign in _CODE or _is_compound(before, after, text, end.end(), words)
@@ -182,7 +186,7 @@ def _last_word(text: str) -> str:
 def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], list[Area]]:
     """Return the visible lines of a page, its watermarks, and the areas of its pictures."""
     objects = PageObjects(page)
-    sight.covered = objects.covered
+    sight.look_at(objects)
     seen = sight.seen(page, [*PageRuns(page, sight.may_be_unseen)])
     runs, marks = split_watermarks(seen)
     points = [(run.x, run.y) for run in seen] if objects.images else []
@@ -193,13 +197,17 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
 def _form_values(page: Any) -> Iterator[str]:
     import pypdfium2.raw as pdfium
 
-    form = page.formenv
-    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+    form, handle = page.formenv, address(page.raw)
+    for number in range(calls().count_notes(handle)):
+        # most are links, which have no text
+        kind = calls().note_kind(note := calls().note(handle, number))
+        calls().close_note(note)
+        if kind not in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_WIDGET):
+            continue
         field = pdfium.FPDFPage_GetAnnot(page, number)
-        kind = pdfium.FPDFAnnot_GetSubtype(field)
         if kind == pdfium.FPDF_ANNOT_FREETEXT:
             yield _string(pdfium.FPDFAnnot_GetStringValue, field, b"Contents")
-        elif kind == pdfium.FPDF_ANNOT_WIDGET and form:
+        elif form:
             value = _string(pdfium.FPDFAnnot_GetFormFieldValue, form, field)
             name = _string(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, field)
             name = name or _string(pdfium.FPDFAnnot_GetFormFieldName, form, field)

@@ -167,7 +167,8 @@ def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
                 yield PageLine(line[side].text, line[side].y, line[side].size)
         return
     for line in block:
-        yield PageLine(" ".join(segment.text for segment in line), line[0].y, line[0].size)
+        text = line[0].text if len(line) == 1 else " ".join(segment.text for segment in line)
+        yield PageLine(text, line[0].y, line[0].size)
 
 
 def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:

@@ -145,10 +145,10 @@ def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
     """Return the most common font size, by number of characters."""
-    characters: Counter[float] = Counter()
+    characters: dict[float, int] = {}
     for run in runs:
-        characters[run.size] += len(run.text)
-    return characters.most_common(1)[0][0]
+        characters[run.size] = characters.get(run.size, 0) + len(run.text)
+    return max(characters, key=characters.__getitem__)
 
 
 def _is_turned(run: TextRun) -> bool:

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
@@ -39,7 +40,13 @@ class Area(NamedTuple):
 
 
 class PageObjects:
-    """The ``images`` of a page, and the texts that later objects may cover (``covered``)."""
+    """The objects of a page, as addresses.
+
+    Attributes:
+        texts: The texts.
+        images: The areas of the images.
+        covered: The texts that later objects may cover.
+    """
 
     def __init__(self, page: Any) -> None:
         self._calls = calls()
@@ -49,21 +56,26 @@ class PageObjects:
         self._number_places = [ctypes.addressof(self._numbers) + 4 * place for place in range(4)]
         handle = address(page.raw)
         count = min(self._calls.count_objects(handle), _MOST_OBJECTS)
-        objects = [self._calls.object(handle, place) for place in range(count)]
+        objects = [*map(self._calls.object, repeat(handle), range(count))]
+        kinds = [*map(self._calls.kind, objects)]
+        self.texts = [each for each, kind in zip(objects, kinds, strict=True) if kind == _TEXT]
         self.covered: set[int] = set()
         self.images: list[Area] = []
         covers: list[Area] = []
-        for each in reversed(objects):  # later objects are painted over earlier ones
-            self._look_at(each, covers)
+        if len(self.texts) == count:
+            return
+        # later objects are painted over earlier ones
+        for each, kind in zip(reversed(objects), reversed(kinds), strict=True):
+            if covers or kind != _TEXT:
+                self._look_at(each, kind, covers)
 
-    def _look_at(self, each: int, covers: list[Area]) -> None:
+    def _look_at(self, each: int, kind: int, covers: list[Area]) -> None:
         """Record whether an object is an image, may be covered, or may cover other objects.
 
         A form (a group of objects) that contains an image counts as an image and covers nothing.
         """
-        kind = self._calls.kind(each)
         if kind == _TEXT:
-            if covers and (area := self._area(each)) and _is_covered(area, covers):
+            if (area := self._area(each)) and _is_covered(area, covers):
                 self.covered.add(each)
             return
         is_image = kind == _IMAGE or (kind == _FORM and self._holds_image(each))

@@ -24,7 +24,7 @@ GAP = 1.0
 _LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
 """The codes of ligatures in TeX's fonts, which some PDFs do not translate (OT1, then T1)."""
 _LETTER = r"[^\W\d_]"
-_CODES = "[\x0b\x0c\x0e\x0f\x1b-\x1f]"
+_CODES = f"[{''.join(_LIGATURES)}]"
 # The code of a ligature beside a letter. Elsewhere, the same code may mean something else.
 _LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
@@ -65,6 +65,9 @@ class TextRun(NamedTuple):
     slope: float
 
 
+_NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
+
+
 class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
@@ -78,24 +81,27 @@ class PageRuns:
         self._calls = calls()
         self._may_be_unseen = may_be_unseen
         self._crop = page.get_cropbox()
-        self._place = (ctypes.c_double * 2)()
-        self._x_address = ctypes.addressof(self._place)
+        place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
+        self._place = memoryview(place).cast("B").cast("d")  # much faster to read than the array
+        self._x_address = ctypes.addressof(place)
         self._y_address = self._x_address + ctypes.sizeof(ctypes.c_double)
-        self._box = (ctypes.c_float * 4)()
-        self._box_address = ctypes.addressof(self._box)
+        self._box = memoryview(box).cast("B").cast("f")
+        self._box_address = ctypes.addressof(box)
         self._usual = _USUAL
 
     @cached_property
     def text(self) -> str:
         """Return the page's text, with exactly one character for each one counted by pdfium."""
         count = self._text_page.count_chars()
-        buffer = ctypes.create_string_buffer(2 * count + 2)
-        bytes_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
-        text = buffer.raw[: 2 * max(0, bytes_written - 1)].decode("utf-16-le", "replace")
+        buffer = (ctypes.c_char * (2 * count + 2))()
+        units_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
+        text = str(memoryview(buffer)[: 2 * max(0, units_written - 1)], "utf-16-le", "replace")
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
             text = "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
-        return _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
+        if any(code in text for code in _LIGATURES):
+            text = _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
+        return text
 
     def __iter__(self) -> Iterator[TextRun]:
         text, breaks = self.text, False
@@ -103,9 +109,9 @@ class PageRuns:
             words = [match.span() for match in _WORDS.finditer(text, *line.span())]
             if words:
                 spaced = words[0][0] > line.start()
-                for run in self._runs(self._pieces(words), spaced):
-                    yield run._replace(breaks=True) if breaks else run
-                    breaks = False
+                pieces = self._pieces(words)
+                runs = self._even_runs(pieces, breaks, spaced)
+                yield from runs or self._uneven_runs(pieces, breaks, spaced)
                 breaks = True
 
     def _pieces(self, words: list[tuple[int, int]]) -> list[_Piece]:
@@ -119,8 +125,13 @@ class PageRuns:
                 pieces.append((start, end, owner))
                 continue
             for word in _WORD.finditer(self.text, start, end):
-                pieces += self._parts(*word.span())
-            owner = pieces[-1][2]
+                word_start, word_end = word.span()
+                owner = owner_of(handle, word_start) or 0
+                if (owner_of(handle, word_end - 1) or 0) == owner:
+                    pieces.append((word_start, word_end, owner))
+                else:
+                    pieces += self._parts(word_start, word_end)
+                    owner = pieces[-1][2]
         return pieces
 
     def _parts(self, start: int, end: int) -> Iterator[_Piece]:
@@ -141,13 +152,56 @@ class PageRuns:
             yield start, high, owner
             start = high
 
-    def _runs(self, pieces: list[_Piece], spaced: bool) -> Iterator[TextRun]:
+    def _even_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> list[TextRun]:
+        """Return the runs of a line that is visible text at one height; empty for any other line.
+
+        Most lines are of this kind, and ``_uneven_runs`` would return the same runs more slowly.
+        """
+        origin, place, handle = self._calls.origin, self._place, self._handle
+        x_address, y_address, usual = self._x_address, self._y_address, self._usual
+        start, last_end, last_owner = pieces[0]
+        origin(handle, start, x_address, y_address)
+        x, y = place[0], place[1]
+        if not self._is_inside(x, y) or self._may_be_unseen(last_owner):
+            return []
+        size, first_x, last_start = self._size(start), x, start
+        lowest, highest = y - _SAME_LINE * size, y + _SAME_LINE * size
+        cuts: list[int] = []
+        for piece_start, piece_end, owner in pieces[1:]:
+            origin(handle, piece_start, x_address, y_address)
+            before, x = x, place[0]
+            step = x - before
+            if (
+                step < 0
+                or not lowest < place[1] < highest
+                or (owner != last_owner and self._may_be_unseen(owner))
+                or (piece_start == last_end and self._is_apart(last_end, piece_start, x, size))
+            ):
+                self._usual = usual
+                return []
+            ratio = step / ((piece_start - last_start) * size)
+            if _USUAL / 2 < ratio <= _WIDER * self._usual:
+                self._usual += _LEARNT * (ratio - self._usual)
+            elif ratio > _WIDER * self._usual:
+                cuts += self._gaps(last_start, piece_end, size)
+            last_start, last_end, last_owner = piece_start, piece_end, owner
+        if x > self._crop[2] + 1:
+            self._usual = usual
+            return []
+        origin(handle, last_end - 1, x_address, y_address)
+        slope = place[1] - y
+        if self._is_wide(place[0] - x, last_end - last_start - 1, size):
+            cuts += self._gaps(last_start, last_end, size)
+        first = TextRun("", size, first_x, 0.0, y, 0, breaks, spaced, slope)
+        return self._divided(first, start, last_end, cuts)
+
+    def _uneven_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> Iterator[TextRun]:
         """Yield the runs of a line, which are adjacent pieces at the same height."""
         origin, place, may_be_unseen = self._calls.origin, self._place, self._may_be_unseen
         handle, x_address, y_address = self._handle, self._x_address, self._y_address
         run: list[_Piece] = []
-        run_x = run_y = size = 0.0
-        run_owner, last_owner, doubtful = 0, -1, False
+        first = _NO_RUN
+        last_owner, doubtful = -1, False
         before = 0.0
         cuts: list[int] = []
         for piece in pieces:
@@ -160,58 +214,54 @@ class PageRuns:
             own = owner if doubtful else 0
             if run:
                 last_start, last_end, _ = run[-1]
-                step = x - before
-                is_apart = self._is_apart(last_end, start, x, size)
+                is_apart = self._is_apart(last_end, start, x, first.size)
                 if (
                     not inside
-                    or own != run_owner
-                    or not -_SAME_LINE < (y - run_y) / size < _SAME_LINE
+                    or own != first.owner
+                    or not -_SAME_LINE < (y - first.y) / first.size < _SAME_LINE
                     or is_apart
                 ):
-                    yield from self._split(run, cuts, run_x, run_y, size, run_owner, spaced)
-                    spaced = start > last_end or is_apart
+                    yield from self._split(first, run, cuts)
+                    breaks, spaced = False, start > last_end or is_apart
                     run, cuts = [], []
-                elif self._is_wide(step, start - last_start, size):
-                    cuts += self._gaps(last_start, piece[1], size)
+                elif self._is_wide(x - before, start - last_start, first.size):
+                    cuts += self._gaps(last_start, piece[1], first.size)
             if not inside:
                 spaced = True
                 continue
             if not run:
-                run_x, run_y, run_owner = x, y, own
-                size = self._size(start)
+                first = TextRun("", self._size(start), x, 0.0, y, own, breaks, spaced, 0.0)
             run.append(piece)
             before = x
         if run:
-            yield from self._split(run, cuts, run_x, run_y, size, run_owner, spaced)
+            yield from self._split(first, run, cuts)
 
-    def _split(
-        self,
-        pieces: list[_Piece],
-        cuts: list[int],
-        x: float,
-        y: float,
-        size: float,
-        owner: int,
-        spaced: bool,
-    ) -> Iterator[TextRun]:
-        """Yield one run, or several if the pieces contain wide white space."""
+    def _split(self, first: TextRun, pieces: list[_Piece], cuts: list[int]) -> list[TextRun]:
+        """Return one run, or several if the pieces contain wide white space."""
         start, (last_start, end, _) = pieces[0][0], pieces[-1]
+        x = first.x
+        if len(pieces) > 1:
+            self._calls.origin(self._handle, last_start, self._x_address, self._y_address)
+            x = self._place[0]
         self._calls.origin(self._handle, end - 1, self._x_address, self._y_address)
         last_x, last_y = self._place
-        if len(pieces) == 1 and self._is_wide(last_x - x, end - last_start - 1, size):
-            cuts = [*cuts, *self._gaps(last_start, end, size)]
-        elif len(pieces) > 1:
-            self._calls.origin(self._handle, last_start, self._x_address, self._y_address)
-            if self._is_wide(last_x - self._place[0], end - last_start - 1, size):
-                cuts = [*cuts, *self._gaps(last_start, end, size)]
+        if self._is_wide(last_x - x, end - last_start - 1, first.size):
+            cuts = [*cuts, *self._gaps(last_start, end, first.size)]
+        return self._divided(first._replace(slope=last_y - first.y), start, end, cuts)
+
+    def _divided(self, run: TextRun, start: int, end: int, cuts: list[int]) -> list[TextRun]:
+        """Divide the text between two places at the cuts; ``run`` is the first of the runs."""
+        _, size, x, _, y, owner, breaks, spaced, slope = run
+        runs: list[TextRun] = []
         for cut in dict.fromkeys(cuts):
             text = self.text[start:cut].rstrip()
             right = self._right(start + len(text))
-            yield TextRun(text, size, x, right, y, owner, False, spaced, 0.0)
+            runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0))
             self._calls.origin(self._handle, cut, self._x_address, self._y_address)
-            x, start, spaced = self._place[0], cut, True
-        right = self._right(end)
-        yield TextRun(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
+            x, start, breaks, spaced = self._place[0], cut, False, True
+        text, right = self.text[start:end], self._right(end)
+        runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, slope))
+        return runs
 
     def _is_inside(self, x: float, y: float) -> bool:
         """Whether a point lies within the page's crop box."""
@@ -237,20 +287,26 @@ class PageRuns:
 
     def _gaps(self, start: int, end: int, size: float) -> list[int]:
         """Return the positions of words that follow wide white space."""
+        origin, handle, x_address, y_address = (
+            self._calls.origin,
+            self._handle,
+            self._x_address,
+            self._y_address,
+        )
         cuts: list[int] = []
-        before, before_x = None, 0.0
+        before_start = before_end = -1
+        before_x, width, most = 0.0, _WIDER * self._usual * size, GAP * size
         for word in _WORD.finditer(self.text, start, end):
-            place = word.start()
-            self._calls.origin(self._handle, place, self._x_address, self._y_address)
+            word_start, word_end = word.span()
+            origin(handle, word_start, x_address, y_address)
             x = self._place[0]
-            if before is not None:
-                widest = _WIDER * self._usual * (before.end() - before.start()) + GAP / 2
-                if (
-                    not 0 <= x - before_x <= widest * size
-                    and not 0 <= x - self._right(before.end()) <= GAP * size
-                ):
-                    cuts.append(place)
-            before, before_x = word, x
+            if (
+                before_end > 0
+                and not 0 <= x - before_x <= width * (before_end - before_start) + most / 2
+                and not 0 <= x - self._right(before_end) <= most
+            ):
+                cuts.append(word_start)
+            before_start, before_end, before_x = word_start, word_end, x
         # Wide words without a gap mean that the average is too low: it moves slowly towards twice
         # the usual width, and never beyond it.
         if not cuts and end - start > 1:

@@ -11,9 +11,11 @@ import ctypes
 import re
 import time
 import zlib
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from conflictscore.retrieval.reading.pdf_objects import PageObjects
 from conflictscore.retrieval.reading.pdf_runs import TextRun
 from conflictscore.retrieval.reading.pdfium_calls import calls
 
@@ -77,8 +79,6 @@ class Sight:
 
     Attributes:
         unsure: The number of runs that were not examined for lack of time. They count as visible.
-        covered: The addresses of texts on the current page that other objects may cover. The caller
-            sets them for each page.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -86,11 +86,32 @@ class Sight:
         self._has_layers = _has_layers(data)
         self._seconds = _SECONDS
         self.unsure = 0
-        self.covered: set[int] = set()
+        self._doubtful: dict[int, bool] = {}
         self._colour = (ctypes.c_uint * 4)()
         self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
         self._floats = (ctypes.c_float * 4)()
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
+
+    def look_at(self, objects: PageObjects) -> None:
+        """Examine the texts of the next page, all at once, which is faster than one by one."""
+        texts = objects.texts
+        colours = (ctypes.c_uint * (4 * len(texts)))()
+        start, size = ctypes.addressof(colours), ctypes.sizeof(colours)
+        parts = (range(start + part, start + size, 16) for part in range(0, 16, 4))
+        modes = map(self._calls.mode, texts)
+        clips = map(self._calls.clip_paths, map(self._calls.clip, texts))
+        deque(map(self._calls.colour, texts, *parts), maxlen=0)
+        numbers = bytes(colours)
+        blocks = [numbers[place : place + 16] for place in range(0, size, 16)]
+        dark = {block for block in {*blocks} if not _is_light(*memoryview(block).cast("I"))}
+        self._doubtful = {
+            text: False
+            for text, mode, clip, block in zip(texts, modes, clips, blocks, strict=True)
+            if mode not in _UNPAINTED and clip <= 0 and block in dark
+        }
+        if self._has_layers:
+            self._doubtful = dict.fromkeys(texts, True)
+        self._doubtful |= dict.fromkeys(objects.covered, True)
 
     def may_be_unseen(self, owner: int) -> bool:
         """Whether a text object has properties that may make it invisible.
@@ -99,14 +120,16 @@ class Sight:
         pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers all
         text is doubtful.
         """
-        if not owner:
-            return False
-        if self._has_layers or owner in self.covered or self._calls.mode(owner) in _UNPAINTED:
+        doubtful = self._doubtful.get(owner)
+        if doubtful is None:
+            doubtful = self._doubtful[owner] = owner != 0 and self._is_doubtful(owner)
+        return doubtful
+
+    def _is_doubtful(self, owner: int) -> bool:
+        if self._has_layers or self._calls.mode(owner) in _UNPAINTED:
             return True
-        if self._calls.colour(owner, *self._colours):
-            red, green, blue, opacity = self._colour
-            if (red >= _LIGHT and green >= _LIGHT and blue >= _LIGHT) or opacity <= _FAINT:
-                return True
+        if self._calls.colour(owner, *self._colours) and _is_light(*self._colour):
+            return True
         clips = self._calls.clip(owner)
         count = self._calls.clip_paths(clips) if clips else 0
         return count > 0 and self._is_clipped(owner, clips, count)
@@ -195,6 +218,11 @@ class Sight:
     def _set_active(self, owners: Iterable[int], *, active: bool) -> None:
         for owner in owners:
             self._calls.set_active(owner, active)
+
+
+def _is_light(red: int, green: int, blue: int, opacity: int) -> bool:
+    """Whether text in a colour may be invisible."""
+    return (red >= _LIGHT and green >= _LIGHT and blue >= _LIGHT) or opacity <= _FAINT
 
 
 def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int]) -> set[int]:

@@ -41,6 +41,10 @@ class Calls:
         self.count_parts = plain("FPDFFormObj_CountObjects", _INT, _ADDRESS)
         self.part = plain("FPDFFormObj_GetObject", _ADDRESS, _ADDRESS, _UNSIGNED)
         self.draw_mode = plain("FPDFPath_GetDrawMode", _INT, _ADDRESS, _ADDRESS, _ADDRESS)
+        self.count_notes = plain("FPDFPage_GetAnnotCount", _INT, _ADDRESS)
+        self.note = plain("FPDFPage_GetAnnot", _ADDRESS, _ADDRESS, _INT)
+        self.note_kind = plain("FPDFAnnot_GetSubtype", _INT, _ADDRESS)
+        self.close_note = plain("FPDFPage_CloseAnnot", None, _ADDRESS)
         self.set_active = plain("FPDFPageObj_SetIsActive", _INT, _ADDRESS, _INT)
 
 

@@ -194,3 +194,9 @@ def test_content_other_than_text_is_skipped_whatever_its_type_says(body: bytes) 
     for content_type in ("text/html", "text/plain"):
         with pytest.raises(UnreadableError, match="is not text"):
             read(body, content_type)
+
+
+def test_an_answer_in_a_comment_is_read_once() -> None:
+    answer = f"<div class='answer'><div class='comment-body'><p>{SENTENCE}</p></div></div>"
+    body = f"<main><div class='question'><h1>When was it lit?</h1><p>{LOG}</p></div>{answer}</main>"
+    assert read(html(body, "<title>When was it lit?</title>")).text.count(SENTENCE.strip()) == 1

@@ -48,6 +48,9 @@ FILLER = (
         ('<div style="white-space:pre-line">Vik 1932\nPoe 1940</div><textarea>Mid 1950</textarea>', ['Vik 1932 Poe 1940', 'Mid 1950'], []),
         ('<x-y><template shadowrootmode=open><p>Opened <slot name=a>never</slot> in <slot></slot></p></template><b slot=a>again</b>1932<b slot=c>1950</b></x-y>', ['Opened again in 1932'], ['never', '1950']),
         ('<p style="color:#eee;background:#eee">1950</p><p style="font-size:.5px">1951</p><ul><li><b>Opened</b><span>1932</span></ul>', ['Opened 1932'], ['1950', '1951']),
+        ('<p>Toll: <b aria-hidden=true>$<i>12</i><i>.</i><i>99</i></b><b class=sr-only>twelve dollars</b></p>', ['Toll: $12.99'], ['twelve']),
+        ('<div><span style="display:block">Vik</span><span style="display:block">1932</span><p><span style="display:block;float:left">W</span>hen</p></div>', ['Vik 1932', 'When'], []),
+        ('<p>The light&shy;house.</p>', ['The lighthouse.'], []),
         ('<h2>Opened in <time>1932</time></h2><ul><li>Cost: <output>5</output> million</li><li>Red <sup>2</sup></li></ul>', ['Opened in 1932', 'Cost: 5 million'], []),
     ],
 )  # fmt: skip
