@@ -72,7 +72,7 @@ def test_each_cell_of_the_guide_s_table_of_rows_holds(
 
 
 def test_the_guide_s_table_of_rows_has_these_cells() -> None:
-    head, _, *body = GUIDE.read_text().split("| in the input ")[1].split("\n\n")[0].split("\n")
+    head, _, *body = GUIDE.read_text().split("| input ")[1].split("\n\n")[0].split("\n")
     assert [cell.strip(" `") for cell in head.strip("| ").split("|")] == list(KINDS)
     assert [line.split("|")[1].strip() for line in body] == list(ROWS)
     assert all(cell.strip() for line in body for cell in line.strip("|").split("|"))
