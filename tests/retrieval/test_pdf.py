@@ -295,3 +295,8 @@ def test_untranslated_ligatures_of_tex_s_fonts_are_read() -> None:
 def test_white_space_counts_where_pdfium_breaks_a_line() -> None:
     power = drawn("x", x=72) + drawn("2", x=78.5, y=705, size=8) + drawn("= 9 means", x=88)
     assert read(pdf(power + drawn("x", x=152))) == "x^2 = 9 means x"
+
+
+def test_a_cell_that_reaches_into_the_next_one_is_a_word_by_itself() -> None:
+    cells = "BT /F1 12 Tf 72 700 Td (secret-helpers) Tj 68 0 Td (V694) Tj ET\n"
+    assert "secret-helpers V694" in read(pdf(cells))

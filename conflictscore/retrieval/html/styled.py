@@ -63,7 +63,7 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> N
 
 
 def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) -> None:
-    """Put an inline element that is drawn as a block on its own line; initials stay in their word."""
+    """Put an inline element that is drawn as a block on its own line, unless it is an initial."""
     if not _FLOAT.search(declarations) and len(node.text().strip()) > 1:
         node.insert_before(page.create_node("br"))
         node.insert_after(page.create_node("br"))

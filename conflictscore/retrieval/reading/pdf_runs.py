@@ -36,6 +36,9 @@ own average is learnt.
 """
 SPACE = 0.14
 """Minimum white space between words that different objects draw, relative to the font size."""
+_OVERLAP = 0.5
+"""Minimum overlap of words that different objects draw, as in a cell that is too narrow for its
+text."""
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, relative to the font size."""
 
@@ -211,16 +214,13 @@ class PageRuns:
             if owner != last_owner:
                 last_owner, doubtful = owner, may_be_unseen(owner)
             inside = self._is_inside(x, y)
-            own = owner if doubtful else 0
+            own = owner * doubtful
             if run:
                 last_start, last_end, _ = run[-1]
-                is_apart = self._is_apart(last_end, start, x, first.size)
-                if (
-                    not inside
-                    or own != first.owner
-                    or not -_SAME_LINE < (y - first.y) / first.size < _SAME_LINE
-                    or is_apart
-                ):
+                is_level = -_SAME_LINE < (y - first.y) / first.size < _SAME_LINE
+                overlaps = is_level and x - before > GAP * first.size
+                is_apart = self._is_apart(last_end, start, x, first.size, overlaps=overlaps)
+                if not inside or own != first.owner or not is_level or is_apart:
                     yield from self._split(first, run, cuts)
                     breaks, spaced = False, start > last_end or is_apart
                     run, cuts = [], []
@@ -268,14 +268,18 @@ class PageRuns:
         left, bottom, right, top = self._crop
         return bool(left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1)
 
-    def _is_apart(self, last_end: int, place: int, x: float, size: float) -> bool:
+    def _is_apart(
+        self, last_end: int, place: int, x: float, size: float, *, overlaps: bool = True
+    ) -> bool:
         """Whether white space precedes a part of a word, which is therefore a word by itself.
 
-        pdfium sometimes omits the space between two objects.
+        pdfium sometimes omits the space between two objects. If ``overlaps``, text that is drawn
+        over the end of the text before it is a word by itself, too.
         """
         if last_end != place or not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
             return False
-        return SPACE * size < x - self._right(place) <= GAP * size
+        gap = x - self._right(place)
+        return SPACE * size < gap <= GAP * size or (overlaps and gap < -_OVERLAP * size)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
         """Whether words are so wide, or so far to the left, that they may contain a gap."""
