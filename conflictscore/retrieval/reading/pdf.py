@@ -149,9 +149,7 @@ def _undivided(text: str) -> str:
         if not before:
             continue
         if compounds is None:
-            pieces = {*_WITH_HYPHENS.findall(text.lower())}
-            compounds = {part for piece in pieces for part in _COMPOUND.findall(piece)}
-            words = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
+            words, compounds = _words_and_compounds(text)
         own = f"{before}-{after}".lower() in compounds or not after.islower()
         sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
         own = own or sign in _CODE or _is_compound(before, after, text, end.end(), words)
@@ -163,6 +161,13 @@ def _undivided(text: str) -> str:
     for ligature, letters in _SPELLED.items():
         joined_text = joined_text.replace(ligature, letters)
     return joined_text
+
+
+def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:
+    """Return the words of a text without a hyphen, and the pairs of words with one between them."""
+    pieces = {*_WITH_HYPHENS.findall(text.lower())}
+    words = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
+    return words, {pair for piece in pieces for pair in _COMPOUND.findall(piece)}
 
 
 def _is_compound(before: str, after: str, text: str, place: int, words: set[str]) -> bool:
