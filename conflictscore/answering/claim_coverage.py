@@ -206,7 +206,8 @@ def _with_words(
 ) -> UnclaimedPart | None:
     """Add words to those of a passage that no claim about it contains."""
     listed = unclaimed.words if unclaimed else ()
-    missing = tuple(dict.fromkeys([*listed, *words]))
+    new = (word for word in words if not {*listed}.intersection(word.split()))
+    missing = (*listed, *dict.fromkeys(new))
     return UnclaimedPart(part.start, part.end, missing) if missing else None
 
 

@@ -1,7 +1,9 @@
 """Reads a chat conversation: its question, its history, and the documents that tools returned."""
 
+import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +19,10 @@ from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
+_NOT_TEXT = frozenset(
+    ("base64", "data", "file_id", "mime_type", "media_type", "source", "value", "image_url", "url")
+)
+"""Fields in which a block holds an image, a sound or a file, or its address."""
 _LEAST_EVIDENCE = 12
 """A tool result with fewer words than this is usually a receipt, a time or a sum."""
 _SHARED_TERMS = 2
@@ -161,8 +167,7 @@ def left_out_of(
     name = message.name or "a tool"
     if sources is not None and message.name not in sources:
         return
-    blocks = message.content if isinstance(message.content, list) else []
-    kinds = {str(b.get("type")) for b in blocks if isinstance(b, dict)} - _READ_BLOCKS
+    kinds = _kinds_of_blocks(message) - _READ_BLOCKS
     if kinds:
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
@@ -170,6 +175,26 @@ def left_out_of(
         note = f"the result of {name} was not read as documents"
         how = "name the tool in sources, or return an artifact or JSON"
         yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; {how}")
+
+
+def _kinds_of_blocks(message: ToolMessage) -> set[str]:
+    """Return the types of a result's content blocks.
+
+    If a tool returns a block of a type that LangChain does not know, LangChain writes all its
+    blocks as JSON. Among these, only blocks that hold something other than text count.
+    """
+    if isinstance(message.content, list):
+        return {str(block.get("type")) for block in message.content if isinstance(block, dict)}
+    data = None
+    if message.content.startswith("["):
+        with suppress(ValueError, RecursionError):
+            data = json.loads(message.content)
+    blocks = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
+    return {
+        str(block["type"])
+        for block in blocks
+        if "type" in block and not {"text", "content"} & {*block} and _NOT_TEXT & {*block}
+    }
 
 
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:

@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
+from conflictscore.retrieval.nothing_found import says_nothing_found
 from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
 from conflictscore.retrieval.written_out import written_out
@@ -77,19 +78,6 @@ _MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched f
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with this many words counts as a document, whatever the tool is called."""
-_NOTHING = re.compile(
-    r"(?:sorry[,. ]*|(?:the )?search (?:is )?(?:completed?|done|finished)[.:,]? *)?"
-    r"(?:(?:there (?:are|were) )?(?:no|zero|0)(?: \w+){0,4}"
-    r" (?:results?|documents?|matches|hits|pages?|articles?|passages?)"
-    r"(?: (?:were |was |are |is |have been )?(?:found|available|returned|matched))?"
-    r"|(?:nothing|none)(?: (?:was|were))? found"
-    r"|(?:(?:I|we) )?(?:could not|couldn['\u2019]t|did not|didn['\u2019]t|unable to)"
-    r" find any(?:thing| \w+)(?: \w+){0,2})"
-    r"(?: (?:for|matching|about|to|in)\b(?:(?!\b(?:but|however|though)\b)[^.!?\n]){0,120})?[.!]*",
-    re.IGNORECASE,
-)
-"""Matches a search tool's statement that nothing was found, which is not a document."""
-_NOTHING_CHARS = 300  # characters; a longer text says more than that nothing was found
 _LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
 _LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 
@@ -238,7 +226,7 @@ class _ToolReply:
             if documents or _has_empty_list(data):
                 yield from documents
                 return
-        if self._searches and len(text) < _NOTHING_CHARS and _NOTHING.fullmatch(text):
+        if self._searches and says_nothing_found(text):
             return
         parts = [Retrieved(part) for part in parts_of(text, blank_lines=self._searches)]
         if len(parts) > 1:

@@ -255,6 +255,32 @@ def test_a_short_result_that_concerns_the_question_is_named_if_it_is_not_read(
 
 
 @pytest.mark.parametrize(
+    ("block", "is_named"),
+    [
+        ({"type": "audio", "base64": "UklGRg==", "mime_type": "audio/wav"}, True),
+        ({"type": "hologram", "data": "1874"}, True),
+        ({"type": "text", "text": "The tower is white."}, False),
+        ({"type": "article", "content": "The tower is white.", "url": "https://a.test/"}, False),
+    ],
+)
+def test_a_block_without_text_is_named_even_if_its_list_is_written_as_json(
+    block: dict[str, str], is_named: bool
+) -> None:
+    call = {"name": "search", "args": {}, "id": "1", "type": "tool_call"}
+    blocks = [{"type": "text", "text": "The lamp was lit in 1871."}, block]
+    messages = [
+        HumanMessage("When was the lamp first lit?"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(json.dumps(blocks), name="search", tool_call_id="1"),
+    ]
+
+    gaps = asked_in(messages).left_out
+
+    assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
+    assert all(block["type"] in gap.note for gap in gaps)
+
+
+@pytest.mark.parametrize(
     ("tool", "is_named"), [("write_todos", False), ("update_report", True), ("ask_expert", True)]
 )
 def test_the_long_receipt_of_a_tool_that_writes_is_no_evidence(tool: str, is_named: bool) -> None:

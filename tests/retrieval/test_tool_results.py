@@ -350,6 +350,15 @@ def test_a_search_result_block_has_its_source_and_title() -> None:
         "Nothing was found.",
         "0 results",
         "No good Wikipedia Search Result was found",
+        "Nothing relevant was found for this query",
+        "Search returned no hits",
+        "Sorry, the index is empty.",
+        "Keine passenden Ergebnisse gefunden.",
+        "Aucun résultat.",
+        "None",
+        "{}",
+        "404 Not Found",
+        "Rate limit exceeded, try again later",
     ],
 )
 def test_a_statement_that_nothing_was_found_is_not_a_document(text: str) -> None:
@@ -357,7 +366,12 @@ def test_a_statement_that_nothing_was_found_is_not_a_document(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["No document of 1902 names the bell's founder. It was hung that year.", BELL]
+    "text",
+    [
+        "No document of 1902 names the bell's founder. It was hung that year.",
+        "Search returned no hits, but the bell was hung in 1902.",
+        BELL,
+    ],
 )
 def test_a_text_that_says_something_else_is_one(text: str) -> None:
     assert [body for _, body, *_ in found(said(text))] == [text]
