@@ -112,9 +112,9 @@ class RatingAgreement(Record):
     retained_difference: Interval
     """The share of a true difference between two methods that remains in the judge's ratings.
 
-    It equals the judge's true positive rate minus its false positive rate. If the share is d, a
-    study with this judge needs 1 / d² times as many questions as a study with annotators. If d is
-    0, the judge's ratings show no difference.
+    The share equals the judge's true positive rate minus its false positive rate. If the share is
+    d, a study with this judge needs 1 / d² times as many questions as a study with annotators. If d
+    is 0, the judge's ratings show no difference.
     """
     differences: tuple[MethodDifference, ...]
     """The difference between the methods of each pair in the file."""

@@ -59,8 +59,8 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
             )
             for bias in figures.bias
         ],
-        "recall: of the answers with this rating by people, the share that the judge rated the"
-        " same; intervals resample questions",
+        "recall: among the answers that people gave this rating, the share to which the judge "
+        "gave it too; intervals resample questions",
     )
     yield from _difference_cards(figures)
 

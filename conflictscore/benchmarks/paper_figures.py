@@ -50,7 +50,7 @@ class PaperFigures:
     transitions: PaperTransitions | None = None
     """The counts of section 6.4, or None if the paper does not report them."""
     whose: str = "the published"
-    """The words that come before a figure in a sentence."""
+    """The words that come before a figure in a sentence, such as “the published 1.0 points”."""
     note: str = ""
     """A short note on how the paper's figures differ from the figures of a run."""
     types: tuple[tuple[str, float], ...] = ()

@@ -48,9 +48,9 @@ BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed(
 
 
 def usual_methods(method_names: Sequence[str]) -> list[str]:
-    """Return those of the given methods that are run by default.
+    """Return the given methods that are run by default.
 
-    These are the papers' methods and ``guarded-rag``.
+    The default methods are the papers' methods and ``guarded-rag``.
     """
     return [name for name in USUAL_METHODS if name in method_names]
 

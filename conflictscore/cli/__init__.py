@@ -26,7 +26,7 @@ from conflictscore.cli.search import search
 from conflictscore.cli.serve import serve
 from conflictscore.errors import ConflictScoreError
 
-_INTERRUPTED = 130
+_INTERRUPTED = 130  # the usual exit code of a program that Ctrl-C has ended
 _KEPT = {
     **dict.fromkeys(("bench", "record", "score-file"), "; run the same command again to resume"),
     **dict.fromkeys(

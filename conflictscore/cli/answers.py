@@ -144,7 +144,7 @@ def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings
 
 
 def _check_log(settings: dict[str, Any]) -> None:
-    """Refuse a log file that cannot be written. This happens before any call costs money."""
+    """Refuse a log file that cannot be written, before any call costs money."""
     from conflictscore.reporting.run_log import check_log
 
     if settings["log"]:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
-"""Number of questions run at the same time with the local model, and with remote models."""
+"""Number of questions run at the same time with the local model, and with remote models.
+
+The local model gains nothing from parallel calls.
+"""
 
 STUDY_TEMPERATURE = 0.7
 """Default temperature of the answers if ``--seeds`` asks for several runs."""

@@ -29,7 +29,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """The runs of a command. Their models and retriever are open, but have not been called."""
+    """The runs of a command. The models and the retriever are open, but have not been called."""
 
     entry: "Entry"
     settings: Mapping[str, Any]
@@ -127,7 +127,7 @@ def _runs(
     setup: "Setup",
     benchmark: "Benchmark",
 ) -> list[PlannedRun]:
-    """Return one run per seed. From the second run on, ``replicate`` makes models sample anew."""
+    """Return one run per seed. ``replicate`` makes each further run sample its own replies."""
     if settings["seeds"] == 1:
         return [PlannedRun(whole, setup, benchmark)]
     runs = []

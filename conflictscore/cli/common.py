@@ -164,7 +164,10 @@ def plain_console() -> "Console":
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine with garbage collection on, except for modules loaded so far."""
+    """Run a command's coroutine with garbage collection on.
+
+    Modules loaded so far are exempt from collection, since they stay loaded.
+    """
     import asyncio
 
     gc.freeze()

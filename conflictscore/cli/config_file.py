@@ -5,9 +5,9 @@ in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that comman
 overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from someone else. While an API key is set, such a file
-cannot set endpoints, prompts, output files, model files or ``--host``. It cannot choose evidence
-other than documents in its own folder, and it cannot change a setting that the check depends on.
-Name the file with ``--config`` to allow all of this.
+cannot set endpoints, prompts, output files, model files or ``--host``. Such a file cannot choose
+evidence other than documents in its own folder, and cannot change a setting that the check depends
+on. Name the file with ``--config`` to allow all of this.
 """
 
 import os
@@ -29,9 +29,11 @@ _SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)
 _NAMED_ONLY = frozenset({"mcp"})
 """Commands that use a settings file only if ``--config`` names it.
 
-They may start in a folder with files from someone else, and their stderr is usually not read. A
-file found there must never choose the endpoint that receives the key."""
+Such a command may start in a folder with files from someone else, and its stderr is usually not
+read. A file found there must never choose the endpoint that receives the key.
+"""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
+"""The end of the name of an environment variable that contains an API key."""
 _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
@@ -64,7 +66,9 @@ _CHECK = frozenset(
 )
 """Options that choose the evidence, how much of an answer is checked, or what follows a check."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
+"""Texts in a setting that suggest a path, such as ``=.`` in ``nli:model=./file``."""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
+"""Texts that look like an API key, a bearer token, or an address with a password."""
 
 
 def with_config_file(group: click.Group) -> None:
@@ -149,7 +153,7 @@ def _check_trust(
 
 
 def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
-    """Return the settings as click's defaults. Those without an option become ``--set`` values."""
+    """Return settings as click's defaults. Settings without an option become ``--set`` values."""
     options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
     for key, setting in settings.items():

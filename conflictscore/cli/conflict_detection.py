@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from conflictscore.models.language_model import LanguageModel
 
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
+"""The number of claims judged at the same time, on this machine and at an endpoint.
+
+A labeler on this machine gains nothing from parallel calls.
+"""
 
 _EXAMPLES = """\b
 Examples:

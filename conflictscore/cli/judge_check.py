@@ -56,9 +56,9 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of them have each "
-    "label. For WikiContradict, all five answers of a model to a question are drawn "
-    "together. Default: all.",
+    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of them have the "
+    "label yes, and half the label no. For WikiContradict, all five answers of a model to a "
+    "question are drawn together. Default: all.",
 )
 @seed_option()
 @with_judge_options
@@ -74,9 +74,9 @@ def judge_check(
 ) -> None:
     """Compare a benchmark's judge, which is a model, with people who judged the same answers.
 
-    The output shows their agreement, Cohen's kappa, how often each gives each rating, and how much
-    of a difference between two methods the judge preserves. For NatConfQA, these are the figures of
-    Table 7 in its paper.
+    The output shows their agreement, Cohen's kappa, how often the judge and the people give each
+    rating, and how much of a difference between two methods the judge preserves. For NatConfQA,
+    these are the figures of Table 7 in its paper.
 
     You can stop the command at any time. To resume, run it again: judged answers are cached.
     Answers that could not be judged are counted, but excluded from all other figures.
@@ -147,7 +147,7 @@ def _rated(
 def _check_natconfqa(
     people: "Sequence[JudgedByPeople]", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Return the figures, their tables, and the reason if no answer at all could be judged."""
+    """Return the figures, their tables, and why judging failed if no answer could be judged."""
     from rich.console import Console
 
     from conflictscore.benchmarks.natconfqa.agreement import (

@@ -81,8 +81,8 @@ with_compare = click.option(
 @_runs
 @_output(
     "--out",
-    "The page to write, or the JSON file with --json. Default: report.html in the folder of the "
-    "first RUN, or next to the first RUN if that is a file. JSON is printed by default.",
+    "The page to write or, with --json, the JSON file. Default: report.html in the folder of the "
+    "first RUN, or next to the first RUN if that is a file; with --json, JSON is printed.",
 )
 @with_compare
 @click.option(

@@ -95,7 +95,7 @@ Examples:
 @click.option(
     "--retry-failed",
     is_flag=True,
-    help="Score the rows again that failed or have a pair without a verdict.",
+    help="Score again the rows that failed or have a pair without a verdict.",
 )
 @click.option(
     "--fail-over",

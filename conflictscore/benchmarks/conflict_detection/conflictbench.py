@@ -77,6 +77,7 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
+"""The number of unrelated documents that are shown with a claim without a conflict."""
 _MOST_DRAWS = 1_000
 """The maximum number of draws in the search for unrelated documents from other questions.
 
@@ -88,7 +89,7 @@ class _Question(NamedTuple):
     """A published question in the common form from which groups are made.
 
     The ``supporting`` documents give the answer that the claim will state. The ``contradicting``
-    documents give another answer. There may be no contradicting documents.
+    documents give another answer. The tuple ``contradicting`` may be empty.
     """
 
     id: str
@@ -344,7 +345,7 @@ def _constructed(
 def _of_others(
     question: _Question, questions: Sequence[_Question], rng: random.Random
 ) -> tuple[GroupDocument, ...]:
-    """Draw documents that say nothing about the claim, from other questions."""
+    """Draw documents of other questions, which say nothing about the claim."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
     documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):

@@ -36,7 +36,7 @@ class ClaimGroup(Record):
     has_conflict: bool
     """Whether the documents conflict according to annotators.
 
-    They conflict if one document supports the claim and another contradicts it.
+    Documents conflict if one of them supports the claim and another contradicts it.
     """
 
     @property

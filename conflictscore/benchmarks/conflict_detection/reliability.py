@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BINS: Final = 10
+"""The number of bins, which have equal widths."""
 
 
 class ReliabilityBin(Record):
@@ -48,8 +49,8 @@ class Reliability(Record):
     calibration_error: Annotated[float, Field(ge=0, le=1)]
     """The expected calibration error (Guo et al., 2017).
 
-    For each bin, it takes the gap between the mean probability and the share of correct labels.
-    It then averages these distances, and weights each bin by its number of labels.
+    For each bin, it takes the gap between the mean probability and the share of correct labels. The
+    error is the average of these gaps, in which each bin is weighted by its number of labels.
     """
     without: Annotated[int, Field(ge=0)]
     """The number of labels that have no probability, and are therefore in no bin."""

@@ -1,9 +1,9 @@
 """CONFLICTS, a benchmark of how an answer handles different types of conflict between documents.
 
 The data set comes from "DRAGged into Conflicts: Detecting and Addressing Conflicting Sources in
-Search-Augmented LLMs". It has 458 questions with search results. Annotators assigned one of five
-conflict types to each question. Three measures judge whether an answer behaves as the conflict type
-requires, whether it contains the right answer, and whether the documents it cites support it.
+Search-Augmented LLMs". The set has 458 questions with search results. Annotators assigned one of
+five conflict types to each question. Three measures judge whether an answer behaves as the conflict
+type requires, whether it contains the right answer, and whether the documents it cites support it.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

@@ -50,6 +50,7 @@ _ONE_ANSWER = frozenset(
 Questions of other types sometimes come with an answer too, but it is one of several right answers.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
+"""Dates in the file that mean that the date is unknown, in lower case."""
 
 
 class Conflicts(NamedTuple):

@@ -21,6 +21,7 @@ from conflictscore.sentences import CITATIONS, sentence_ends
 GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
+"""The maximum number of tokens in a reply on one sentence."""
 _NUMBERS = range(1000)
 """The numbers that a citation can contain.
 
@@ -180,6 +181,7 @@ _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
 
 _REPLY_TOKENS = 320
+"""The maximum number of tokens in a reply on a whole answer."""
 
 
 async def judge_answer(

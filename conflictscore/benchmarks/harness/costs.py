@@ -1,7 +1,7 @@
 """Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
-The cost per net correction is the cost of a method as if nothing had been cached, divided by its
-number of net corrections. What counts as the cost depends on the method:
+The cost per net correction is the cost of a method, computed as if nothing had been cached and
+divided by the method's number of net corrections. What counts as the cost depends on the method:
 
 - ``regenerated-rag``: the cost of everything that the loop does after its first answer, that is, of
   extracting claims, of labelling them and of giving the second answer. All questions count, whether
@@ -23,8 +23,9 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
 Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
-"""A function that takes the usage of each model. It returns the cost in US dollars and the models
-with unknown prices."""
+"""A function that takes the usage of each model. The function returns the cost in US dollars, and
+the models with unknown prices.
+"""
 
 _ByModel = Mapping[str, Usage]
 

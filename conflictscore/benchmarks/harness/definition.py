@@ -87,9 +87,10 @@ class Benchmark:
     prompt_set: str = "default"
     """The prompt set that is used unless the user chooses another one."""
     wording: Mapping[str, str] = field(default_factory=dict)
-    """Templates that replace others with the same placeholders, by name of the replaced template.
+    """For each default template that is replaced, the name of the replacement.
 
-    For example, a benchmark may replace ``free_form_rag`` with its own wording.
+    Both must have the same placeholders. For example, a benchmark may replace ``free_form_rag``
+    with its own wording.
     """
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if it differs from the default.

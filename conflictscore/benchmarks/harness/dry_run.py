@@ -1,9 +1,9 @@
 """Estimates the calls, tokens and cost of a run, by step and model, before any call costs money.
 
 The real steps run on a few questions, with models that count the tokens of their prompts instead of
-making calls. They run twice. For the lower bound, no first answer has a conflict. For the upper
-bound, every first answer has a conflict if the question has at least two documents. The expected
-figure is interpolated between the two bounds, according to the paper's share of conflicts.
+making calls. Each step runs twice. For the lower bound, no first answer has a conflict. For the
+upper bound, every first answer has a conflict if the question has at least two documents. The
+expected figure is interpolated between the two bounds, according to the paper's share of conflicts.
 """
 
 from collections import defaultdict
@@ -47,7 +47,9 @@ _CONFLICT_RATE = 248 / 779
 """The share of first answers with evidence on both sides that the paper reports for binary choice
 (section 6.4)."""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
+"""The gains over ``rag``, in [0, 1], that have a row in the table of questions needed."""
 _SAMPLE = 30
+"""The maximum number of questions on which an estimate runs the steps."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """The assumed numbers of tokens in the thinking of a reasoning model before each reply, in the JSON
@@ -100,6 +102,7 @@ class CountingModel(LanguageModel):
     claims: int = 3
     """The number of claims in a free-form answer."""
     texts: Iterator[int] = field(default_factory=partial(count, 1))
+    """The numbers that make every made-up text different."""
 
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
@@ -125,7 +128,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # a sentence without a heading could also be read as a claim
+                    continue  # a step that reads claims gets the list of claims below instead
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)

@@ -218,7 +218,7 @@ class Figures(Record):
     scores: tuple[MethodScores, ...] = ()
     """The mean scores of each method whose answers were scored."""
     coverage: Interval
-    """The share of pairs of claim and document in first answers that are labelled, by question."""
+    """The share of a first answer's pairs that have a label, averaged over questions."""
     cost: Cost
 
     @property

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from conflictscore.benchmarks.harness.figures import Interval
 
 _RESAMPLES = 2_000
+"""The number of bootstrap samples for an interval."""
 Numbers = NDArray[Any]
 
 
@@ -30,6 +31,7 @@ def group_interval(
     n, estimate = len(counted_groups), float(figure((counts @ kinds)[None, :])[0])
     if np.isnan(estimate):
         return Interval(value=None, n=n)
+    # the generator has a fixed seed, so equal counts always give the same interval
     resamples = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
     low, high = map(float, np.nanpercentile(resamples, [2.5, 97.5]))
     if low == high:  # if all bootstrap samples are equal, they say nothing about the figure's error

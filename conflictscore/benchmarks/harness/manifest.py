@@ -26,6 +26,7 @@ In format 1, failed steps have no failure kind, and there are no transcripts. Ru
 still be read and resumed.
 """
 _READ_FORMATS = (1, 2)
+"""The format versions that this version can read."""
 
 _PACKAGES = (
     "conflictscore",
@@ -151,7 +152,7 @@ def sha256_of_file(path: str | Path) -> str:
 
 
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """Return the hashes of the files in which documents are searched, by name, for the manifest.
+    """Return the hashes of the files that are searched for documents, as the manifest names them.
 
     The hash ``docs`` depends on the contents of the files, on their names relative to the folders,
     and on the order of the paths, but not on where the folders are.

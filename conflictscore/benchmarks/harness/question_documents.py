@@ -21,8 +21,7 @@ def with_documents(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Return the questions that have documents, and the texts of the questions that have none.
 
-    Only a recording can lack documents for a question: a live search does not run before the
-    methods reach the question.
+    Only recordings are checked, since a live search runs only when a method reaches the question.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:

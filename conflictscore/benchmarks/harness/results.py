@@ -99,8 +99,8 @@ class _Recorded:
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        # the last record in this order counts: values come after errors, and later records after
-        # earlier ones
+        # of the records in one place, the last one in this order remains in the dictionary, so
+        # errors are sorted before values, and older records before newer ones
         record_by_place = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))

@@ -103,7 +103,7 @@ def _hash(texts: Iterable[str]) -> str:
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
-    """Return the hash of the recording or corpus that a retriever reads, even if others wrap it.
+    """Return the hash of the recording or corpus that the innermost wrapped retriever reads.
 
     The hash of a corpus depends on the titles and texts of its documents, in order. Web searches
     and databases have no hash, since their content cannot be hashed.

@@ -47,6 +47,7 @@ from conflictscore.records import Attempt, ConflictReport, Document, Usage
 from conflictscore.retrieval.duplicates import mark_in_thread
 
 _ADDRESS_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
+"""The query string of an address in an error message."""
 _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 

@@ -30,7 +30,7 @@ from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 _REPLICATE_SEEDS = 1000
-"""The number added to a model's seed in a repetition."""
+"""The number that is added to the run's seed to get the seed of a model in a repetition."""
 
 
 @dataclass(frozen=True)

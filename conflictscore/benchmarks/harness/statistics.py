@@ -15,7 +15,9 @@ from conflictscore.errors import ConfigurationError, install_hint
 
 _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
+"""The significance level of all tests."""
 POWER = 0.8
+"""The power at which the needed number of questions is computed."""
 _MOST = 10_000_000
 """The maximum number of questions; a gain that needs more is too small to matter."""
 
@@ -116,10 +118,11 @@ def mcnemar(corrections: int, harms: int) -> float:
 def sign_flip(totals: Sequence[int]) -> float | None:
     """Compute p, in (0, 1], by the exact two-sided sign-flip test over questions.
 
-    The null hypothesis is a sum of 0. If it is true, each total is equally likely to have the
-    opposite sign. For totals of -1, 0 and 1 this is the exact McNemar test; for sums over several
-    runs it is the McNemar test with questions as clusters. All patterns of signs are counted,
-    adding one question at a time. Returns 1 if all totals are 0, and None if there are none.
+    The null hypothesis is a sum of 0. If this hypothesis is true, each total is equally likely to
+    have the opposite sign. For totals of -1, 0 and 1 this is the exact McNemar test; for sums over
+    several runs it is the McNemar test with questions as clusters. All patterns of signs are
+    counted, adding one question at a time. Returns 1 if all totals are 0, and None if there are
+    none.
     """
     if not totals:
         return None
@@ -210,7 +213,7 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     """Compute the probability that the exact two-sided McNemar test shows a gain at the 5 % level.
 
-    This is the unconditional power. It averages over the number of discordant pairs, which has a
+    The power is unconditional: it averages over the number of discordant pairs, which has a
     binomial distribution, and over the number of these pairs that favour the better method.
 
     Args:

@@ -25,6 +25,7 @@ _PUBLISHED = {
     "conflicts recall": 0.6744,
     "conflicts precision": 0.6371,
 }
+"""The paper's correlations (Table 7), by measure."""
 _AWARE, _NORMAL = "ContradictAware", "Normal"
 """The names of the two prompts with which the published answers were generated."""
 _FEWEST = 4
@@ -37,9 +38,10 @@ _Natural = Annotated[int, Field(ge=0)]
 
 
 class Correlation(Record):
-    """The comparison of two values of a measure for each answer.
+    """How well the judge's values of a measure agree with the annotators' values.
 
-    One value is computed from the judge's decisions, and the other from the annotators' decisions.
+    Each answer has two values of the measure: one is computed from the judge's decisions, and the
+    other from the annotators' decisions.
     """
 
     n: _Natural

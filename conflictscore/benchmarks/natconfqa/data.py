@@ -57,7 +57,7 @@ class NatConfQuestion(Record):
     answers: tuple[str, ...]
     """The answers that annotators found in the passages, without duplicates.
 
-    If the question is a yes/no question, each answer is ``Yes`` or ``No``. There may be no answers.
+    If the question is a yes/no question, each answer is ``Yes`` or ``No``. The tuple may be empty.
     """
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that conflict according to annotators, in ascending order."""

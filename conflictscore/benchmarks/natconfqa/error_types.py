@@ -23,6 +23,7 @@ TOLD = "all conflicts told"
 ERROR_TEMPLATE = "natconfqa_error"
 
 _REPLY_TOKENS = 160
+"""The maximum number of tokens in the judge's reply."""
 
 
 class ErrorType(StrEnum):

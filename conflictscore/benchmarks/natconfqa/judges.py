@@ -22,6 +22,7 @@ REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True",
 
 _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160
+"""The maximum number of tokens in a reply that splits an answer, and in a single decision."""
 _MOST_PAIRS = 190
 """The maximum number of pairs of short answers that are judged, which is that of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
@@ -56,8 +57,9 @@ class Judgement(Record):
     decomposition: Decomposition | None
     """The decomposition of the answer, or None if the answer could not be split.
 
-    Its conflicts are the pairs that the judge, asked about each pair, calls presented as
-    conflicting. If it is None, all precisions are unknown.
+    The judge is asked about each pair of short answers. The decomposition's conflicts are the pairs
+    that the answer presents as conflicting, according to the judge. If the decomposition is None,
+    all precisions are unknown.
     """
     error: str | None = None
     references: tuple[Verdict, ...]
@@ -188,8 +190,9 @@ class _Decider:
         """Judge all pairs of short answers.
 
         Returns:
-            For each pair, whether the answer presents it as conflicting; and for each pair that it
-            presents, or that was listed, whether the passages contain the conflict.
+            Two mappings. The first says for each pair whether the answer presents it as
+            conflicting. The second says whether the passages contain the conflict, for each pair
+            that the answer presents as conflicting and for each pair that the judge listed.
         """
         pairs = self.parts.pairs if self.question.conflicts else []
         presented = await self.presented(pairs, reference_conflicts)

@@ -35,6 +35,7 @@ MEASURES = ("exact match", "all right answers", "no wrong answer")
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
+"""Words that are ignored when answers are compared."""
 
 
 class ExactMatch(NamedTuple):
@@ -151,9 +152,9 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
     a right answer.
 
     The name of an entity can reveal its answer, as "Monkey Grip (film)" does if the question asks
-    for the medium. An answer that repeats such a question counts as giving the right answer. This
-    affected 77 of the 252 questions that we tried. If ``name_entities`` is false, questions stay
-    ambiguous, as they were published.
+    for the medium. An answer that repeats such a question counts as giving the right answer. Such a
+    question occurred 77 times among the 252 that we tried. If ``name_entities`` is false, questions
+    stay ambiguous, as they were published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 

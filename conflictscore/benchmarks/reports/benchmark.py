@@ -2,7 +2,7 @@
 
 The paper takes 100 questions of ConflictingQA, and the main entity of each question is the topic of
 a report. Here, the topic is the question itself, or the claim if there is no question. With
-``--write-topics``, a model names the main entities, which are written to a file. They can be
+``--write-topics``, a model names the main entities, which are written to a file. The names can be
 checked and corrected in the file before any report is paid for.
 
 Suitable sets cover controversial topics. Examples are the published ConflictingQA, which the paper
@@ -219,6 +219,7 @@ The report must hedge its statements, attribute them to their sources, and name 
 
 
 _TOPIC_TOKENS = 60
+"""The maximum number of tokens in the name of a topic."""
 
 
 def write_topics(

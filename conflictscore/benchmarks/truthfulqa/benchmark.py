@@ -57,6 +57,7 @@ _JUDGES = {
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
 _REPLY_TOKENS = 320
+"""The maximum number of tokens in a judge's reply."""
 
 
 async def judge_answer(
@@ -99,8 +100,8 @@ Official questions have up to 24 options.
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
     """Read the questions of one of the official files, in file order.
 
-    A question's id is derived from its text. So it is the same in both versions of the file and in
-    every run.
+    A question's id is derived from its text. So the id is the same in both versions of the file and
+    in every run.
 
     Args:
         path: The path of ``mc_task.json`` if the form is ``mc1`` or ``mc2``, otherwise that of the
@@ -108,15 +109,15 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
         form: The form of the questions. ``multiple-choice`` offers Best Answer and Best Incorrect
             Answer, and needs the version of January 2025. ``free-form`` works with both versions.
             ``mc1`` offers one right answer and all wrong answers. ``mc2`` offers all right answers
-            and all wrong answers. Empty answers, which 22 official questions have among their wrong
-            ones, are left out.
+            and all wrong answers. Empty answers are left out; 22 official questions have an empty
+            wrong answer.
         seed: The seed for the order of the options. The order depends only on the seed and on the
             texts.
 
     Returns:
-        The questions. If they were read from the CSV file, ``correct`` begins with Best Answer.
-        Neither ``correct`` nor ``incorrect`` contains an answer twice. Two questions have the
-        answer "Unknown" in both lists, since the file has it in both.
+        The questions. If the questions were read from the CSV file, ``correct`` begins with Best
+        Answer. Neither ``correct`` nor ``incorrect`` contains an answer twice. Two questions have
+        the answer "Unknown" in both lists, since the file has it in both.
     """
     file = Path(path)
     if form in ("mc1", "mc2"):

@@ -16,6 +16,7 @@ from conflictscore.benchmarks.wikicontradict.people import read_human_eval
 from conflictscore.markdown import passages
 
 _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(Rating.CORRECT): 1.0}
+"""The value of each rating, in [0, 1]."""
 
 
 class JudgedAnswer(NamedTuple):

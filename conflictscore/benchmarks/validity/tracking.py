@@ -31,6 +31,7 @@ MEASURES: Mapping[str, int] = {
 """
 
 _RESAMPLES = 500
+"""The number of bootstrap samples for an interval."""
 _FEWEST = 4
 """The minimum number of answers for a meaningful rank correlation."""
 
@@ -70,7 +71,10 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
-    """An answer that annotators judged, and its measures; if no claim has a label, it has none."""
+    """An answer that annotators judged, and its measures.
+
+    There are no measures if no claim has a label.
+    """
 
     answer: JudgedAnswer
     measures: dict[str, float]

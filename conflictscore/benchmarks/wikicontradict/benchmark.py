@@ -25,12 +25,13 @@ TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
 """The template for rating replies to "do the passages conflict?" if the passages do conflict."""
 AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
-"""The template for rating replies to the same question if the passages do not conflict."""
+"""The template for rating replies to "do the passages conflict?" if the passages agree."""
 
 MEASURES = ("correct", "at least partially correct")
 """The measures, which are both derived from the same rating. The first one is the main measure."""
 
 _REPLY_TOKENS = 320
+"""The maximum number of tokens in a judge's reply."""
 
 
 class Rating(StrEnum):
@@ -70,7 +71,7 @@ class ModelRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return the verdict for each measure; without a readable rating, all have an error."""
+        """Return a verdict for each measure; each has an error if the rating cannot be read."""
         try:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
         except ProviderError as error:
@@ -128,7 +129,7 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=(
-            "unlike in the paper, answers are judged by the answers of both passages;"
+            "unlike in the paper, answers are compared with the answers of both passages;"
             " first-document and second-document see only one passage, whose answer is enough for"
             " a partially correct answer",
             "agreeing-pair and asked-agreeing see both published wordings of the first passage,"
@@ -179,6 +180,7 @@ def rating_tables(figures: Figures) -> tuple[Card, ...]:
             shares = [f"{100 * count / some.n:.1f}" if some.n else "none" for count in counts]
             cells = [f"{share} ({count:,})" for share, count in zip(shares, counts, strict=True)]
             number = _TEMPLATES.get(method.method, "")
+            # "9" sorts after every template number
             rows.append((number or "9", (method.method, number, *cells, f"{some.n:,}")))
     return (
         Card(

@@ -39,7 +39,7 @@ class _Published(PublishedRow):
     """A row of WikiContradict, with two contradicting passages and the answer that each one gives.
 
     The row contains each passage in its original wording and in a ``self_contained`` version. The
-    latter can be understood without its context.
+    ``self_contained`` version can be understood without its context.
     """
 
     question: Text

@@ -15,6 +15,7 @@ from conflictscore.benchmarks.wikicontradict.benchmark import ModelRating, Ratin
 from conflictscore.errors import InputError, ProviderError
 
 _PROMPTS = 5
+"""The number of prompts, and so of answers in each row."""
 _Label = Literal["Correct", "Partially correct", "Incorrect"]
 
 
@@ -57,8 +58,8 @@ def read_human_eval(path: str | Path) -> list[HumanEvalRow]:
 def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) -> RatedSet:
     """Read the rated answers; the method of each answer is its prompt template, from 1 to 5.
 
-    Prompts 2 and 3 show a single passage, so annotators rated the answers to them by this passage.
-    They rated the answers to prompts 1, 4 and 5 by both passages.
+    Prompts 2 and 3 show a single passage, so annotators compared the answers to these prompts with
+    this passage. The answers to prompts 1, 4 and 5 were compared with both passages.
 
     Args:
         answers: The path of ``human_eval.jsonl``.

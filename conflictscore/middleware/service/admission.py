@@ -18,7 +18,9 @@ NOBODY = KeyHolder("nobody in particular")
 """The caller of a service without keys."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+"""Headers that proxies add to a request."""
 _UPLOAD_SECONDS = 30.0
+"""The maximum time for receiving a body, in seconds."""
 
 
 class Access:

@@ -29,6 +29,7 @@ _OWN_HEADERS = (
     "x-request-id",
     "retry-after",
 )
+"""Headers that pages of other origins may read."""
 _PAGE = Path(__file__).with_name("page")
 _PAGE_HEADERS = {
     "content-security-policy": (
@@ -52,8 +53,8 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app = create_app(context, ServiceSettings(mode="annotate", keys=(my_key,)))
     ```
 
-    The context's answering model is the upstream. It must be an OpenAI-compatible endpoint or the
-    local model.
+    The context's answering model is the upstream. The upstream must be an OpenAI-compatible
+    endpoint or the local model.
 
     Raises:
         ConfigurationError: The model is not such an endpoint, or the runs file cannot be used.

@@ -53,6 +53,7 @@ _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
+"""The limits of a note: characters of a title and of a claim, sources per side, and claims."""
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
 """The kind of gap for a failed step; any other step means ``CHECK_FAILED``."""
 
@@ -130,7 +131,7 @@ class CheckedAnswer:
         """Send the request with documents to the upstream; :meth:`_known` counts the call."""
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
-        # the id and model are our own, since the upstream did not get the caller's own request
+        # use our own id and model, since the upstream answered a changed request, not the caller's
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
         return text_of(draft), ending_of(draft)
@@ -160,6 +161,7 @@ class CheckedAnswer:
     async def _out_of_time(self) -> Completion:
         settings = self._service.settings
         limit = f"the request timed out after {settings.timeout:g} s"
+        # a deployment that refuses unchecked answers with HTTP 503 sends HTTP 504 after a timeout
         may_refuse_by_503 = settings.require and settings.refusal is None
         if self._first_answer() is not None and not may_refuse_by_503:
             return await self._unchecked("timeout", limit)

@@ -19,7 +19,7 @@ Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
 
 _HANDED_ON = (GapKind.NOT_CHECKABLE, GapKind.NOT_ANSWERED)
-"""Gaps of replies that are handed on as they are."""
+"""The kinds of gaps of replies that are passed on unchanged."""
 
 
 def completion_of(
@@ -32,8 +32,8 @@ def completion_of(
     """Build the chat completion for a caller.
 
     Fields of the upstream's completion (``base``) are kept unless the answer has changed. Its id is
-    kept only if the reply could not be checked, such as a tool call. Otherwise the id is our own:
-    many clients show nothing else of a reply, and it names the run.
+    kept only if the reply cannot be checked, such as a tool call. Otherwise the id is our own and
+    contains the run's id, since many clients show no other field of a reply.
     """
     own_id = f"chatcmpl-{record.run_id}"
     whole = {
@@ -62,6 +62,7 @@ def completion_of(
         if base is not None:
             message |= _kept_of(base["choices"][0]["message"], text)
         finish = "stop"
+        # the upstream's finish reason still applies if a note was only added below its text
         if base is not None and text.startswith(text_of(base)):
             finish = base["choices"][0].get("finish_reason") or finish
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
@@ -222,7 +223,7 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _split(content: object) -> tuple[str, object]:
-    """Split a message into its text and its other parts; some upstreams send a list of parts."""
+    """Split a message's content into text and other parts; some upstreams send a list of parts."""
     if not isinstance(content, list):
         return (content, None) if isinstance(content, str) else ("", content)
     texts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]

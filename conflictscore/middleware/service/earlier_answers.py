@@ -17,8 +17,11 @@ MESSAGE_PREFIX = "msg_"
 """The start of a message's id; the id of its run follows."""
 
 _MOST_REFERENCES = 200
+"""The maximum number of earlier answers that one request may name."""
 _LOOKS, _LOOK_AGAIN_S = 40, 0.05
+"""How often a run that is still being stored is looked up, and the pause between, in seconds."""
 _NOT_SENT = frozenset({RunStatus.FAILED.value, RunStatus.UNFINISHED.value})
+"""The statuses of runs whose answer was not sent."""
 
 
 async def earlier_answers(body: Mapping[str, Any], runs: KeptRuns, owner: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Handles structured answers in the form of a forced tool call.
 
 Instructor and PydanticAI request structured output this way by default: the arguments of the call
-are the answer. They are checked as JSON, value by value, and put back into the call.
+are the answer. The arguments are checked as JSON, value by value, and put back into the call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""If there are other tools, the name of PydanticAI's output tool starts with this."""
+"""The beginning of the name of PydanticAI's output tool, if the request has other tools too."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
-    """Return the parameters of the tool whose call is the answer; None if no call is."""
+    """Return the schema of the tool call that is the answer; None if there is no such call."""
     call = _only_call(draft)
     if call is None or not json_values(str(call["function"].get("arguments"))):
         return None

@@ -30,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from conflictscore.errors import InputError
 
 _BACKLOG = 2048
+"""The maximum number of connections that wait to be accepted."""
 _ENDS_WITHIN_S = 5.0
 """Time in seconds for interrupted requests to clean up."""
 _SWITCH_S = 0.0002
@@ -64,7 +65,7 @@ def raise_file_limit() -> None:
 
 
 class Server:
-    """Serves an app until it is stopped; ``started`` is set once it accepts connections.
+    """Serves an app until it is stopped; ``started`` is True once connections are accepted.
 
     After :meth:`stop`, the server ends within ``grace`` seconds. Requests in progress may continue
     for most of that time and are then interrupted. A connection is closed if the client sends no
@@ -81,6 +82,7 @@ class Server:
         unread: float = 20.0,
     ) -> None:
         self._app, self._listener = app, listener
+        # with a short grace period, at most a quarter of it is left for cleaning up
         self._cleaning = min(_ENDS_WITHIN_S, grace / 4)
         self._finishing = grace - self._cleaning
         self._idle, self._unread = idle, unread

@@ -19,13 +19,24 @@ RUNNING: Mapping[str, Any] = {}
 """The return value of :meth:`KeptRuns.look_up` for a run in progress."""
 
 _BUSY_SECONDS = 10.0
+"""How long to wait for another process that has locked the file, in seconds."""
 _SHOWN_CHARS = 300
+"""The maximum length of a question or an answer in a list of runs, in characters."""
 _SEARCHED_CHARS = 8000
+"""The length of a run's text that a search examines, in characters."""
 _MARKDOWN_CHARS = 4 * _SHOWN_CHARS
+"""The length of the Markdown from which the shown beginning of an answer is made, in characters.
+
+The Markdown is longer than the shown text, since its Markdown characters are removed.
+"""
 _MOST_WORDS = 8
+"""The maximum number of words in a search; further words are ignored."""
 _ALL = 1 << 62
+"""A limit that no list of runs reaches."""
 _TELL_SEVERAL = frozenset({RevisionAction.HEDGE, RevisionAction.EXPLAIN})
+"""The changes after which a passage reports several answers."""
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
+"""The statuses of runs with a disputed claim."""
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " used BIGINT NOT NULL, run TEXT NOT NULL, size BIGINT NOT NULL DEFAULT 0)",
@@ -46,7 +57,7 @@ _LIST = (
     "INSERT INTO run_rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT"
 )
 _UNLESS_KEPT = " DO NOTHING"
-# a run that counted as abandoned may still finish
+# replaces the stored record, since a run that counted as abandoned may still finish
 _IN_PLACE = " (id) DO UPDATE SET used = excluded.used, run = excluded.run, size = excluded.size"
 _LISTED_IN_PLACE = " (id) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}"
@@ -109,7 +120,10 @@ class RunFilter(NamedTuple):
     """Ids of runs to leave out."""
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
-        """Return the filter as SQL and its values; ``each`` is SQL that selects items of a list."""
+        """Return the filter as an SQL condition, and the values of its parameters.
+
+        ``each`` is an SQL query with one parameter, a JSON list; it yields the list's elements.
+        """
         conditions: list[tuple[str, Value]] = [
             ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
@@ -176,8 +190,8 @@ class KeptRuns:
     ) -> "Future[bool]":
         """Store the run announced by :meth:`begin`, and retry if the store is briefly unavailable.
 
-        Until it is stored, the run counts as in progress. If it cannot be stored, ``on_failure`` is
-        called, possibly after this method has returned.
+        Until it is stored, the run counts as in progress. If the run cannot be stored,
+        ``on_failure`` is called, possibly after this method has returned.
 
         Returns:
             Whether the run was stored, as soon as that is known.

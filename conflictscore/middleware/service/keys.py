@@ -21,6 +21,7 @@ from typing import NamedTuple
 from conflictscore.errors import InputError
 
 _LEAST_KEY_CHARS = 16
+"""The minimum length of a key, in characters."""
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _READS_ALL = "runs=all"
 _NAME = re.compile(r"[0-9A-Za-z._-]{1,40}")

@@ -26,6 +26,7 @@ CLIENT_GONE = 499
 """The status recorded for requests whose client disconnected."""
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+"""The error types of OpenAI's API for these statuses."""
 _KEY = ("upstream_authentication", "rejected this service's key")
 _THE_OPERATORS = {
     401: _KEY,

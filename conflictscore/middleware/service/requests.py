@@ -44,6 +44,7 @@ Word = Annotated[str, Field(max_length=64)]
 Name = Annotated[str, Field(max_length=512)]
 RequestDocuments = Annotated[list[str | dict[str, Any]], Field(max_length=1000)]
 Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
+"""The limits in these types bound the work that a single request can cause."""
 
 
 class _Fields(BaseModel):
@@ -216,7 +217,7 @@ def read_json(data: bytes) -> dict[str, Any]:
     """Return the JSON object in a request's body; refuse anything else (400)."""
     try:
         value = finite_json(data)
-        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates cannot be encoded
+        json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates
     except (ValueError, RecursionError) as error:
         reason = f"the body is not valid JSON: {error}"
         raise RefusedError(400, reason, code="invalid_json") from None

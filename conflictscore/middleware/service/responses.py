@@ -16,6 +16,7 @@ from conflictscore.middleware.service.wire import frame
 _CUT_BECAUSE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reason why a response is incomplete, for each finish reason of a completion."""
 _TOO_MANY = 429
+"""The HTTP status of a request that exceeds a rate limit."""
 
 _Message = types.ResponseOutputMessage
 _Call = types.ResponseFunctionToolCall

@@ -45,6 +45,7 @@ _ONLY_AS: Fields = {
 }
 """Fields for which only one value is supported."""
 _TEXTS = frozenset({"input_text", "output_text", "text"})
+"""The types of content parts that contain plain text."""
 
 
 class _Part(BaseModel):

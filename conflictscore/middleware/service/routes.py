@@ -93,6 +93,7 @@ async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIt
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
     own = service.gate_of(caller.name)
+    # the caller's own gate comes first, so that requests waiting there take no shared slot
     async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as callbacks:
         yield Admitted(deadline, data, callbacks)
 
@@ -232,7 +233,7 @@ async def run(
     admission: Admission,
     markup: str = "",
 ) -> Response:
-    """One run of the loop, as a stream of its steps."""
+    """Run the loop, and stream its steps."""
     start, parameters = await admission.read(read_run)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = StepwiseRun(service, start, record, parameters)
@@ -293,7 +294,7 @@ async def models(service: Shared, caller: Caller) -> dict[str, Any]:
 
 @routes.get("/v1/models/{name:path}")
 async def model(name: str, service: Shared, caller: Caller) -> dict[str, Any]:
-    """One model."""
+    """Return one model that requests may name."""
     service.check_model(name)
     return _model(name)
 

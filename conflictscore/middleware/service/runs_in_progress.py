@@ -25,6 +25,10 @@ _TABLES = (
     " process TEXT NOT NULL, began BIGINT NOT NULL, until BIGINT NOT NULL)",
 )
 _CONFIRMED_EVERY_S, _CONFIRMED_FOR_S = 5.0, 30
+"""How often a process confirms its runs, and how long a confirmation lasts, in seconds.
+
+So a few confirmations may fail before a run counts as abandoned.
+"""
 
 
 class RunInProgress(NamedTuple):
@@ -43,7 +47,7 @@ class RunsInProgress:
     """The runs in progress of all processes that share a database or a file of runs."""
 
     def __init__(self, database: Database, path: Path | None, lasts: float) -> None:
-        """Make the table; ``path`` is the file of runs. After ``lasts`` seconds, a run is over."""
+        """Make the table; ``path`` is the file of runs; ``lasts`` is a run's maximum in seconds."""
         self._database, self._path, self._lasts = database, path, lasts
         self.process = database.session or uuid4().hex
         self._owners: dict[str, str] = {}
@@ -67,7 +71,7 @@ class RunsInProgress:
         self._database.later(statement, *row, on_done=_ignored)
 
     def owner_of(self, run_id: str) -> str | None:
-        """Return the owner of a run of this process; None if it is no such run, or is over."""
+        """Return the owner of a run in progress in this process; None if there is no such run."""
         return self._owners.get(run_id)
 
     def end(self, run_id: str) -> None:

@@ -36,6 +36,7 @@ _STORING_S = 1.0
 """How long a reply waits for its run to be stored."""
 
 _GRACE_S = 30.0
+"""Seconds after a request's time limit until other processes consider its run abandoned."""
 _BODIES = 64
 """The number of bodies of maximum size that may be received at once."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
@@ -46,8 +47,8 @@ class RequestRecord:
     """One request and its run.
 
     Attributes:
-        deadline: The time by which it must be answered, on the clock of ``time.monotonic``.
-        storing: Whether the run was stored, once the record is closed.
+        deadline: The time by which the request must be answered, on the clock of
+        ``time.monotonic``. storing: Whether the run was stored, once the record is closed.
     """
 
     run_id: str
@@ -126,7 +127,10 @@ class Service:
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:
-        """Return the gate that limits the requests of one caller to its share."""
+        """Return the gate that limits the requests of one caller.
+
+        If there are several keys, one caller gets at most half of the slots.
+        """
         most = self.settings.max_concurrent
         each = most if len(self.access.holders) < 2 else (most + 1) // 2
         return self._gates.setdefault(caller, AdmissionGate(each))

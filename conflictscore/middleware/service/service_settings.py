@@ -21,6 +21,7 @@ FirstAnswer = Literal["rag", "upstream"]
 last message; ``upstream`` sends the request unchanged."""
 
 _MOST_HEARTBEAT_S = 30
+"""The maximum of ``heartbeat``, in seconds."""
 _MIB = 1 << 20
 MOST_PAIRS = 10_000
 """The default of ``max_pairs``; up to nine claims share a call."""

@@ -15,6 +15,7 @@ from conflictscore.records import Run
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""The upper bounds of the buckets for a request's duration, in seconds."""
 
 
 class Metrics:

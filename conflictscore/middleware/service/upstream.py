@@ -27,7 +27,9 @@ OWN_NAME = "conflictscore"
 
 
 _GOOD_FOR_S = 10.0
+"""How long the endpoints' states are reused before the endpoints are asked again, in seconds."""
 _WAIT_S = 5.0
+"""How long to wait for an endpoint's list of models, in seconds."""
 _OK = "ok"
 
 
@@ -57,6 +59,7 @@ class Upstream:
         """Request a whole chat completion; upstream failures become error responses."""
         request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
+        # sent as extra_body, since the client's method lacks parameters for other servers' fields
         send = partial(
             completions.with_raw_response.create,
             model=self._name,

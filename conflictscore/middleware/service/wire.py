@@ -17,7 +17,7 @@ class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """See the base class."""
+        """Return the content as JSON in UTF-8."""
         return _json_bytes(content)
 
 
@@ -61,10 +61,10 @@ def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
 
 
 def header_value(value: str | None) -> str | None:
-    """Another server's header value; None if our response cannot contain it."""
+    """Return another server's header value, or None if our response cannot contain it."""
     return value if value and value.isascii() and value.isprintable() else None
 
 
 def _json_bytes(data: object) -> bytes:
-    """JSON in UTF-8; lone surrogates, which UTF-8 cannot encode, become question marks."""
+    """Encode as JSON in UTF-8; lone surrogates, which UTF-8 lacks, become question marks."""
     return json.dumps(data, ensure_ascii=False).encode(errors="replace")

@@ -18,6 +18,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Answer
 
 _TYPE_TOKENS = 160
+"""The maximum number of tokens for naming a conflict type and the reason for it."""
 _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILINE)
 
 

@@ -27,7 +27,10 @@ def _first(request: Asked) -> Attempt:
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
-    """Return the claim that ``regenerated-rag`` reconsiders; the worst if a model chooses."""
+    """Return the claim that ``regenerated-rag`` reconsiders.
+
+    If a model would choose the claim, the worst claim is returned instead, to save the call.
+    """
     report = first.report
     if report is None or report.reconsider is None:
         return None
@@ -68,7 +71,10 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:
-    """Return the model with a different seed, if it accepts one, and with a separate cache key."""
+    """Return the model with a different seed, if it accepts one, and with a separate cache key.
+
+    With the same key, the cache would return the first sample.
+    """
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}

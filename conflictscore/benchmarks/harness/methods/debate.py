@@ -18,8 +18,9 @@ from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together
 
 _KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
-_ROUNDS = 3
+_ROUNDS = 3  # as in the paper's debate, at most
 _OPINION_TOKENS = 160
+"""The maximum number of tokens of one reader's opinion."""
 _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
 

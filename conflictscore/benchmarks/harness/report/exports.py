@@ -62,6 +62,7 @@ _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 Each column lists one entry per reviewer. The order of reviewers is the same in all columns.
 """
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
+"""Spaces and invisible characters, which a spreadsheet may skip before a formula."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The characters that begin a formula; some spreadsheets also accept the full-width ones."""
 _LATEX = str.maketrans(

@@ -33,7 +33,7 @@ def second_look(question_result: QuestionResult) -> str | None:
     """Return the method that best shows the effect of reconsidering, if such a method was run.
 
     The method is ``regenerated-rag``, if it was run. Otherwise it is the next method of
-    :func:`second_looks` that was run. If this is ``guarded-rag``, the changes that its guard
+    :func:`second_looks` that was run. If that method is ``guarded-rag``, the changes that its guard
     rejected are unknown.
     """
     return next((method for method in second_looks() if method in question_result.methods), None)

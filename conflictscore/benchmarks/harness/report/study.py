@@ -52,8 +52,9 @@ class PooledPair(Record):
     runs: dict[str, Paired]
     """The comparison in each run, by name of the run."""
     difference: Interval
-    """The difference, averaged over runs and then over questions. Its bootstrap interval resamples
-    questions."""
+    """The difference, averaged over runs and then over questions. Its bootstrap interval is
+    computed by resampling questions.
+    """
     p_value: float | None
     """The p-value of a two-sided test, with the question as the unit.
 
@@ -106,8 +107,10 @@ class JudgeNoise(Record):
     """The share of differing judgements, averaged over equally worded answers that at least two
     runs judged."""
     flips: Interval
-    """The share of differing judgements, averaged over equal changes from one text to another. For
-    example, a change may be judged a correction in one run but not in another."""
+    """The share of differing judgements of the same change (from one text to another), averaged
+    over the changes. For example, a change may be judged a correction in one run but not in
+    another.
+    """
 
 
 class Study(Record):

@@ -36,9 +36,10 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     for pair in study.pairs:
         groups[pair.against, pair.measure].append(pair)
     note = (
-        "pooled: averaged over runs, then over questions; n: questions; changes: of all runs"
-        " together\np: two-sided, with questions as units; sign-flip test (with one run, the exact"
-        " McNemar test), or Wilcoxon's test for graded measures; Holm: over all pairs of the study"
+        "pooled: averaged over runs, then over questions; n: questions; changes: counted"
+        " over all runs\np: two-sided, with questions as units; sign-flip test (with one run, the"
+        " exact McNemar test), or Wilcoxon's test for graded measures; Holm: over all pairs of the"
+        " study"
     )
     for (against, measure), pairs in groups.items():
         yield _pooled_card(against, measure, pairs, figures, note)

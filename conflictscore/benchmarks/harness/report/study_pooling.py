@@ -1,7 +1,7 @@
 """Pools levels, transitions, categories and scores over the runs of a study.
 
 The question is the statistical unit. A question's values are averaged over the runs first, and
-intervals resample questions.
+intervals are computed by resampling questions.
 """
 
 from collections import defaultdict
@@ -31,13 +31,14 @@ from conflictscore.records import Record
 
 
 class PooledLevel(Record):
-    """A method's level on one measure, over all runs of a study (Tables 4 and 5)."""
+    """A method's share of right answers, or its mean grade, over all runs (Tables 4 and 5)."""
 
     method: str
     measure: str
     level: Interval
-    """The level, in [0, 1], averaged over runs and then over questions. Its interval resamples
-    questions."""
+    """The level, in [0, 1], averaged over runs and then over questions. Its interval is computed by
+    resampling questions.
+    """
     runs: dict[str, float | None]
     """The method's level in each run, by name of the run."""
     between: float | None
@@ -49,7 +50,7 @@ class PooledTransitions(Record):
 
     A question has one answer in every run.
 
-    Each share is a ratio of sums over the runs, with an interval that resamples questions.
+    Each share is a ratio of sums over the runs. Its interval is computed by resampling questions.
     """
 
     method: str
@@ -57,8 +58,9 @@ class PooledTransitions(Record):
     questions: int
     """The number of questions whose first answer has a conflict in at least one run."""
     answers: int
-    """The number of first answers with a conflict, in all runs together, whose questions the method
-    answered."""
+    """The number of first answers with a conflict, summed over the runs. Only questions that the
+    method answered count.
+    """
     retained: Interval
     revised: Interval
     corrected: Interval
@@ -193,8 +195,8 @@ def _gain(
 ) -> CategoryGain:
     """Compute the gain of one method in one category, with the question as the unit.
 
-    ``corrected`` and ``harmed`` count individual runs. If lower is better, the signs of differences
-    are reversed for these counts.
+    ``corrected`` and ``harmed`` count each run separately. If lower is better, the signs of
+    differences are reversed for these counts.
     """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)

@@ -1,7 +1,7 @@
 """Shows the figures of a run as tables: in a terminal, on the report page and in files.
 
 In a terminal, the tables fit into 80 to 100 columns. Model names, category names and error messages
-are untrusted text. They are shown without markup or control characters.
+are untrusted text. Untrusted text is shown without markup or control characters.
 """
 
 from collections import defaultdict
@@ -41,6 +41,7 @@ from conflictscore.reporting.plain_table import Card, card_of, print_card
 _FEW = range(2, 7)
 """The numbers of categories that are shown even without ``verbose``."""
 _SHOWN_REASONS = 5
+"""The maximum number of reasons for failures that are shown without ``verbose``."""
 
 
 def print_figures(

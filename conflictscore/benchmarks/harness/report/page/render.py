@@ -87,7 +87,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
 
 def _environment() -> "Environment":
     try:
-        import jinja2  # noqa: F401 - asked whether it is there
+        import jinja2  # noqa: F401 - imported only to see whether it is installed
     except ImportError as error:
         raise ConfigurationError(
             f"a report needs the extra bench: {install_hint('bench')}"

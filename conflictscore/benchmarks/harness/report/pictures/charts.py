@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BINS: Final = 10
+"""The number of bins of CS-C and CS-R, which have equal widths."""
 
 
 def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
@@ -196,6 +197,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
         for point, methods in names.items():
             text = ", ".join(methods)
             axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
+        # the names need room to the right of the points
         axes.set_xlim(0, 1.6 * max(tokens for _, tokens, _ in lines))
         axes.set_xlabel("input and output tokens per question")
         axes.set_ylabel("points over rag")

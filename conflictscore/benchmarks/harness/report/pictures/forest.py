@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PLOT_INCHES: Final = 4.5
+"""The width of the plot itself."""
 _LINE_INCHES: Final = 0.3
+"""The height of one line, that is, of one estimate."""
 _AXIS_INCHES: Final = 0.75
 """The height of the scale below the lines, including its numbers and name."""
 _GAP_INCHES: Final = 0.15

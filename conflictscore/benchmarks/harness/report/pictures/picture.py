@@ -76,7 +76,7 @@ class Picture:
 def can_draw() -> bool:
     """Return whether Matplotlib is installed; without it, a page has only tables."""
     try:
-        import matplotlib  # noqa: F401 - asked whether it is there
+        import matplotlib  # noqa: F401 - imported only to see whether it is installed
     except ImportError:
         return False
     return True
@@ -138,7 +138,7 @@ def text_width(text: str, *, bold: bool = False) -> float:
 
     font = FontProperties(weight="bold" if bold else "normal")
     width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width) / 72
+    return float(width) / 72  # points per inch
 
 
 @contextmanager
