@@ -68,8 +68,7 @@ def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
 def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
     """Draw a flow chart of how first answers changed.
 
-    The height of a band is the share of questions with that change. Thin bands have no room for a
-    name, so they have none.
+    The height of a band is the share of questions with that change.
     """
     words = ", ".join(
         f"{count:,} {_change_name(before, after)}"
