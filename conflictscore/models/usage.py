@@ -23,14 +23,17 @@ _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", defau
 """The cost of this task's calls since the last value was stored."""
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
-"""The largest valid count. JSON readers lose digits of larger numbers; databases cannot sum
-them."""
+"""The largest valid count. JSON readers may round larger numbers, and databases may be unable to
+add them up."""
 
 
 def whole_tokens(count: Any) -> int:
-    """Return a token count reported by a provider; 0 if it is not a valid count."""
-    is_count = isinstance(count, int) and not isinstance(count, bool)
-    return int(count) if is_count and 0 <= count <= _MOST else 0
+    """Return a token count reported by a provider.
+
+    If it is not a valid count, the result is 0, since a :class:`Usage` cannot express that a count
+    is unknown. :func:`known_tokens` can, and keeps the difference.
+    """
+    return _count(count) or 0
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
@@ -60,6 +63,7 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
 
 
 def _count(number: object) -> int | None:
+    """Return a valid count as an integer, or None; a float such as 12.0 is valid."""
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
@@ -119,6 +123,8 @@ def cost_of(message: Any) -> Usage:
     return Usage(
         calls=1,
         input_tokens=input_tokens,
+        # Tokens written to a provider's cache are ordinary input, see ``models.prices``. A wrong
+        # report must not count more tokens as cached than were read.
         cache_read_tokens=min(cached_tokens, input_tokens),
         output_tokens=whole_tokens(tokens.get("output_tokens")),
     )
@@ -140,7 +146,7 @@ def served_by(reply: Any) -> dict[str, Any]:
 
 
 def begin_cost() -> None:
-    """Ignore the calls so far, since they may belong to the task's creator."""
+    """Forget the cost so far: a new task inherits the cost of its creator's calls."""
     _UNSTORED.set(None)
 
 

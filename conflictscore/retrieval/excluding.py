@@ -13,8 +13,8 @@ from conflictscore.scripts import words_in
 
 _QUOTING = "that contain the question and a reference answer"
 _LEAST_WORDS = 3
-"""Minimum number of words in a reference answer; a shorter answer may occur near its question by
-chance."""
+"""Minimum number of words in a reference answer; chosen by hand. A shorter answer may occur near
+its question by chance, so it does not lead to a removal."""
 
 
 class ExcludingRetriever(WrappingRetriever):
@@ -24,10 +24,13 @@ class ExcludingRetriever(WrappingRetriever):
 
     Attributes:
         references: A benchmark's questions with their reference answers, both correct and
-            incorrect. A document is removed if it contains both a question and one of its reference
-            answers, each word for word. An answer counts only if it has at least three words and at
-            least one of them is not in the question. Case and punctuation are ignored.
+            incorrect. The search must be for such a question in its exact wording, as searches of
+            benchmarks are. A document is removed if its title or text contains this question, and
+            its title or text contains one of the question's reference answers, each word for word.
+            An answer counts only if it has at least three words and at least one of them is not in
+            the question. Case and punctuation are ignored.
         left_out: The number of documents removed for each reason since the retriever was opened.
+            There is one reason, in words that complete the sentence "skipped 2 documents".
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)
@@ -47,12 +50,15 @@ class ExcludingRetriever(WrappingRetriever):
         references = self.references.get(question, ())
         if not references:
             return False
-        text = _in_a_row(document.page_content)
-        if _in_a_row(question) not in text:
+        parts = [_in_a_row(document.page_content)]
+        # a page with questions and answers often has the question only as its title
+        if isinstance(title := document.metadata.get("title"), str):
+            parts.append(_in_a_row(title))
+        if not any(_in_a_row(question) in part for part in parts):
             return False
         asked = set(words_in(question))
         return any(
-            _in_a_row(answer) in text
+            any(_in_a_row(answer) in part for part in parts)
             for answer in references
             if len(words := words_in(answer)) >= _LEAST_WORDS and not asked.issuperset(words)
         )

@@ -1,4 +1,11 @@
-"""Classifies tools as search, fetch, read or write tools by the words in their names."""
+"""Classifies tools as search, fetch, read or write tools by the words in their names.
+
+The words were chosen by hand. Some common words are absent because they decide nothing: ``getTime``
+returns no evidence. The output of a tool without any of the words is judged by its look.
+
+The sets are tried in this order: search, write, read. So ``search_and_save`` counts as a search
+tool. If a name has words for searching and for fetching, the tool counts as a search tool too.
+"""
 
 import re
 
@@ -27,7 +34,7 @@ SEARCHES = frozenset(
     }
 )
 """Words in the names of search tools, whose output may be several documents joined by blank
-lines."""
+lines. LangChain's tools ``wikipedia`` and ``arxiv`` join their results in this way."""
 
 
 FETCHES = frozenset(
@@ -44,7 +51,8 @@ FETCHES = frozenset(
         "url",
     }
 )
-"""Words in the names of tools that return one page, whatever the page contains."""
+"""Words in the names of tools that return one page. Its output is one source, even if it looks
+like a list of documents."""
 
 
 READS = FETCHES | frozenset(
@@ -56,6 +64,7 @@ READS = FETCHES | frozenset(
         "docs",
         "document",
         "documents",
+        "passage",
         "passages",
         "knowledge",
         "knowledgebase",
@@ -77,6 +86,11 @@ READS = FETCHES | frozenset(
         "context",
     }
 )
+"""Words in the names of tools whose output is evidence, even if it is short.
+
+Apart from the words of :data:`FETCHES`, they do not tell whether the output is one document or
+several. A tool ``wiki`` or ``article`` may return either.
+"""
 
 
 WRITES = frozenset(
@@ -97,6 +111,7 @@ WRITES = frozenset(
         "post",
     }
 )
+"""Words in the names of tools that store or send something, whose output is a mere receipt."""
 
 
 # The words in a name such as "searchWeb" or "HTTPGet".

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError
 from conflictscore.models import open_model
 from conflictscore.models.ledger import Ledger, attach
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, known_tokens, whole_tokens
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
@@ -68,6 +68,16 @@ def test_no_more_is_counted_as_cached_than_was_read(details: dict[str, int], cou
     generation = ChatGeneration(message=AIMessage("1871", usage_metadata=tokens))
     meter.on_llm_end(LLMResult(generations=[[generation]]))
     assert meter.usage.cache_read_tokens == counted
+
+
+@pytest.mark.parametrize(
+    ("reported", "counted"),
+    [(12, 12), (12.0, 12), (12.5, 0), (math.nan, 0), (math.inf, 0), (True, 0), (-1, 0), ("12", 0)],
+)
+def test_whole_numbers_count_as_tokens_whatever_their_type(reported: object, counted: int) -> None:
+    assert whole_tokens(reported) == counted
+    valid_tokens = known_tokens({"prompt_tokens": reported}, "any") or {"prompt_tokens": 0}
+    assert valid_tokens == {"prompt_tokens": counted}
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -37,6 +37,19 @@ def test_an_answer_in_the_questions_own_words_gives_nothing_away() -> None:
     assert left == set(PAGES)
 
 
+def test_a_page_with_the_question_or_the_answer_only_in_its_title_is_left_out() -> None:
+    answer = "It passes through your body."
+    pages = [
+        {"title": QUESTION, "text": answer, "url": "https://answers.test/a"},
+        {"title": answer, "text": QUESTION, "url": "https://answers.test/b"},
+        {"title": "What happens if you", "text": f"swallow gum? {answer}", "url": "https://c.test"},
+    ]
+    pages_retriever = CorpusRetriever.from_documents(pages)
+    asked = ExcludingRetriever(retriever=pages_retriever, references={QUESTION: ANSWERS})
+
+    assert addresses(asked) == {"https://c.test"}
+
+
 def test_another_question_is_not_touched() -> None:
     asked = retriever(references={"Is gum sweet?": ANSWERS})
 

@@ -277,6 +277,13 @@ def test_results_are_evidence_by_the_name_or_the_look_of_their_tool(sources: Any
     assert told == by_name.get(str(sources), list(sources or ()))
 
 
+@pytest.mark.parametrize("name", ["passage", "passages"])
+def test_a_short_text_of_a_reading_tool_is_evidence(name: str) -> None:
+    message = ToolMessage(MOVED, name=f"get_{name}", tool_call_id="1")
+
+    assert [document.text for document in documents_from_messages([message])] == [MOVED]
+
+
 def test_a_very_long_text_is_taken_apart_in_no_time() -> None:
     marks = ("---\n", "\n \t", "page_content=", "{", "#1 ")
     for piece in ("[1] x\n", "<document>", "Source: x\n", *marks):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
@@ -61,8 +62,9 @@ _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 
 Each column lists one entry per reviewer. The order of reviewers is the same in all columns.
 """
-_UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
-"""Spaces and invisible characters, which a spreadsheet may skip before a formula."""
+_UNSEEN = ("Cf", "Zs")
+"""The Unicode categories of invisible characters and spaces, which a spreadsheet may skip before a
+formula."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The characters that begin a formula; some spreadsheets also accept the full-width ones."""
 _LATEX = str.maketrans(
@@ -163,11 +165,13 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
     """
     for method in question_result.methods:
         row = _flip_row(run, question_result, method)
+        # if the loop's new answer was rejected, the reason for it does not belong to the row
         if row["flipped"] and method in second_looks():
             row["justification"] = justification(question_result, method)
         if method == "guarded-rag" and question_result.guard is not None:
             guard = question_result.guard.to_json()
             row |= {f"guard_{name}": cell for name, cell in guard.items()}
+        # only logged runs are reviewed; besides the baseline, they have only the final answer
         if method != BASELINE and (reviews := run.reviews.get(question_result.question.id)):
             row["reviewers"] = list(reviews)
             row["verdicts"] = [review.verdict.value for review in reviews.values()]
@@ -247,8 +251,8 @@ def _cell(cell: Any) -> Any:
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():
         return cell
-    starts = (cell, cell.lstrip(_UNSEEN))
-    return f"'{cell}" if any(text.startswith(_FORMULA_STARTS) for text in starts) else cell
+    first = next((sign for sign in cell if unicodedata.category(sign) not in _UNSEEN), "")
+    return f"'{cell}" if first in _FORMULA_STARTS else cell
 
 
 def _tables(run: ReportRun) -> Iterator[Card]:

@@ -96,7 +96,7 @@ def test_a_grade_is_a_number_and_stands_with_the_type_that_was_told(tmp_path: Pa
     assert (other["input_tokens"], other["cache_read_tokens"]) == (500, 384)
 
 
-@pytest.mark.parametrize("start", [*"=+-@\t\r\n\uff1d\uff0d", "\u200b="])
+@pytest.mark.parametrize("start", [*"=+-@\t\r\n\uff1d\uff0d", "\u200b=", "\u202f\u200c\u200d="])
 def test_no_spreadsheet_takes_a_text_for_a_formula(tmp_path: Path, start: str) -> None:
     text = f'{start}HYPERLINK("http://evil.test";"click, here")'
     rows = answers(tmp_path, [run("run", [free("a", (text, True), (text, True))])])
