@@ -14,7 +14,7 @@ from conflictscore.retrieval.search_notes import note
 DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
 """A document in any form that callers may pass: a string, a list of strings, a LangChain
 ``Document``, a record, or a mapping with ``text`` and, optionally, ``title``, ``url`` and
-``metadata``."""
+``metadata``. A list of strings is one document in pieces, such as lines or sentences."""
 
 TEXT_KEYS = (
     "text",
@@ -32,8 +32,10 @@ TEXT_KEYS = (
 """Fields that may contain a document's text. The first field with text is used. Pyserini calls the
 field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
-"""Maximum number of documents from all tools in one turn; a request has the same limit."""
+"""Maximum number of documents from all tools in one turn. A request to the service may have equally
+many."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
+"""The fields of a record. They are no metadata if a caller passes a record as a mapping."""
 URL_KEYS = ("url", "source", "link")
 """Metadata fields that may contain a document's address. The first non-empty one is used.
 """
@@ -46,6 +48,10 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     non-empty field of ``url``, ``source`` and ``link``. Other metadata is kept if it is a single
     finite value. Items without text are skipped, as are items that repeat the address and text of
     an earlier item.
+
+    A fault in a retriever's results must not end a run, so a title or address that is no string
+    counts as missing. :func:`as_documents` is stricter, since callers can correct their documents.
+    It keeps repeated documents and their texts as they are.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()
@@ -112,9 +118,11 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
 def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     """Reads a document in any form that callers may pass; all entry points use this function.
 
-    From a mapping it reads the text (``text``, ``content`` or ``page_content``), the title
-    (``title``), and the address (the first of ``url``, ``source`` and ``link``). A null field
-    counts as missing. Other single values become metadata. Bytes are accepted if they are UTF-8.
+    From a mapping it reads the text (the first filled field of :data:`TEXT_KEYS`), the title
+    (``title``), and the address (the first of ``url``, ``source`` and ``link``). The text stays as
+    it is, while control characters are removed from the other fields. A title or address that is a
+    number becomes a string. A null field counts as missing. Other single values become metadata.
+    Bytes are accepted if they are UTF-8.
 
     Raises:
         InputError: The form is not supported, the text is missing, or a field has the wrong type.
@@ -144,7 +152,10 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _is_clean(document: Document) -> bool:
-    """Whether a record already has the form that :func:`as_document` produces."""
+    """Whether a record already has the form that :func:`as_document` produces.
+
+    That function does not change the text, so it is only checked for emptiness.
+    """
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False
     texts = [document.title, document.url, *document.metadata]

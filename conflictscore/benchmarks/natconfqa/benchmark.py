@@ -77,8 +77,9 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         return benchmark
     return replace(
         benchmark,
-        measures=(*benchmark.measures, TOLD),
-        # in a dry run, an error is classified only if these replies leave a conflict unreported
+        measures=(*benchmark.measures, TOLD),  # TOLD is yes or no, so it is not in ``graded``
+        # A dry run gets these replies instead of a judge's. The second one says that the answer
+        # reports no conflict; otherwise the dry run would have no error to classify.
         reply_forms=(
             REPLY_FORMS[0],
             "FOUND: True\nCONFLICT: False",
@@ -96,6 +97,7 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
     answers = tuple(name for name in MEASURES if name.startswith("answers"))
+    # the judge still gives its graded verdicts on conflicts that an answer names
     return replace(benchmark, name=NO_CONFLICT.name, measures=answers)
 
 

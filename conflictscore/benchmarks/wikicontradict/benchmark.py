@@ -31,7 +31,8 @@ MEASURES = ("correct", "at least partially correct")
 """The measures, which are both derived from the same rating. The first one is the main measure."""
 
 _REPLY_TOKENS = 320
-"""The maximum number of tokens in a judge's reply."""
+"""The maximum number of tokens in a judge's reply, which is a rating and a comment of one or two
+sentences; chosen by hand."""
 
 
 class Rating(StrEnum):
@@ -50,6 +51,7 @@ def read_rating(reply: str) -> tuple[Rating, str]:
 
     Letter case is ignored. Brackets and Markdown around the words are ignored too.
     """
+    # an error message lists the ratings in the order of the prompt, from best to worst
     return read_choice(reply, "RATING", reversed(Rating), note="COMMENT")
 
 
@@ -107,7 +109,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
     The methods ``no-documents``, ``first-document``, ``second-document``, ``rag`` and
     ``control-rag`` use the paper's prompt templates 1 to 5. The methods ``swapped-order``,
     ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing`` use the templates 5.1 to 5.4 of the
-    paper's supplement B.
+    paper's supplement B. The method ``regenerated-rag`` is not from the paper. Its prompt is the
+    default one, which asks for an ordinary answer, as the prompt of ``rag`` does.
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
@@ -140,7 +143,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
 
 def _question(source: ContradictingQuestion) -> Question:
     first_text, second_text = source.contexts
-    # if both passages have the same text, this text contradicts itself, so none agrees with it
+    # If both passages are the same text, this text contradicts itself. So does its other wording,
+    # which therefore cannot serve as an agreeing passage.
     again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
     return Question(
         id=source.id,
@@ -168,7 +172,8 @@ _TEMPLATES = {
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
     """Tabulate the ratings of each method.
 
-    Methods that use a prompt template of the paper come first, in the order of the templates.
+    Methods that use a prompt template of the paper come first, in the order of the templates. There
+    is no table for runs of other benchmarks, whose figures are passed to this function too.
     """
     if figures.measures != MEASURES:
         return ()

@@ -31,7 +31,14 @@ class ContradictingQuestion(Record):
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
-    """Read the questions of the flat file, in file order."""
+    """Read the questions of the flat file, in file order.
+
+    No row is left out.
+
+    Raises:
+        InputError: A row is invalid, or it repeats the question of an earlier row, even with other
+            passages.
+    """
     return read_items(path, _Published, _question).items
 
 

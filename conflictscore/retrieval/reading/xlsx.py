@@ -1,9 +1,8 @@
 """Reads the sheets of an Excel file as Excel shows them, one line for each row.
 
 This module reads the parts of the file itself, since the available libraries return the stored
-values instead of the displayed ones. Of ten small workbooks, one for each rule of this project,
-markitdown read none as Excel shows it. Number formats and hidden rows are two examples of such
-rules.
+values instead of the displayed ones. We tried markitdown on ten small workbooks. Each tests one
+rule, for example on number formats or hidden rows. It read none of them as Excel shows it.
 """
 
 import re
@@ -26,12 +25,15 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
 from conflictscore.retrieval.shaping.table_columns import table_lines
 
-_HEADER_WITHIN = 10  # rows at the top among which the header must be; a title may precede it
+_HEADER_WITHIN = 10
+"""The header must be among this many rows at the top of a block, since a title may precede it;
+chosen by hand."""
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
 covered. A longer text is not the name of rows or columns; chosen by hand."""
 _MOST_CELLS = 5_000_000
-"""Maximum number of cells in a sheet, including empty cells between its filled rows and columns."""
+"""Maximum number of cells in a sheet, including empty cells between its filled rows and columns.
+It bounds the memory that a small hostile file can take; chosen by hand."""
 _MOST_COLUMNS = 16_384  # Excel's own limit
 _NAMES_NOTED = 5  # hidden sheets named in a note
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
@@ -106,11 +108,16 @@ class _Workbook:
             self._hidden["row"] += table.hidden_rows
             self._hidden["column"] += table.hidden_columns
         yield from self._drawn(part)
+        # Icons are noted once for a sheet. Data bars and colour scales are not noted, like the fill
+        # colours of cells.
         if any(name_of(each) == "iconSet" for each in root.iter()):
             self._not_in_words["set of icons"] += 1
 
     def _drawn(self, part: str) -> Iterator[str]:
-        """Yield the lines of the shapes on a sheet, and count its comments."""
+        """Yield the lines of the shapes on a sheet, and count its comments.
+
+        As in all office files, comments are left out with a note: they are remarks on the text.
+        """
         for kind, place in self._package.related(part).values():
             if kind == "drawing":
                 drawing = Drawing(self._package, place, self._not_in_words)
@@ -141,14 +148,13 @@ class _Merged(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A visible row: its number, its cells by column, and the last row of the header it begins.
-
-    A header that contains a merged cell may extend over several rows.
-    """
+    """A visible row with its cells by column."""
 
     number: int
     cells: dict[int, ShownCell]
     header_end: int
+    """The last row of the header if a header begins with this row. A header that contains a merged
+    cell may extend over several rows; otherwise this is the row itself."""
     is_title: bool
 
 
@@ -219,8 +225,9 @@ class _Table:
     def _spread(self) -> tuple[set[int], dict[int, int]]:
         """Copy the text of merged cells to all places that they cover.
 
-        Returns the rows whose only text is in a merged cell; this text is not copied. Also returns
-        the last row of the header that a row with merged cells may begin.
+        Returns:
+            The rows whose only text is in a merged cell; this text is a title and is not copied.
+            Also, for each row with merged cells, the last row of the header that may begin there.
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}
@@ -232,7 +239,7 @@ class _Table:
             if top == bottom and sum(bool(cell.text) for cell in self._rows[top].values()) == 1:
                 titles.add(top)
                 continue
-            # a cell that extends over several columns has their names in the row below
+            # if a header cell extends over several columns, the row below has the columns' names
             end = max(bottom, top + (right > left))
             header_ends[top] = max(end, header_ends.get(top, top))
             again = ShownCell(
@@ -267,6 +274,7 @@ def _block_lines(
     """Yield the lines of all blocks of a sheet; ``frozen`` is the number of frozen rows."""
     header: _Header | None = None
     for block in blocks:
+        # frozen rows contain one header, so a later block does not get another one from them
         start, end = _header_of(block, frozen if header is None else 0)
         shown = [_line(row, columns, position < start) for position, row in enumerate(block)]
         yield from table_lines(shown[:start])
