@@ -49,7 +49,7 @@ class Town(World):
         """Reply after a delay."""
         time.sleep(self.seconds)
         prompt = str(request.messages[-1]["content"])
-        if '"verdicts", a list' in prompt:
+        if '"verdicts"' in prompt:
             self.asked["batch"] += 1
             asked = batch_of(prompt)
             return brief_reply([_verdict(asked, claim_id) for claim_id in asked.claims])

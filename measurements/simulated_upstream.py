@@ -109,7 +109,7 @@ def reply_to(body: dict[str, Any], claims: int) -> str:
         claim = found[1] if found else ""
         said = {"claim": claim, "document_snippet": "", "reasoning": "As it says."}
         return json.dumps({**said, "answer": _label(claim, prompt)})
-    if '"verdicts", a list' in prompt:
+    if '"verdicts"' in prompt:
         asked = batch_of(prompt)
         return brief_reply([asked.verdict(one, _label) for one in asked.claims])
     if 'Reply with the word "Claims:"' in prompt:

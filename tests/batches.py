@@ -30,14 +30,19 @@ class AskedBatch:
 def batch_of(prompt: str) -> AskedBatch:
     """Read a prompt for several claims."""
     [document] = _DOCUMENT.findall(prompt)
-    return AskedBatch(dict(_CLAIM.findall(prompt)), document)
+    last = prompt.splitlines()[-1]
+    claims = json.loads(last) if last.startswith("{") else dict(_CLAIM.findall(prompt))
+    return AskedBatch(claims, document)
 
 
 def brief_reply(verdicts: Sequence[dict[str, Any]]) -> str:
-    """A reply with these verdicts that lists irrelevant claims by their ids."""
+    """A reply with these verdicts in the brief form, with reasons for contradictions alone."""
     sides = [verdict for verdict in verdicts if verdict["answer"] != "IRRELEVANT"]
-    irrelevant = [verdict["claim"] for verdict in verdicts if verdict not in sides]
-    return json.dumps({"verdicts": sides, "irrelevant": irrelevant}, separators=(",", ":"))
+    rows = [[str(verdict["claim"]), verdict["snippet"], verdict["answer"]] for verdict in sides]
+    for row, verdict in zip(rows, sides, strict=True):
+        row += [verdict["reason"]] if verdict["answer"] == "CONTRADICTS" else []
+    irrelevant = [str(verdict["claim"]) for verdict in verdicts if verdict not in sides]
+    return json.dumps({"verdicts": rows, "irrelevant": irrelevant}, separators=(",", ":"))
 
 
 def batch_reply(verdicts: Sequence[Any]) -> str:

@@ -142,7 +142,7 @@ def step_of(prompt: str) -> str:
     marks = {
         "decompose": "the separate claims that it makes",
         "label": '"document_snippet"',
-        "batch": '"verdicts", a list',
+        "batch": '"verdicts"',
         "choice": "Reply with the letter only",
         "justify": "Say why the answer changed",
         "look_further": "Write two search queries for it",

@@ -7,6 +7,7 @@ The rules and the document precede the claims, so that a server can cache them f
 """
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -39,6 +40,7 @@ VERDICTS = "verdicts"
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
+_RULES, _ONE_CLAIM = "label_rules_brief", "label_one_claim"
 _MOST_CLAIMS = 8
 """Maximum number of claims in a call; one more is allowed if it would otherwise need its own call.
 
@@ -79,12 +81,18 @@ BRIEF_SCHEMA = {
     "title": "evidence_labels",
     **_object(
         {
-            VERDICTS: {"type": "array", "items": _object(_VERDICT)},
-            _IRRELEVANT: {"type": "array", "items": {"type": "integer"}},
+            VERDICTS: {"type": "array", "items": {"type": "array", "items": _TEXT}},
+            _IRRELEVANT: {"type": "array", "items": _TEXT},
         }
     ),
 }
-"""The form of a reply that lists irrelevant claims by their ids."""
+"""The form of a reply with as few tokens as possible.
+
+A verdict is a list of the claim's id, a snippet, the label and, if the label is CONTRADICTS, a
+reason. Irrelevant claims are listed by their ids.
+"""
+_ROW = "claim", "snippet", "answer", "reason"
+"""The fields of a verdict that is a list."""
 
 Tell = Callable[[EvidenceLabel], None]
 
@@ -154,7 +162,8 @@ def read_reply(
     if not isinstance(verdict_list, list):
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
     verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
-    for verdict in verdict_list:
+    for row in verdict_list:
+        verdict = dict(zip(_ROW, row, strict=False)) if isinstance(row, list) else row
         if isinstance(verdict, Mapping):
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
     for its_id in _listed_ids(reply.get(_IRRELEVANT)):
@@ -210,20 +219,21 @@ class BatchJudge:
     """A judge of up to nine claims against one document per call, or fewer if the claims are long.
 
     A judge of single pairs never uses the cached verdicts of this judge. At a remote endpoint,
-    where each output token costs time and money, a reply lists irrelevant claims by their ids only.
-    But a verdict on each claim is required if the model is embedded, if the prompt set is
-    ``paper``, or if the user overrides the template ``label_per_document``.
+    where each token costs time and money, the rules are shorter, the claims are one JSON object,
+    and a reply has the form ``BRIEF_SCHEMA``. The longer form is used if the model is embedded, if
+    the prompt set is ``paper``, or if the user overrides one of its templates.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         self._model, self._prompts = model, prompts
-        self._rules = prompts.render("label_rules_brief")
-        as_before = model.is_local or prompts.follows_the_paper or _TEMPLATE in prompts.overridden
-        self._template = _TEMPLATE if as_before else _BRIEF_TEMPLATE
-        self._schema = SCHEMA if as_before else BRIEF_SCHEMA
-        self._most = _MOST_CLAIMS if as_before else _MOST_CLAIMS + 1
+        long_templates = _TEMPLATE, _RULES, _ONE_CLAIM
+        has_own = not prompts.overridden.isdisjoint(long_templates)
+        self._is_brief = not (model.is_local or prompts.follows_the_paper or has_own)
+        self._schema = BRIEF_SCHEMA if self._is_brief else SCHEMA
+        self._most = _MOST_CLAIMS + 1 if self._is_brief else _MOST_CLAIMS
         self.name = f"per-document({model.name})"
-        template_names = ("label_rules_brief", "label_one_claim", self._template, "cut", "retry")
+        own_templates = (_BRIEF_TEMPLATE,) if self._is_brief else long_templates
+        template_names = (*own_templates, "cut", "retry")
         self.identity = identity_of(
             "per-document", prompts.sha256_of(*template_names), model, at_once=_MOST_CLAIMS
         )
@@ -318,16 +328,19 @@ class BatchJudge:
 
     def _prompt(self, batch: Batch) -> str:
         ids = batch.ids()
-        claim_lines = [
-            self._prompts.render("label_one_claim", id=ids[c.number], claim=material(c.text))
-            for c in batch.claims
-        ]
-        return self._around(document=batch.shown, claims="\n".join(claim_lines))
+        texts = {ids[claim.number]: material(claim.text) for claim in batch.claims}
+        if self._is_brief:
+            claims = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+        else:
+            render = partial(self._prompts.render, _ONE_CLAIM)
+            claims = "\n".join(render(id=its_id, claim=text) for its_id, text in texts.items())
+        return self._around(document=batch.shown, claims=claims)
 
     def _around(self, *, document: str = "", claims: str = "") -> str:
-        return self._prompts.render(
-            self._template, rules=self._rules, document=document, claims=claims
-        )
+        if self._is_brief:
+            return self._prompts.render(_BRIEF_TEMPLATE, document=document, claims=claims)
+        rules = self._prompts.render(_RULES)
+        return self._prompts.render(_TEMPLATE, rules=rules, document=document, claims=claims)
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
         """Return the batches; a thread counts the tokens of long documents and cuts them."""

@@ -37,12 +37,7 @@ def model() -> LanguageModel:
             ("label_rules", "label_choice"),
             {"calibration": {"temperature": 1.0, "fitted_on": "nothing"}},
         ),
-        (
-            BatchJudge,
-            "per-document",
-            ("label_rules_brief", "label_one_claim", "label_per_document_brief"),
-            {"at_once": 8},
-        ),
+        (BatchJudge, "per-document", ("label_per_document_brief",), {"at_once": 8}),
     ],
 )
 def test_verdicts_of_a_judge_depend_on_its_model_its_prompt_and_how_it_asks(
@@ -62,14 +57,16 @@ def test_verdicts_of_a_judge_depend_on_its_model_its_prompt_and_how_it_asks(
     }
 
 
-@pytest.mark.parametrize("kept", ["embedded", "paper", "own template"])
+@pytest.mark.parametrize(
+    "kept",
+    ["embedded", "paper", "label_per_document", "label_rules_brief", "label_one_claim"],
+)
 def test_the_form_with_a_verdict_on_each_claim_is_kept_where_it_was_measured(
     kept: str, model: LanguageModel, tmp_path: Any
 ) -> None:
     prompts = PromptSet.load("paper") if kept == "paper" else PROMPTS
-    if kept == "own template":
-        text = PROMPTS.texts["label_per_document"]
-        (tmp_path / "label_per_document.txt").write_text(f"{text}\nBe brief.", "utf-8")
+    if kept.startswith("label"):
+        (tmp_path / f"{kept}.txt").write_text(f"{PROMPTS.texts[kept]}\nBe brief.", "utf-8")
         prompts = PromptSet.load(folder=tmp_path)
     judge = replace(model, endpoint=LOCAL_ENDPOINT) if kept == "embedded" else model
     identity = BatchJudge(judge, prompts).identity or {}

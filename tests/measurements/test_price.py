@@ -10,10 +10,10 @@ from measurements.row_steps import row_steps
 @pytest.mark.parametrize(
     ("claims", "each", "disputed", "calls", "read", "written"),
     [
-        (6, None, False, 12, 6_000, 2_200),
-        (25, None, False, 32, 30_000, 9_100),
-        (25, 5, False, 32, 20_000, 3_000),
-        (6, None, True, 32, 14_400, 2_800),
+        (6, None, False, 12, 5_530, 1_420),
+        (25, None, False, 32, 28_200, 5_850),
+        (25, 5, False, 32, 18_200, 2_350),
+        (6, None, True, 32, 13_700, 1_930),
     ],
 )
 def test_an_answer_costs_no_more_than_it_did(

@@ -103,10 +103,41 @@ def test_a_claim_that_no_list_names_is_not_irrelevant(irrelevant: object) -> Non
     assert reason == "has no verdict under its id"
 
 
-def test_the_brief_form_demands_both_lists() -> None:
-    assert BRIEF_SCHEMA["required"] == ["verdicts", "irrelevant"]
-    assert BRIEF_SCHEMA["properties"]["verdicts"] == SCHEMA["properties"]["verdicts"]
+def test_the_brief_form_demands_lists_of_texts() -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    lists = {"verdicts": {"type": "array", "items": texts}, "irrelevant": texts}
+    assert BRIEF_SCHEMA["properties"] == lists
+    assert BRIEF_SCHEMA["required"] == [*lists]
     assert not BRIEF_SCHEMA["additionalProperties"]
+
+
+def test_a_verdict_may_be_a_list_with_or_without_a_reason() -> None:
+    rows = [
+        [ONE, "words of document 4", "SUPPORTS"],
+        [TWO, "Words", "CONTRADICTS", "It denies it."],
+    ]
+    (first, second), left = read_reply({"verdicts": rows, "irrelevant": []}, BATCH)
+    assert (first.claim, first.label, first.snippet_found) == (1, Label.SUPPORTS, True)
+    assert (first.reasoning, left) == (None, [])
+    assert (second.claim, second.label, second.snippet) == (2, Label.CONTRADICTS, "Words")
+    assert second.reasoning == "It denies it."
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ([TWO], "has a verdict that cannot be read: it had no label"),
+        ([TWO, "Words"], "has a verdict that cannot be read: it had no label"),
+        ([TWO, "SUPPORTS", "Words"], "has a verdict that cannot be read: its label was none of"),
+        ([], "has no verdict under its id"),
+        ([["SUPPORTS"], TWO], "has no verdict under its id"),
+        (["7", "Words", "SUPPORTS"], "has no verdict under its id"),
+    ],
+)
+def test_a_list_that_is_no_verdict_leaves_its_claim_open(row: list[Any], why: str) -> None:
+    labels, [(claim, reason, _)] = read_reply({"verdicts": [row, verdict(ONE)]}, BATCH)
+    assert ([one.claim for one in labels], claim) == ([1], CLAIMS[1])
+    assert reason.startswith(why)
 
 
 def test_the_form_of_a_reply_demands_every_field_and_no_other() -> None:

@@ -1,0 +1,145 @@
+"""Label accuracy of the forms in which one judge is asked about the claims of a document.
+
+```sh
+python -m measurements.label_forms ../shared/data/labels NATURAL_groups.jsonl --cache FILE
+```
+
+The first form is the longer one, which the embedded model gets. The second is the brief one, which
+endpoints get, asked of the same model. Each --template is a file that replaces the template of the
+brief form. Claims come in random order (--seed), and each is judged in all forms before the next,
+so any prefix is a paired sample; --minutes ends the run. Replies are stored in --cache, so the same
+command resumes. Each gain has a 95 % interval, drawn by claim. LABELS is the folder with the nine
+sets of people's labels, of which --sample claims each are drawn; CASES is a file of claims as
+``conflictscore bench conflict-detection`` reads them. A pair without a usable verdict counts as
+wrong.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+import click
+import numpy as np
+
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, read_groups
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.labelers.table import label_table
+from conflictscore.models import UsageMeter, open_model
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim
+from measurements.embedded_stack import kept_outputs
+from measurements.label_models import Numbers, drawn
+from training.groups import validation_groups
+from training.human import data_files, label_files, labelled_pairs
+
+_RESAMPLES = 2000
+_BRIEF = "label_per_document_brief"
+
+
+def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, BatchJudge]:
+    """The judge in each form, by the form's name."""
+    prompts = PromptSet.load()
+    remote = replace(model, endpoint="as-at-an-endpoint")
+    forms = {"long": BatchJudge(model, prompts), "brief": BatchJudge(remote, prompts)}
+    for template in templates:
+        with TemporaryDirectory() as folder:
+            Path(folder, f"{_BRIEF}.txt").write_text(template.read_text("utf-8"), "utf-8")
+            forms[template.stem] = BatchJudge(remote, PromptSet.load(folder=folder))
+    return forms
+
+
+async def rights_of(judge: BatchJudge, group: ClaimGroup, meter: UsageMeter) -> list[float]:
+    """Whether the judge gives people's label, for each document with such a label."""
+    claim = Claim(number=1, text=group.claim)
+    [row] = await label_table(judge, [claim], group.shown, meter=meter)
+    labels = {verdict.document: verdict.label for verdict in row.labels}
+    return [
+        float(labels[place] is label)
+        for place, label in enumerate(group.labels, start=1)
+        if label is not None
+    ]
+
+
+def groups_of(labels: Path, cases: Path, sample: int, seed: int) -> list[ClaimGroup]:
+    """The claims in random order: all natural cases, and some validation claims of each set."""
+    groups = read_groups(cases)
+    validation = validation_groups(labelled_pairs(label_files(data_files([labels])))[1])
+    for name in sorted({group.set for group in validation}):
+        groups += drawn([group for group in validation if group.set == name], sample, seed)
+    Random(seed).shuffle(groups)  # noqa: S311 - a sample, not a secret
+    return groups
+
+
+@click.command(help=__doc__)
+@click.argument("labels", type=click.Path(exists=True, path_type=Path))
+@click.argument("cases", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--sample", default=12, show_default=True, help="Claims of each set.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--minutes", default=600.0, show_default=True, help="Time until the last claim.")
+@click.option("--model", default="local", show_default=True)
+@click.option("--template", "templates", multiple=True, type=click.Path(path_type=Path))
+@click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
+def main(
+    labels: Path,
+    cases: Path,
+    sample: int,
+    seed: int,
+    minutes: float,
+    model: str,
+    templates: Sequence[Path],
+    file: Path,
+) -> None:
+    """See the module."""
+    began = monotonic()
+    try:
+        groups = groups_of(labels, cases, sample, seed)
+        with kept_outputs(file) as (cache, bar):
+            forms = forms_of(open_model(model, cache=cache), templates)
+            meters = {name: UsageMeter() for name in forms}
+            rights: dict[str, list[list[float]]] = {name: [] for name in forms}
+            for number, group in enumerate(groups, start=1):
+                if monotonic() - began > 60 * minutes:
+                    break
+                for name, judge in forms.items():
+                    rights[name].append(asyncio.run(rights_of(judge, group, meters[name])))
+                bar.show(number, len(groups), group.set)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    sets = np.array([group.set for group in groups[: len(rights["long"])]])
+    natural = sets == read_groups(cases)[0].set
+    for title, rows in (("cases", natural), ("nine sets", ~natural), ("all", sets != "")):
+        if rows.any():
+            _print(title, {name: _summed(own)[rows] for name, own in rights.items()})
+    for name, meter in meters.items():
+        usage = meter.usage
+        click.echo(f"{name}: {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written")
+
+
+def _summed(rights: Sequence[Sequence[float]]) -> Numbers:
+    """For each claim, the number of its pairs with people's label, and of its pairs."""
+    return np.array([[sum(own), len(own)] for own in rights])
+
+
+def _accuracy(counts: Numbers) -> Numbers:
+    right, pairs = np.moveaxis(counts.sum(axis=-2), -1, 0)
+    return np.asarray(right / pairs)
+
+
+def _print(title: str, counts: dict[str, Numbers]) -> None:
+    long = counts["long"]
+    draws = np.random.default_rng(0).integers(len(long), size=(_RESAMPLES, len(long)))
+    click.echo(f"{title}: {long[:, 1].sum():.0f} pairs of {len(long)} claims")
+    for name, own in counts.items():
+        gain = _accuracy(own) - _accuracy(long)
+        low, high = np.percentile(_accuracy(own[draws]) - _accuracy(long[draws]), [2.5, 97.5])
+        click.echo(f"  {name}: {_accuracy(own):.3f}, {gain:+.3f} [{low:+.3f}, {high:+.3f}]")
+
+
+if __name__ == "__main__":
+    main()
