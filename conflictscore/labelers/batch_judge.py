@@ -39,8 +39,9 @@ VERDICTS = "verdicts"
 """The reply field for verdicts: either on all claims, or on all those that are not irrelevant."""
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
-_TEMPLATE, _BRIEF_TEMPLATE = "label_per_document", "label_per_document_brief"
-_RULES, _ONE_CLAIM = "label_rules_brief", "label_one_claim"
+_LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
+_TEMPLATE, _RULES, _ONE_CLAIM = _LONG_TEMPLATES
+_BRIEF_TEMPLATE = "label_per_document_brief"
 _MOST_CLAIMS = 8
 """Maximum number of claims in a call; one more is allowed if it would otherwise need its own call.
 
@@ -226,17 +227,14 @@ class BatchJudge:
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         self._model, self._prompts = model, prompts
-        long_templates = _TEMPLATE, _RULES, _ONE_CLAIM
-        has_own = not prompts.overridden.isdisjoint(long_templates)
+        has_own = not prompts.overridden.isdisjoint(_LONG_TEMPLATES)
         self._is_brief = not (model.is_local or prompts.follows_the_paper or has_own)
         self._schema = BRIEF_SCHEMA if self._is_brief else SCHEMA
         self._most = _MOST_CLAIMS + 1 if self._is_brief else _MOST_CLAIMS
         self.name = f"per-document({model.name})"
-        own_templates = (_BRIEF_TEMPLATE,) if self._is_brief else long_templates
-        template_names = (*own_templates, "cut", "retry")
-        self.identity = identity_of(
-            "per-document", prompts.sha256_of(*template_names), model, at_once=_MOST_CLAIMS
-        )
+        names = (_BRIEF_TEMPLATE,) if self._is_brief else _LONG_TEMPLATES
+        digest = prompts.sha256_of(*names, "cut", "retry")
+        self.identity = identity_of("per-document", digest, model, at_once=_MOST_CLAIMS)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -329,9 +327,8 @@ class BatchJudge:
     def _prompt(self, batch: Batch) -> str:
         ids = batch.ids()
         texts = {ids[claim.number]: material(claim.text) for claim in batch.claims}
-        if self._is_brief:
-            claims = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-        else:
+        claims = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+        if not self._is_brief:
             render = partial(self._prompts.render, _ONE_CLAIM)
             claims = "\n".join(render(id=its_id, claim=text) for its_id, text in texts.items())
         return self._around(document=batch.shown, claims=claims)
