@@ -87,13 +87,9 @@ BRIEF_SCHEMA = {
         }
     ),
 }
-"""The form of a reply with as few tokens as possible.
-
-A verdict is a list of the claim's id, a snippet, the label and, if the label is CONTRADICTS, a
-reason. Irrelevant claims are listed by their ids.
-"""
+"""The form of a reply with as few tokens as possible: a verdict is a list of ``_ROW``."""
 _ROW = "claim", "snippet", "answer", "reason"
-"""The fields of a verdict that is a list."""
+"""The fields of a verdict that is a list; only CONTRADICTS has a reason."""
 
 Tell = Callable[[EvidenceLabel], None]
 
