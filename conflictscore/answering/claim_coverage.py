@@ -181,7 +181,7 @@ def unclaimed_parts(
     parts = passages(answer)
     names = tells_names(answer)
     claim_terms = [terms_of(claim, names=names) for claim in claims]
-    qualifiers = [qualifiers_of(claim) for claim in claims]
+    verbatim = {claim.strip() for claim in claims}
     asked = terms_of(question, names=names).words
     about = _claims_about(answer, parts, claim_terms, spans, asked)
     on_question = [
@@ -189,6 +189,8 @@ def unclaimed_parts(
     ]
     found = []
     for number, part in enumerate(parts):
+        if answer[part.start : part.end].strip() in verbatim:
+            continue  # a claim that repeats the passage has all its words and qualifiers
         answers = bool(_YES_OR_NO.search(answer[part.start : part.end])) and bool(on_question)
         near = about[number].union(on_question) if answers else about[number]
         of_part = [claim_terms[n] for n in near]
@@ -196,7 +198,7 @@ def unclaimed_parts(
         unclaimed = _unclaimed(answer, part, of_part, known, names=names)
         text = _text_of(answer, part, known)
         stems = frozenset[str]().union(*(terms.words for terms in of_part))
-        qualifying = missing_qualifiers(text, [qualifiers[n] for n in near], stems)
+        qualifying = missing_qualifiers(text, [qualifiers_of(claims[n]) for n in near], stems)
         found.append(_with_words(unclaimed, part, qualifying))
     return tuple(part for part in found if part is not None)
 

@@ -37,15 +37,16 @@ def claims_about(
         asked: The words of the question.
     """
     telling = _passages_by_word(passages)
-    sizes = [sum(word in telling for word in words) for words in passages]
+    sizes = [len(telling.keys() & words) for words in passages]
     rare = _rare_words(claims, asked)
     about: list[set[int]] = [set() for _ in passages]
     for index, terms in enumerate(claims):
         start, end = spans[index] or (0, 0)
         near = {*range(bisect_left(starts, start), bisect_left(starts, end))}
-        counts = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
+        words = terms.of_a_place & telling.keys()
+        counts = Counter([n for word in words for n in telling[word]])
         least = len(terms.of_a_place)
-        near |= {n for n, count in counts.items() if 2 * count >= min(sizes[n], least)}
+        near |= {n for n in counts if 2 * counts[n] >= min(sizes[n], least)}
         own = Counter(_only_passages(terms.words & rare, telling))
         near |= {n for n, count in own.items() if count > 1}
         for number in near:
@@ -55,13 +56,13 @@ def claims_about(
 
 def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:
     """Return the words of few claims, without names and words of the question."""
-    counts = Counter(word for terms in claims for word in terms.words - terms.names - asked)
-    return frozenset(word for word, count in counts.items() if count <= _FEW_CLAIMS)
+    counts = Counter([word for terms in claims for word in terms.words - terms.names - asked])
+    return frozenset([word for word, count in counts.items() if count <= _FEW_CLAIMS])
 
 
-def _only_passages(words: Iterable[str], telling: dict[str, list[int]]) -> list[int]:
+def _only_passages(words: Set[str], telling: dict[str, list[int]]) -> list[int]:
     """Return the passages of those words that occur in one passage alone, one for each word."""
-    places = (telling.get(word, []) for word in words)
+    places = [telling[word] for word in words & telling.keys()]
     return [numbers[0] for numbers in places if len(numbers) == 1]
 
 

@@ -35,6 +35,8 @@ _BESIDE_A_NUMBER = [
     for phrase, ending in zip(_PHRASES, _ENDING, strict=True)
 ]
 _ANYWHERE = [re.compile(rf"\b(?:{phrase})\b") for phrase in _PHRASES]
+# Most texts have no bound, and one search is enough to see that.
+_ANY_BOUND = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _PER = re.compile(r"(?:\bper |/)(?P<unit>[^\W\d_]{2,20})\b")
 _DENYING = ("non", "dis", "un", "in", "im", "ir")
 _LEAST_REST = 4  # minimum letters of a word after a prefix that denies
@@ -71,12 +73,14 @@ class Qualifiers(NamedTuple):
         )
 
 
+@lru_cache(maxsize=256)  # each claim is compared with several passages
 def qualifiers_of(claim: str) -> Qualifiers:
     """Return the qualifiers of a claim.
 
     A number without a unit may have any unit that the claim names elsewhere, as in "2 to 5 m".
     """
     folded = fold(claim)
+    bounds = _ANYWHERE if _ANY_BOUND.search(folded) else []
     stated_values = all_values_in(claim)
     named = dimensions_in(claim) | {None}
     amounts: dict[str, frozenset[str | None]] = {}
@@ -85,9 +89,9 @@ def qualifiers_of(claim: str) -> Qualifiers:
         for amount in _amounts(stated, with_unit=stated.dimension is not None):
             amounts[amount] = amounts.get(amount, frozenset()) | dimensions
     return Qualifiers(
-        frozenset(LIMITS[word] for word in _words_of(claim) if word in LIMITS),
-        frozenset(number for number, phrase in enumerate(_ANYWHERE) if phrase.search(folded)),
-        frozenset(stated.date[1] for stated in stated_values if stated.date),
+        frozenset([LIMITS[word] for word in _words_of(claim) if word in LIMITS]),
+        frozenset([number for number, phrase in enumerate(bounds) if phrase.search(folded)]),
+        frozenset([stated.date[1] for stated in stated_values if stated.date]),
         amounts,
     )
 
@@ -119,9 +123,10 @@ def missing_qualifiers(
     folded, of_claims = fold(text), Qualifiers.of_all(claims)
     for word in dict.fromkeys(_WORD.findall(folded)):
         is_limit = word in LIMITS and LIMITS[word] not in of_claims.limits
-        if is_limit or _is_denial(word, claimed):
+        # the prefixes are tested here, since hardly any word has one
+        if is_limit or (word.startswith(_DENYING) and _is_denial(word, claimed)):
             yield word
-    for number, phrase in enumerate(_BESIDE_A_NUMBER):
+    for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
         if number not in of_claims.bounds and (match := phrase.search(folded)):
             yield match["before"] or match["after"]
     for match in _PER.finditer(folded):
@@ -133,10 +138,9 @@ def missing_qualifiers(
 
 
 def _is_denial(word: str, claimed: frozenset[str]) -> bool:
-    """Return whether a word denies a word of the claims by a prefix: "unsafe" denies "safe"."""
-    prefix = next((each for each in _DENYING if word.startswith(each)), "")
-    rest = word.removeprefix(prefix)
-    if not prefix or len(rest) < _LEAST_REST:
+    """Return whether a word with a prefix denies a word of the claims: "unsafe" denies "safe"."""
+    rest = word.removeprefix(next(each for each in _DENYING if word.startswith(each)))
+    if len(rest) < _LEAST_REST:
         return False
     return stem_of(rest) in claimed and stem_of(word) not in claimed
 

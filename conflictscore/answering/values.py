@@ -316,8 +316,10 @@ def _numbers(text: str) -> Iterator[StatedValue]:
         sign = 1.0
         if match["sign"]:
             sign, start = -1.0, match.start("sign")
-        bare = frozenset(sign * amount.magnitude * reading for reading in readings)
-        in_base_unit = frozenset(amount.factor * reading for reading in bare)
+        bare, in_base_unit = readings, readings
+        if sign * amount.magnitude != 1.0 or amount.factor != 1.0:
+            bare = frozenset([sign * amount.magnitude * reading for reading in readings])
+            in_base_unit = frozenset([amount.factor * reading for reading in bare])
         yield StatedValue((start, amount.end), in_base_unit, dimension, unit=unit, bare=bare)
 
 
@@ -326,13 +328,13 @@ def _amount_behind(match: re.Match[str]) -> _Amount:
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
     magnitude, end, unit_group = 1.0, match.end("digits"), "unit"
-    word = (match["magnitude"] or "").casefold()
+    word = match["magnitude"] and match["magnitude"].casefold()
     if word in _MAGNITUDES or word == "k":
         magnitude, end = _MAGNITUDES.get(word, 1e3), match.end("magnitude")
     elif word:
         unit_group = "magnitude"
-    unit = match[unit_group] or ""
-    if unit.casefold() not in _UNITS:
+    unit = match[unit_group]
+    if not unit or unit.casefold() not in _UNITS:
         return _Amount(end, magnitude)
     dimension, factor = _UNITS[unit.casefold()]
     return _Amount(match.end(unit_group), magnitude, dimension, unit, factor)
@@ -346,6 +348,8 @@ def _worded(text: str) -> Iterator[StatedValue]:
 
 def _readings(digits: str) -> frozenset[float]:
     """Return the readings of digits; there are two if the only separator precedes three digits."""
+    if digits.isdecimal():
+        return frozenset([float(digits)])
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:

@@ -64,10 +64,11 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
 
 def _count(number: object) -> int | None:
     """Return a valid count as an integer, or None; a float such as 12.0 is valid."""
-    if isinstance(number, float) and number.is_integer():
+    if type(number) is not int:  # so a bool is no count
+        if not isinstance(number, float) or not number.is_integer():
+            return None
         number = int(number)
-    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
-    return number if is_count else None  # type: ignore[return-value]
+    return number if 0 <= number <= _MOST else None
 
 
 @cache
