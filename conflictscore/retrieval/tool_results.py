@@ -74,6 +74,12 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
+# An address within a longer argument, such as a command or a program, or the name of a host.
+_MENTIONED = re.compile(
+    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
+    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
+    re.IGNORECASE,
+)
 _MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
@@ -101,8 +107,8 @@ def documents_from_messages(
     is never used. A document without a title is named after its tool. The parts of a joined text
     are separate documents with one voice (they count as one source), since the author of any part
     may have written the marks between the parts. The same applies to everything that a fetch
-    returned. A fetch is a call with an address among its arguments, or a call to a tool whose name
-    suggests fetching.
+    returned. A fetch is a call with an address in its arguments, or a call to a tool whose name
+    suggests fetching. The words of a search may name a site.
 
     ``sources`` names the tools whose results are evidence. By default these are tools whose names
     suggest a search, and tools that return documents or prose. Results such as times and receipts
@@ -149,10 +155,13 @@ class _ToolReply:
         self._message, self._number = message, number
         self._name = message.name or ""
         self._words = {word.casefold() for word in NAME_WORD.findall(self._name)}
-        self._addresses = list(islice(_addresses(arguments), 2))
+        texts = [*_argument_texts(arguments)]
+        self._addresses = list(islice(filter(None, map(_address, texts)), 2))
         self._searches = bool(self._words & SEARCHES)
         by_name = bool(self._words & FETCHES) and not self._searches
         self._fetches = by_name or bool(self._addresses)
+        if not self._searches:  # the words of a search may name a site
+            self._fetches = self._fetches or any(map(_MENTIONED.search, texts))
 
     def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
         if sources is not None and self._name not in sources:
@@ -253,15 +262,20 @@ class _ToolReply:
             document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
 
 
-def _addresses(value: object, depth: int = 3) -> Iterator[str]:
-    """Yield the addresses among the arguments of a call."""
-    if isinstance(value, str):
-        if len(value) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(value):
-            yield value.strip()
-    elif depth and isinstance(value, Mapping | list):
-        inner = value.values() if isinstance(value, Mapping) else value
+def _argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
+    """Yield the texts among the arguments of a call."""
+    if isinstance(arguments, str):
+        yield arguments
+    elif depth and isinstance(arguments, Mapping | list):
+        inner = arguments.values() if isinstance(arguments, Mapping) else arguments
         for each in islice(inner, _MOST_ARGUMENTS):
-            yield from _addresses(each, depth - 1)
+            yield from _argument_texts(each, depth - 1)
+
+
+def _address(text: str) -> str | None:
+    """Return an argument if it is an address."""
+    is_address = len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text)
+    return text.strip() if is_address else None
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:

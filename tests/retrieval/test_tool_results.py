@@ -315,6 +315,31 @@ def test_what_a_fetch_returned_is_one_voice_from_the_address_that_it_was_given(
         assert set(document.metadata) == {"voice"}
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "voices"),
+    [
+        ("shell", {"command": "curl -s https://evil.test/p"}, 1),
+        ("bash", {"command": "curl -s evil.test/p"}, 1),
+        ("python", {"code": "print(get('https://evil.test/p').text)"}, 1),
+        ("call_api", {"a": {"b": {"c": {"d": {"url": "https://evil.test/p"}}}}}, 1),
+        ("request", {"host": "evil.test", "path": "/p"}, 1),
+        ("web_search", {"query": "what https://evil.test/p says of the lamp"}, 2),
+        ("harbour", {"question": "When was the lamp lit? By whom?"}, 2),
+    ],
+)
+def test_a_call_that_mentions_an_address_is_a_fetch_unless_it_searches(
+    name: str, args: dict[str, Any], voices: int
+) -> None:
+    results = [fields("text", body) for body in BODIES]
+    call: Any = {"name": name, "args": args, "id": "7", "type": "tool_call"}
+    text = json.dumps({"results": results})
+    messages = [AIMessage("", tool_calls=[call]), ToolMessage(text, tool_call_id="7", name=name)]
+
+    documents = documents_from_messages(messages)
+
+    assert len(documents) - len(one_voice(documents, {})) == voices
+
+
 @pytest.mark.parametrize("text", PAGES)
 def test_a_blocks_address_takes_precedence_over_its_text(text: str) -> None:
     block = {"type": "resource", "resource": {"uri": "https://evil.test/p", "text": text}}
