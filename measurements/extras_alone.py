@@ -55,7 +55,7 @@ _SERVED = """
 import re, subprocess, sys, urllib.request
 serve = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--docs", "docs"]
 serve += ["--base-url", sys.argv[1], "--model", "m", "--no-cache"]
-process = subprocess.Popen(serve, stderr=subprocess.PIPE, stdout=subprocess.STDOUT, text=True)
+process = subprocess.Popen(serve, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
 for line in process.stderr:
     if url := re.search(r"http://127[0-9.]+:[0-9]+", line):
         break
@@ -112,7 +112,7 @@ _USES = {
     ),
     "local": ("import xllamacpp, onnxruntime; print('local')", "local"),
     "mcp": (_TOOLS, "score"),
-    "nli": (_LABELLED, "contradicts"),
+    "nli": (_LABELLED, "CONTRADICTS"),
     "offline-tokens": (
         "from conflictscore.tokens import count_tokens; print(count_tokens(' information' * 40))",
         "40",

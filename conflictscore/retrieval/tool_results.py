@@ -74,7 +74,7 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-# An address within a longer argument, such as a command or a program, or the name of a host.
+# An address in a longer argument, such as a command, or a host's name; a search may name a site.
 _MENTIONED = re.compile(
     r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
@@ -159,9 +159,8 @@ class _ToolReply:
         self._addresses = list(islice(filter(None, map(_address, texts)), 2))
         self._searches = bool(self._words & SEARCHES)
         by_name = bool(self._words & FETCHES) and not self._searches
-        self._fetches = by_name or bool(self._addresses)
-        if not self._searches:  # the words of a search may name a site
-            self._fetches = self._fetches or any(map(_MENTIONED.search, texts))
+        mentions = not self._searches and any(map(_MENTIONED.search, texts))
+        self._fetches = by_name or bool(self._addresses) or mentions
 
     def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
         if sources is not None and self._name not in sources:
@@ -274,8 +273,7 @@ def _argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
 
 def _address(text: str) -> str | None:
     """Return an argument if it is an address."""
-    is_address = len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text)
-    return text.strip() if is_address else None
+    return text.strip() if len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text) else None
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
