@@ -47,10 +47,7 @@ _LOOSE_SHARE = 0.2
 claims, so some words are missing from complete claims too. This limit and the next ones were chosen
 by hand."""
 _LOOSE_IN_A_ROW = 2
-"""Number of consecutive missing words that are taken to state something.
-
-A single missing word only links the claimed words around it.
-"""
+"""Consecutive missing words that state something; one alone only links the claimed words."""
 _MOST_LOOSE = 1  # maximum informative words that a refusal may add
 _MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
@@ -181,7 +178,7 @@ def unclaimed_parts(
     parts = passages(answer)
     names = tells_names(answer)
     claim_terms = [terms_of(claim, names=names) for claim in claims]
-    verbatim = {claim.strip() for claim in claims}
+    verbatim = {*map(str.strip, claims)}
     asked = terms_of(question, names=names).words
     about = _claims_about(answer, parts, claim_terms, spans, asked)
     on_question = [
@@ -189,9 +186,10 @@ def unclaimed_parts(
     ]
     found = []
     for number, part in enumerate(parts):
-        if answer[part.start : part.end].strip() in verbatim:
+        passage = answer[part.start : part.end]
+        if passage.strip() in verbatim:
             continue  # a claim that repeats the passage has all its words and qualifiers
-        answers = bool(_YES_OR_NO.search(answer[part.start : part.end])) and bool(on_question)
+        answers = bool(_YES_OR_NO.search(passage)) and bool(on_question)
         near = about[number].union(on_question) if answers else about[number]
         of_part = [claim_terms[n] for n in near]
         known = asked | _YES if answers else asked

@@ -126,15 +126,20 @@ def missing_qualifiers(
         # the prefixes are tested here, since hardly any word has one
         if is_limit or (word.startswith(_DENYING) and _is_denial(word, claimed)):
             yield word
-    for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
-        if number not in of_claims.bounds and (match := phrase.search(folded)):
-            yield match["before"] or match["after"]
+    yield from _missing_bounds(folded, of_claims)
     for match in _PER.finditer(folded):
         if match["unit"] not in FUNCTION_WORDS and stem_of(match["unit"]) not in claimed:
             yield match["unit"]
     for stated in all_values_in(text):
         if not _is_said(stated, text, of_claims):
             yield text[slice(*stated.span)]
+
+
+def _missing_bounds(folded: str, of_claims: Qualifiers) -> Iterator[str]:
+    """Yield the bounds beside numbers in a folded passage that its claims lack."""
+    for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
+        if number not in of_claims.bounds and (match := phrase.search(folded)):
+            yield match["before"] or match["after"]
 
 
 def _is_denial(word: str, claimed: frozenset[str]) -> bool:
