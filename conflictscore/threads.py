@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import selectors
 import threading
 import time
-from collections import deque
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -21,6 +19,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from conflictscore.cpu_turns import TURNS, TurnSelector
 from conflictscore.errors import BudgetError, ConflictScoreError, FailureKind, ProviderError
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -55,95 +54,6 @@ LONG_CHARS = 20_000
 loops that serve others. Shorter texts block them too briefly to matter."""
 
 
-# A rest lasts twice as long as the thread was kept waiting, so a busy event loop gets three
-# quarters of the time. It is at most four times as long as the thread computed, and half a second.
-_REST, _MOST_REST, _LONGEST_REST_S = 2.0, 4.0, 0.5
-
-
-class Turns:
-    """Lets one thread at a time read long texts, in the order in which the threads ask.
-
-    Python runs one thread at a time. Several threads that read long texts would therefore leave a
-    server's event loop little time. While there are short requests (:meth:`short_request`), a
-    thread that was kept waiting during its turn also rests after it, so that they get most of the
-    time of a busy process.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._is_taken = threading.Lock(), False
-        self.waiting = deque[threading.Event]()
-        self._wall = self._cpu = 0.0
-        self._short_requests = 0
-
-    @contextmanager
-    def short_request(self) -> Iterator[None]:
-        """Give a request precedence over long texts."""
-        self._short_requests += 1
-        try:
-            yield
-        finally:
-            self._short_requests -= 1
-
-    def take(self) -> None:
-        """Wait for this thread's turn."""
-        with self._lock:
-            free = None if not self._is_taken else threading.Event()
-            self._is_taken = True
-            if free is not None:
-                self.waiting.append(free)
-        if free is not None:
-            free.wait()
-        self._wall, self._cpu = time.monotonic(), time.thread_time()
-
-    def give(self) -> None:
-        """End this thread's turn."""
-        if self._short_requests:
-            cpu = time.thread_time() - self._cpu
-            waited = time.monotonic() - self._wall - cpu
-            # bounded by its own work, since on a busy machine it waits for other processes too
-            if (rest := min(_REST * waited, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
-                time.sleep(rest)
-        with self._lock:
-            if self.waiting:
-                self.waiting.popleft().set()
-            else:
-                self._is_taken = False
-
-    def run(self, work: Callable[[], Out]) -> Out:
-        """Run a function in this thread's turn."""
-        self.take()
-        try:
-            return work()
-        finally:
-            self.give()
-
-
-TURNS = Turns()
-"""The turns of this process."""
-if hasattr(os, "register_at_fork"):  # the thread whose turn it is does not exist in a child
-    os.register_at_fork(after_in_child=TURNS.__init__)  # type: ignore[misc]
-
-
-class _TurnSelector(selectors.DefaultSelector):
-    """Makes an event loop take a turn for its callbacks, and none while it waits."""
-
-    _has_turn = False
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """See the base class."""
-        self.give()
-        events = super().select(timeout)
-        TURNS.take()
-        self._has_turn = True
-        return events
-
-    def give(self) -> None:
-        """End the turn, if the loop has it."""
-        if self._has_turn:
-            self._has_turn = False
-            TURNS.give()
-
-
 _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)
 
 
@@ -153,13 +63,13 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
     clients, must be awaited through :func:`on_home_loop`. If the caller is cancelled, it continues
     at once. A coroutine that runs on a separate loop already stays there. Loops of this kind
-    compute in turn (:class:`Turns`).
+    compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
     """
     if on_separate_loop():
         return await work
     context = copy_context()
     context.run(_home.set, asyncio.get_running_loop())
-    selector = _TurnSelector()
+    selector = TurnSelector()
     own = asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector))
     loop = own.get_loop()
     task = loop.create_task(work, context=context)
@@ -187,7 +97,8 @@ def on_separate_loop() -> bool:
 async def read_in_thread(work: Callable[[], Out], chars: int) -> Out:
     """Run a function that reads texts of so many characters, without blocking the event loop.
 
-    Long texts are read in turn (:class:`Turns`). A loop of :func:`on_own_loop` has the turn.
+    Long texts are read in turn (:class:`~conflictscore.cpu_turns.Turns`). A loop of
+    :func:`on_own_loop` has the turn.
     """
     if on_separate_loop():
         return work()

@@ -135,16 +135,8 @@ def main(pips: Sequence[str], extras: Sequence[str]) -> None:
     """See the module."""
     failed = 0
     with tempfile.TemporaryDirectory() as folder, OpenAIServer(ChatWorld()) as server:
-        build = [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            f"--wheel-dir={folder}",
-            ".",
-        ]
+        build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
+        build += [f"--wheel-dir={folder}", "."]
         subprocess.run(build, check=True)  # noqa: S603 - this module's command
         [wheel] = Path(folder).glob("conflictscore*.whl")
         for extra in extras:

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from langgraph.errors import GraphInterrupt
 
+from conflictscore.cpu_turns import Turns
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.threads import (
-    Turns,
     on_home_loop,
     on_own_loop,
     read_in_thread,

@@ -193,8 +193,8 @@ def unclaimed_parts(
         near = about[number].union(on_question) if answers else about[number]
         of_part = [claim_terms[n] for n in near]
         known = asked | _YES if answers else asked
-        unclaimed = _unclaimed(answer, part, of_part, known, names=names)
         text = _text_of(answer, part, known)
+        unclaimed = _unclaimed(answer, part, text, of_part, known)
         stems = frozenset[str]().union(*(terms.words for terms in of_part))
         qualifying = missing_qualifiers(text, [qualifiers_of(claims[n]) for n in near], stems)
         found.append(_with_words(unclaimed, part, qualifying))
@@ -278,11 +278,10 @@ def states_nothing(answer: str, question: str) -> bool:
 
 
 def _unclaimed(
-    answer: str, part: Passage, about: Sequence[Terms], asked: frozenset[str], *, names: bool
+    answer: str, part: Passage, text: str, about: Sequence[Terms], asked: frozenset[str]
 ) -> UnclaimedPart | None:
-    """Return a passage with the terms that its claims lack; None if they lack none."""
-    text = _text_of(answer, part, asked)
-    own = terms_of(text, names=names)
+    """Return a passage with the terms of its text that its claims lack; None if there are none."""
+    own = terms_of(text, names=tells_names(answer))
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
     missing = _missing(own, about, claimed)
     if not about and not own.numbers and _is_label(answer, part):

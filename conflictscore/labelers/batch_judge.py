@@ -323,8 +323,9 @@ class BatchJudge:
     def _prompt(self, batch: Batch) -> str:
         ids = batch.ids()
         texts = {ids[claim.number]: material(claim.text) for claim in batch.claims}
-        claims = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-        if not self._is_brief:
+        if self._is_brief:
+            claims = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+        else:
             render = partial(self._prompts.render, _ONE_CLAIM)
             claims = "\n".join(render(id=its_id, claim=text) for its_id, text in texts.items())
         return self._around(document=batch.shown, claims=claims)
@@ -339,8 +340,8 @@ class BatchJudge:
         """Return the batches; a thread counts the tokens of long documents and cuts them."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
-        batches = partial(self._batches, claims, document)
-        return await read_in_thread(lambda: list(batches()), len(document.text))
+        work = partial(list[Batch], self._batches(claims, document))
+        return await read_in_thread(work, len(document.text))
 
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """Put the claims into batches, in order; each batch is as large as the limits allow.

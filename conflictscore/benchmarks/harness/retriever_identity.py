@@ -11,6 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.retrieval.opening import described
+from conflictscore.storage.cache import content_key
 
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
 """A pattern for names of fields that may contain a key or a location on this machine."""
@@ -99,7 +100,7 @@ def _recorded(setting: Any, levels: int) -> Any:
 
 
 def _hash(texts: Iterable[str]) -> str:
-    return f"sha256:{hashlib.sha256(json.dumps([*texts]).encode()).hexdigest()[:16]}"
+    return f"sha256:{content_key({'texts': [*texts]})[:16]}"
 
 
 def retrieved_hashes(retriever: Any) -> dict[str, str]:
@@ -118,10 +119,11 @@ def retrieved_hashes(retriever: Any) -> dict[str, str]:
         return {}
     digest = hashlib.sha256()
     for document in documents:
-        title = str(getattr(document, "title", "")) if not isinstance(document, str) else ""
+        # the text itself has a method of this name if it is a string
+        name = "" if isinstance(document, str) else str(getattr(document, "title", ""))
+        title = name.encode("utf-8", "surrogatepass")
         content = _text(document).encode("utf-8", "surrogatepass")
-        name = title.encode("utf-8", "surrogatepass")
-        digest.update(b"%d %d\n" % (len(name), len(content)) + name + content)
+        digest.update(b"%d %d\n" % (len(title), len(content)) + title + content)
     return {"corpus": digest.hexdigest()}
 
 

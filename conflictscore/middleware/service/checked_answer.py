@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from conflictscore.answering.claim_coverage import states_nothing
@@ -140,8 +141,8 @@ class CheckedAnswer:
         self, body: Mapping[str, Any] | None = None
     ) -> tuple[Completion, Gap | None]:
         try:
-            upstream, request_body = self._service.upstream, body or self._request.body
-            self._draft = draft = await on_home_loop(lambda: upstream.complete(request_body))
+            ask = partial(self._service.upstream.complete, body or self._request.body)
+            self._draft = draft = await on_home_loop(ask)
         except RefusedError as refusal:
             self._service.failed("upstream", self._record, refusal.__cause__)
             raise

@@ -5,6 +5,7 @@ conversation or a hosted tool, for example, must not be ignored silently.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -83,13 +84,10 @@ class _StreamOptions(_Part):
 
 def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
     """Validate the conversation with one message for all its possible forms."""
-    try:
-        content = validate(value)
-    except ValidationError:
-        content = []
-    if content == []:
-        raise PydanticCustomError("input", "must be a string or a list of items, not empty")
-    return content
+    with suppress(ValidationError):  # it would name each member of the union by itself
+        if (content := validate(value)) != []:
+            return content
+    raise PydanticCustomError("input", "must be a string or a list of items, not empty")
 
 
 class _ResponsesBody(_Part):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from conflictscore.cpu_turns import TURNS
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
@@ -35,7 +36,7 @@ from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
 from conflictscore.records import Examined
 from conflictscore.retrieval.opening import described
-from conflictscore.threads import LONG_CHARS, TURNS, in_thread, on_own_loop, read_in_thread
+from conflictscore.threads import LONG_CHARS, in_thread, on_own_loop, read_in_thread
 
 _log = logging.getLogger(__name__)
 

@@ -48,7 +48,8 @@ class RequestRecord:
 
     Attributes:
         deadline: The time by which the request must be answered, on the clock of
-        ``time.monotonic``. storing: Whether the run was stored, once the record is closed.
+            ``time.monotonic``.
+        storing: Whether the run was stored, once the record is closed.
     """
 
     run_id: str

@@ -38,9 +38,8 @@ _NUMBERS = {
 }
 """Maps list styles in CSS to the ``type`` attribute of a list."""
 _BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl"
-_LONGEST_CELL = (
-    200  # characters; a row with a longer cell is a layout, whose cells keep their lines
-)
+# Characters. A row with a longer cell is a layout, whose cells keep their lines.
+_LONGEST_CELL = 200
 
 
 def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
