@@ -54,7 +54,10 @@ def running_with(
 
 @dataclass(frozen=True)
 class Binding:
-    """Makes the nodes and routes of a graph; without a ``default``, each run needs a context."""
+    """Makes the nodes and routes of a graph.
+
+    If ``default`` is None, each run needs its own context.
+    """
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
@@ -89,7 +92,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # LangChain would parse the source of each node for runnables that it calls; there are none
+        # otherwise LangChain would search each node's source for runnables, but there are none
         step.__dict__["deps"] = []
         return step
 

@@ -64,7 +64,7 @@ _DEFAULTS = {**dict.fromkeys(_MODELS), "cache": True}
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
     """Split an entry point's keywords into validated settings and keywords for the models."""
     models = {name: option for name, option in options.items() if name in _MODELS}
-    # check it here, since Settings would only say that a wrong judge makes no labeler
+    # check the judge here: the error from Settings would only say that it makes no labeler
     if models.get("judge") is not None:
         check_model(models["judge"], "judge")
     rest: Any = {name: option for name, option in options.items() if name not in _MODELS}

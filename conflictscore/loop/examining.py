@@ -34,8 +34,9 @@ def examined_of(
     Args:
         attempt: The answer with its labels, and the parts that no claim covers.
         documents: The documents of the run.
-        labeler: Name of the labeler, for labels without a cascade stage.
-        least: Minimum coverage, from 0 to 1, of a partly checked answer; None means 0.
+        labeler: Name of the run's labeler, for labels that do not name a stage of a cascade.
+        least: Minimum share of pairs with a label, from 0 to 1, for an answer to count as partly
+            checked; None means 0.
         alone: Whether to report that there is only one independent document.
     """
     report = attempt.report

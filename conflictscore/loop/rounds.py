@@ -28,9 +28,9 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     """Return the claims of the last answer that need a further search; disputed claims come first.
 
     There is at most one search step per round, and at most one search for each claim per run. If
-    ``look_further`` is off, only tied claims are searched for. A claim is tied if as many documents
-    contradict it as support it. Such searches are made only in a local folder or corpus, where they
-    cost nothing, and only if it has more documents than the run.
+    ``look_further`` is off, only tied claims are searched for, and only in a local folder or
+    corpus, where searches cost nothing. The folder or corpus must have more documents than the run.
+    A claim is tied if as many documents contradict it as support it.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
@@ -65,13 +65,13 @@ def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimE
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
     at_hand = getattr(context.retriever, "at_hand", None) or 0
-    # the paper's loop answers from one search, and options are compared with each other instead
+    # the paper's loop searches only once, and in multiple choice the options are compared instead
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return in_place and at_hand > len(state.get("documents", ()))
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Return whether as many independent documents support a claim as contradict it, and not 0."""
+    """Return whether a claim has as many supporting as contradicting sources, and at least one."""
     both = (Label.SUPPORTS, Label.CONTRADICTS)
     sides = [evidence.independent(side, report.duplicates) for side in both]
     return sides[0] == sides[1] > 0
@@ -84,7 +84,7 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """Return the attempt that introduced the final answer; None if that equals the first answer."""
+    """Return the attempt that introduced the final answer; None if the first answer was kept."""
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None

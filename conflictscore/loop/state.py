@@ -142,7 +142,8 @@ class RagState(RagInput, total=False):
     """The state of one question, with records in JSON form."""
 
     asked: str
-    """The question in the user's words; ``question`` makes sense without the conversation."""
+    """The question in the user's words. ``question``, in contrast, can be understood without the
+    conversation."""
     run_id: str
     method: str
     draft: dict[str, Any]
@@ -286,7 +287,7 @@ class RunRuntime:
 def plain_records(
     state: Mapping[str, Any], field: str, records: Sequence[Record]
 ) -> list[dict[str, Any]]:
-    """Convert records to plain data for a state update; later steps need not build them again."""
+    """Convert records to JSON for a state update, and store them for reuse by later steps."""
     plain = [record.to_json() for record in records]
     if isinstance(state, StateOfRecords):
         state.keep(field, plain, records)
@@ -306,17 +307,17 @@ class StateOfRecords(dict[str, Any]):
         self._made: dict[str, tuple[object, tuple[Any, ...]]] = {}
 
     def updated(self, update: Mapping[str, Any]) -> Self:
-        """Return the state after an update; records of unchanged fields are not built again."""
+        """Return the state after an update; records of unchanged fields are reused."""
         state_after = type(self)({**self, **update})
         state_after._made = self._made
         return state_after
 
     def keep(self, field: str, plain: object, records: Sequence[Record]) -> None:
-        """Store a field's records; they remain valid while the field contains ``plain`` itself."""
+        """Store a field's records for reuse as long as the field contains the object ``plain``."""
         self._made[field] = (plain, tuple(records))
 
     def records(self, kind: type[R], field: str) -> tuple[R, ...]:
-        """Return the records in a field, which are all of this kind."""
+        """Return the records in a field, as objects of the class ``kind``."""
         plain = self.get(field, ())
         made_of, records = self._made.get(field, (None, ()))
         if made_of is not plain:

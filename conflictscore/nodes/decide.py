@@ -95,5 +95,5 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:
-    """Return the documents for and against a claim; switching sides is not new evidence."""
+    """Return the documents for or against a claim; switching sides does not count as new."""
     return {*claim.supports, *claim.contradicts}

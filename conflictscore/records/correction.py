@@ -59,14 +59,14 @@ class LookOutcome(StrEnum):
 
 
 class RelatedAnswer(Record):
-    """An answer that documents gave when queried separately, but that is no rival of the claim."""
+    """An answer that documents gave when queried separately, but that does not rival the claim."""
 
     statement: str
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """The name that one of these documents uses for the other thing; empty if no name distinguishes
-    it."""
+    """If the answer is about another thing, a name of that thing from one of these documents. Empty
+    if no name distinguishes it."""
     evidence: ClaimEvidence | None = None
     """The labels of this answer, if the corrected passage mentions it."""
 
@@ -117,7 +117,7 @@ class Ruling(Record):
 
 
 class Weighing(Record):
-    """A comparison of two candidates by quality of evidence, if the vote does not decide."""
+    """A comparison of two candidates by quality of evidence, made if the vote does not decide."""
 
     sides: tuple[_Index, _Index]
     rulings: tuple[Ruling, ...] = ()
@@ -138,8 +138,8 @@ class SecondLook(Record):
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Answers of documents that are not rivals: they agree with the claim, are about another thing,
-    or have no bearing on the claim."""
+    """Documents' answers that are not rivals of the claim. They agree with it, are about another
+    thing, or have no bearing on it."""
     thing: str = ""
     """The name by which a document or the answer distinguishes the thing that the claim is about.
     Empty if documents mention no other thing with the same name."""
@@ -155,7 +155,7 @@ class SecondLook(Record):
     """The decision in one sentence."""
 
     def told(self) -> tuple[str, ...]:
-        """Return an account of the look as lines: the votes, the weighing, and the decision."""
+        """Describe the second look line by line: the votes, the weighing, and the decision."""
         lines = []
         for place, candidate in enumerate(self.candidates):
             whose = (
@@ -175,7 +175,7 @@ class SecondLook(Record):
 
     @property
     def counterpart(self) -> Candidate:
-        """The candidate with which the claim was finally compared, or else the claim's own."""
+        """The rival with which the claim was finally compared, or the claim if it has no rival."""
         return self.candidates[self.rival or 0]
 
     @property
@@ -187,8 +187,7 @@ class SecondLook(Record):
     def sides(self) -> tuple[ClaimEvidence, ...]:
         """The answers in a hedge or an explanation, beginning with the claim's own answer.
 
-        In a hedge, the rival comes next. The last answers are about other things with the same
-        name.
+        In a hedge, the rival comes next. Answers about other things with the same name come last.
         """
         own = self.candidates[0].evidence
         rival = () if self.decision == "explain" else (self.counterpart.evidence,)
@@ -286,7 +285,7 @@ class Change(Record):
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:
-        """Return an account of the second looks, line by line, and the reason for any refusal."""
+        """Describe the second looks line by line, and add the reason if the change was refused."""
         lines = [line for look in self.looks for line in look.told()]
         refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
         return (*lines, *refusals)

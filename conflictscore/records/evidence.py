@@ -13,8 +13,8 @@ from conflictscore.errors import FailureKind
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
-# Looking up exact types is faster than ``isinstance``, and every field of every record goes through
-# it.
+# Looking up exact types is faster than ``isinstance``, and this is done for every field of every
+# record.
 _TEXTLESS = frozenset({int, float, bool, type(None)})
 _HOLDERS = (str, dict, list, tuple)
 
@@ -51,7 +51,10 @@ def first_fault(error: ValidationError) -> tuple[str, str]:
 
 
 class Record(BaseModel):
-    """Base class of all records: frozen; no unknown fields, NaN, infinity or lone surrogates."""
+    """Base class of all records, which are frozen.
+
+    Unknown fields, NaN and infinity are rejected, and lone surrogates are replaced.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -255,8 +258,8 @@ class WeightedScores(Record):
     by: str
     """Source of the weights; ``table`` means a table that the user wrote."""
     cs_c: _Share | None
-    """CS-C in [0, 1]; a claim counts according to the weights on its weaker side. None if no
-    document with a weight above 0 has a label."""
+    """Weighted CS-C in [0, 1]. A claim counts according to the weights of the documents on its
+    weaker side. None if no document with a weight above 0 has a label."""
     cs_r: _Share | None
     """CS-R in [0, 1] with weights instead of counts; None if ``cs_c`` is None."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]

@@ -65,8 +65,8 @@ _IN_SHORT = {
 }
 """Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
 the texts must not appear."""
-# After a gap of these kinds, no check describes the text that readers get: nothing was checked, too
-# little was, or the checked text was replaced by an unchecked one.
+# Kinds of gaps after which the check does not describe the text that readers get. Nothing was
+# checked, too little was checked, or an unchecked text replaced the checked one.
 _DECIDE_NO = frozenset(
     {
         GapKind.EMPTY_ANSWER,

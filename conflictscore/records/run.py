@@ -149,7 +149,10 @@ _FORMER_STATUSES = ("observed", "dropped")
 
 @cache
 def _former_status(name: str) -> RunStatus:
-    """Return a status that is not a member of the enumeration, so it is never listed or set."""
+    """Return a status of older versions.
+
+    It is no longer a member of the enumeration, so it is never listed or set.
+    """
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
     return status

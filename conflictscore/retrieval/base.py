@@ -81,7 +81,7 @@ class TopKRetriever(BaseRetriever):
 
 
 class WrappingRetriever(TopKRetriever):
-    """Changes the documents found by another retriever, in synchronous and asynchronous calls."""
+    """Base class of retrievers that change the documents found by another retriever."""
 
     retriever: BaseRetriever
 

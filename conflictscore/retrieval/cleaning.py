@@ -8,7 +8,7 @@ from conflictscore.records import encodable
 Scalar = str | int | float | bool | None
 """A value allowed in a document's metadata."""
 
-# All line ends but the usual one, to which they are converted.
+# Line ends other than a line feed. Each of them becomes a line feed.
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _TERMINAL = re.compile(
@@ -18,7 +18,7 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""Matches an overstruck character; manual pages use these for bold and underlined text."""
+"""Matches an overstruck character. Manual pages overstrike bold and underlined text."""
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
@@ -30,7 +30,8 @@ _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 # Control characters other than tab, line ends and form feed.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Matches all of these characters; most texts have none of them, or only line ends."""
+"""Matches any character that ``clean_text`` may change. Most texts contain none, or only line
+ends."""
 
 
 def clean_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeps what a search says to its operator away from the callers of a service.
+"""Hides a search's messages for its operator from the callers of a service.
 
 Such notes and errors may name files, or quote questions that other people asked.
 """
@@ -22,9 +22,9 @@ from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
 _log = logging.getLogger(__name__)
 
 NOTHING_FOUND = "no documents found"
-"""The message for callers if a search finds nothing; it replaces the message of the search."""
+"""The message that callers get if a search finds nothing, in place of the search's own message."""
 _IN_THE_LOG = "the search left notes about its documents in the log of this service"
-_MOST_LOGGED = 1000  # so that questions nobody recorded cannot fill the memory
+_MOST_LOGGED = 1000  # a message may quote any question, so memory needs a limit
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
@@ -33,7 +33,7 @@ def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
 
 
 class DiscreetRetriever(BaseRetriever):
-    """Searches with another retriever; notes for the operator are logged, each of them once."""
+    """Searches with another retriever, and logs each note for the operator once."""
 
     retriever: BaseRetriever
 
@@ -56,7 +56,7 @@ class DiscreetRetriever(BaseRetriever):
 
     @contextmanager
     def _discreetly(self) -> Iterator[None]:
-        """Sort the notes of the block, and replace the message if nothing was found."""
+        """Log notes for the operator, pass on others, and replace the error of an empty search."""
         with collecting() as notes:
             try:
                 yield

@@ -32,10 +32,10 @@ TEXT_KEYS = (
 """Fields that may contain a document's text. The first field with text is used. Pyserini calls the
 field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
-"""Maximum number of documents from all tools in one turn. A request to the service may have equally
-many."""
+"""Maximum number of documents from all tools in one turn. The same limit applies to the documents
+in a request to the service."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
-"""The fields of a record. They are no metadata if a caller passes a record as a mapping."""
+"""The fields of a record. If a caller passes a record as a mapping, they do not become metadata."""
 URL_KEYS = ("url", "source", "link")
 """Metadata fields that may contain a document's address. The first non-empty one is used.
 """
@@ -49,7 +49,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     finite value. Items without text are skipped, as are items that repeat the address and text of
     an earlier item.
 
-    A fault in a retriever's results must not end a run, so a title or address that is no string
+    A fault in a retriever's results must not end a run, so a title or address that is not a string
     counts as missing. :func:`as_documents` is stricter, since callers can correct their documents.
     It keeps repeated documents and their texts as they are.
     """
@@ -154,7 +154,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 def _is_clean(document: Document) -> bool:
     """Whether a record already has the form that :func:`as_document` produces.
 
-    That function does not change the text, so it is only checked for emptiness.
+    That function does not change the text, so the text is only checked for emptiness.
     """
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False

@@ -1,4 +1,4 @@
-"""Finds near-identical documents, since ten copies of a press release count as one witness.
+"""Finds near-identical documents, so that ten copies of a press release count as one witness.
 
 In this project, a witness is an independent source. Texts are compared by their shingles, which are
 sequences of three successive words. Case, punctuation and white space are ignored. Two texts are
@@ -31,25 +31,26 @@ from conflictscore.records import Document
 from conflictscore.scripts import words_in
 from conflictscore.threads import read_in_thread
 
-# The values in this module, and what they cover, are explained in the docstring above.
+# The module's docstring explains these limits and the copies that they cover.
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
 """Minimum share of shingles, in each part of an edited copy, that also occur in the original."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and
-maximum number of earlier copies that are compared. Without this minimum, a text assembled from two
-reports would merge the two into one witness."""
+"""An edited copy must have at least this Jaccard index with each earlier copy of the same original.
+The second number limits how many earlier copies are compared. Without the minimum, a text assembled
+from two reports would merge the two reports into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Number of parts into which a text is divided, and minimum number of shingles in a part."""
 _FEWEST = 20
-"""Minimum number of shingles for this comparison; with fewer, a single word would decide."""
+"""Minimum number of shingles in a text that may be a near-copy. In a shorter text, a single word
+would decide."""
 
 _SLOTS, _BANDS, _SEED = 128, 64, 1
 """MinHash parameters.
 
-Each sketch has 128 slots, in 64 bands of 2. A pair with a Jaccard index of .44 is missed once in a
-million cases, namely if no band consists of 2 equal slots. The seed is fixed, so that the same
-documents are marked in every run.
+Each sketch has 128 slots, in 64 bands of 2. A pair is missed if no band has two equal slots. For a
+pair with a Jaccard index of .44, this happens once in a million cases. The seed is fixed, so that
+the same documents are marked in every run.
 """
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")

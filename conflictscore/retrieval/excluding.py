@@ -24,13 +24,13 @@ class ExcludingRetriever(WrappingRetriever):
 
     Attributes:
         references: A benchmark's questions with their reference answers, both correct and
-            incorrect. The search must be for such a question in its exact wording, as searches of
-            benchmarks are. A document is removed if its title or text contains this question, and
-            its title or text contains one of the question's reference answers, each word for word.
-            An answer counts only if it has at least three words and at least one of them is not in
-            the question. Case and punctuation are ignored.
+            incorrect. The query must be one of these questions in its exact wording, which is how
+            benchmarks search. A document is removed if it contains both this question and one of
+            the question's reference answers, word for word. Each of them may be in the title or in
+            the text. An answer counts only if it has at least three words and at least one of them
+            is not in the question. Case and punctuation are ignored.
         left_out: The number of documents removed for each reason since the retriever was opened.
-            There is one reason, in words that complete the sentence "skipped 2 documents".
+            There is only one reason. Its wording completes the sentence "skipped 2 documents …".
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)

@@ -184,7 +184,7 @@ def _snippet(page: Mapping[str, Any]) -> str:
         part["snippet"]
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and isinstance(part.get("snippet"), str)
-        # With this status, Google adds a sentence of its own that is not on the page.
+        # With this status, the snippet is a sentence by Google that is not on the page.
         if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
     )
 

@@ -1,4 +1,7 @@
-"""Splits a text that joins several documents at tags, rules, numbers, fields or blank lines."""
+"""Splits a text into the documents that it joins.
+
+They may be separated by tags, rules, numbers, fields or blank lines.
+"""
 
 import ast
 import re
@@ -74,8 +77,8 @@ _NUMBERED = (
 _BARE = _NUMBERED[-1]
 _LEAD = 200
 """Maximum number of characters in a line before the first document, such as "Found 3 results:"."""
-# Words that refer to something before them. A text does not begin with such a word, so it continues
-# the text above.
+# Words that refer to something before them. A paragraph that begins with such a word continues the
+# text above it.
 _BACK = re.compile(
     r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
     r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"
@@ -150,7 +153,10 @@ def _value(name: str, value: str) -> dict[str, Any]:
 
 
 def _tagged(text: str) -> Iterator[Part]:
-    """Split at elements such as ``<document title="…">…</document>``, even in ``<documents>``."""
+    """Split at elements such as ``<document title="…">…</document>``.
+
+    They may be inside ``<documents>``.
+    """
     text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
     first = _TAG.search(text)
     if first is None or first.start() > _LEAD:

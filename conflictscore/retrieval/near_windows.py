@@ -21,8 +21,8 @@ _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
 _MOST_TOKENS = 384  # tokens in a window at most, so that a large budget shows more places instead
 _OVERLAP = 4
-"""A window repeats one quarter of the previous window. So a sentence at a border is complete in one
-of the two."""
+"""A window repeats one quarter of the previous window. A sentence at the border is therefore
+complete in one of the two windows."""
 
 
 @lru_cache(maxsize=1)

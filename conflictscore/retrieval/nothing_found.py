@@ -1,4 +1,4 @@
-"""Recognition of a search tool's statement that it found nothing, or that it failed."""
+"""Recognises a search tool's statement that it found nothing, or that it failed."""
 
 import re
 

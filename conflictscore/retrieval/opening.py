@@ -12,8 +12,8 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
-# On CONFLICTS, whose documents are all shorter, passages of this length lose no answer. On longer
-# documents they lose some (docs/findings/retrieval.md).
+# All documents of the CONFLICTS benchmark are shorter, so no answer is cut off there. In longer
+# documents, passages of this length lose some answers (docs/findings/retrieval.md).
 PASSAGE_TOKENS = 512
 
 

@@ -145,7 +145,7 @@ def _decoded(line: bytes, where: str) -> _Recording:
 
 
 def _is_half(line: RecordLine) -> bool:
-    """Whether an incomplete last line is the beginning of a recording's line, not other text."""
+    """Whether an incomplete last line is part of a recording, and not other text."""
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
@@ -268,11 +268,10 @@ async def record_questions(
 ) -> RecordingReport:
     """Record the retriever's results for each question that is not in the file yet.
 
-    The results of a question are on disk before the next question is asked. The same call can
-    therefore resume after the process was killed or interrupted (Ctrl-C), or on the next day, when
-    the quota is available again. A question that fails is not recorded and is not asked again in
-    this run. If the quota is used up or the search keeps failing, the run ends early and the report
-    gives the reason.
+    The results of a question are on disk before the next question is asked. If the process is
+    killed or interrupted (Ctrl-C), or the day's quota is used up, the same call resumes later. A
+    question that fails is not recorded and is not asked again in this run. If the quota is used up
+    or the search keeps failing, the run ends early and the report gives the reason.
 
     Args:
         questions: The questions. Repeated questions are asked once.

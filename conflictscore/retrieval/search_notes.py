@@ -1,12 +1,13 @@
-"""Collects notes for the reader of an answer, however deeply the retriever is wrapped.
+"""Collects notes for the reader of an answer, even if the retriever is wrapped in others.
 
 ```python
 with collecting() as notes:
     documents = retriever.invoke(question)
 ```
 
-The collector is stored in the context. It is therefore the same in ``asyncio.to_thread``, in
-LangChain's executors, and in any thread that runs in a copy of the context.
+The collector is stored in the context. The same collector is therefore used in
+``asyncio.to_thread``, in LangChain's executors, and in any thread that runs in a copy of the
+context.
 """
 
 import logging

@@ -1,10 +1,12 @@
 """Classifies tools as search, fetch, read or write tools by the words in their names.
 
-The words were chosen by hand. Some common words are absent because they decide nothing: ``getTime``
-returns no evidence. The output of a tool without any of the words is judged by its look.
+The words were chosen by hand. Common words such as "get" are absent because they decide nothing:
+``getTime`` returns no evidence. If a name contains none of the words, the tool is classified by the
+form of its output.
 
-The sets are tried in this order: search, write, read. So ``search_and_save`` counts as a search
-tool. If a name has words for searching and for fetching, the tool counts as a search tool too.
+The sets are tried in this order: search, write, read. Therefore ``search_and_save`` counts as a
+search tool. A tool whose name has words for both searching and fetching counts as a search tool,
+too.
 """
 
 import re
@@ -51,8 +53,8 @@ FETCHES = frozenset(
         "url",
     }
 )
-"""Words in the names of tools that return one page. Its output is one source, even if it looks
-like a list of documents."""
+"""Words in the names of tools that return one page. The output of such a tool is one source, even
+if it looks like a list of documents."""
 
 
 READS = FETCHES | frozenset(
@@ -88,8 +90,8 @@ READS = FETCHES | frozenset(
 )
 """Words in the names of tools whose output is evidence, even if it is short.
 
-Apart from the words of :data:`FETCHES`, they do not tell whether the output is one document or
-several. A tool ``wiki`` or ``article`` may return either.
+The words in :data:`FETCHES` mean that the output is one document. The other words do not determine
+this: a tool named ``wiki`` or ``article`` may return one document or several.
 """
 
 
@@ -111,7 +113,7 @@ WRITES = frozenset(
         "post",
     }
 )
-"""Words in the names of tools that store or send something, whose output is a mere receipt."""
+"""Words in the names of tools that store or send something. Their output is only a receipt."""
 
 
 # The words in a name such as "searchWeb" or "HTTPGet".

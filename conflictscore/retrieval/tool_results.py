@@ -74,7 +74,8 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-# An address in a longer argument, such as a command, or a host's name; a search may name a site.
+# An address within a longer argument, such as a command, or the name of a host. The arguments of
+# search tools are not examined, since a query may name a site.
 _MENTIONED = re.compile(
     r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
@@ -83,7 +84,8 @@ _MENTIONED = re.compile(
 _MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
-"""A text with this many words counts as a document, whatever the tool is called."""
+"""A text with at least this many words counts as a document, even if the tool's name decides
+nothing."""
 _LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
 _LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 
@@ -108,7 +110,7 @@ def documents_from_messages(
     are separate documents with one voice (they count as one source), since the author of any part
     may have written the marks between the parts. The same applies to everything that a fetch
     returned. A fetch is a call with an address in its arguments, or a call to a tool whose name
-    suggests fetching. The words of a search may name a site.
+    suggests fetching. A search whose query mentions a site is not a fetch.
 
     ``sources`` names the tools whose results are evidence. By default these are tools whose names
     suggest a search, and tools that return documents or prose. Results such as times and receipts
@@ -222,7 +224,7 @@ class _ToolReply:
             return
         uri = resource.get("uri")
         for document in self._in_text(resource["text"], place):
-            if _has_text(uri):  # all parts from one address are one source, whatever the text says
+            if _has_text(uri):  # parts from one address are one source, even if the text denies it
                 document.metadata = {"url": uri}
                 self._join([document], f" {place}")
             yield document
@@ -251,7 +253,7 @@ class _ToolReply:
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
-        """Return a document with the tool's metadata, or without it if the page was fetched."""
+        """Return a document with the metadata that its tool gave; a fetched document has none."""
         if self._fetches:
             return Retrieved(document.page_content)
         return without_voice(document)
@@ -277,7 +279,7 @@ def _address(text: str) -> str | None:
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
-    """Yield the document in a ``search_result`` block, whose texts are nested blocks."""
+    """Yield the document in a ``search_result`` block; its texts are in nested blocks."""
     content = block.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [each.get("text") if isinstance(each, Mapping) else each for each in blocks]
@@ -331,7 +333,10 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """Yield the documents in a mapping's result lists, or else the mapping or one inside it."""
+    """Yield the documents in a mapping's first list of results.
+
+    If there is no such list, yield the mapping itself or a mapping inside it.
+    """
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
@@ -360,9 +365,9 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 
 
 def _renamed(data: object, depth: int = _DEPTH) -> object:
-    """Copy results with unknown field names, so that their longest text is called ``text``.
+    """Copy results with unknown field names; the field with the longest texts becomes ``text``.
 
-    The results must be mappings that all have, in the same field, a text of several words.
+    All results must be mappings with a text of several words in the same field.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())

@@ -1,4 +1,4 @@
-"""Determines which documents come from one source, and so count as one witness.
+"""Determines which documents come from the same source and therefore count as one witness.
 
 A voice is a source that counts once. Documents have the same voice if they are near-copies of the
 same original (:mod:`~conflictscore.retrieval.duplicates`), or if their metadata field ``voice`` is

@@ -40,13 +40,13 @@ _OTHER_WAYS = (
 _MOST_BYTES = 5_000_000
 """Maximum number of bytes in a provider's reply. A typical page of results has about ten
 thousand."""
-# Words about a quota or credit, which another request cannot change.
+# Words about a used-up quota or credit, for which retrying is useless.
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 # Words about a limit that ends only after a day or a month.
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 # Words about a limit on requests per second or minute.
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
-# Words by which Google says that the key or its project is wrong, with status 400.
+# Words in Google's replies with status 400 that mean that the key or its project is wrong.
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Longest pause, in seconds, that is accepted when a provider requests one.
@@ -56,7 +56,8 @@ If the provider requests a longer pause, it is not asked again.
 # Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
-# Only gzip, so that replies do not depend on which other codings happen to be installed.
+# Only gzip is accepted, so that replies do not depend on which other compressions happen to be
+# installed.
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
@@ -122,8 +123,8 @@ class WebSearchRetriever(TopKRetriever):
             the path and, if needed, ``user:password@``, which is removed from the stored address.
         timeout: Seconds to wait for the provider, above 0.
         retries: Number of retries after a rate limit, a server error or a lost connection.
-        backoff: Seconds before the first retry. The pause doubles for each further retry and varies
-            randomly by half. A Retry-After header of up to 60 s takes precedence.
+        backoff: Seconds before the first retry. The pause doubles for each further retry, and is
+            varied randomly by up to half. A Retry-After header of up to 60 s takes precedence.
 
     Raises:
         ConfigurationError: The key is missing, or the provider refuses it.

@@ -1,7 +1,7 @@
 """Reads the printed form of Python objects: mappings, dataclasses, pydantic models and documents.
 
-If a tool returns objects, the chat model receives their ``repr``. Only literals are read; nothing
-is evaluated.
+If a tool returns Python objects, the chat model receives their printed form. Only literals are
+read; nothing is evaluated.
 """
 
 import ast

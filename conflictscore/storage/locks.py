@@ -13,7 +13,7 @@ from conflictscore.errors import InputError
 from conflictscore.storage.private_files import close_to_others, private_folder
 
 LOCK_FILE = ".conflictscore.lock"
-_POLL_S = 0.01  # locks are held for milliseconds, so filelock's own 0.05 s would mostly be waiting
+_POLL_S = 0.01  # locks are held for milliseconds, so filelock's default of 0.05 s is too long
 _ITS_OWNER_ALONE = 0o600
 
 

@@ -1,8 +1,8 @@
 """Stores tables in PostgreSQL, where processes and machines can share them.
 
-All exchanges run on an event loop in a separate thread, so callers wait for a limited time only,
-whatever the server or the network does. After a failure, calls fail at once for a few seconds;
-background statements are retried after that.
+All communication with the server runs on an event loop in a separate thread. Callers therefore wait
+only for a limited time, even if the server or the network hangs. For a few seconds after a failure,
+all calls fail at once. Background statements are then retried.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = "conflictscore"
 _MAKING = 0x636F6E66  # "conf" in ASCII; any number will do if all versions use the same
 """Number of the advisory lock that is held while tables are created."""
-# Seconds: to connect at the start, for one statement, without calls after a failure, and to finish
-# at exit. A statement takes milliseconds, so a caller should not wait long for a server that is
-# down.
+# Seconds allowed for connecting at the start, seconds allowed for a statement, seconds without
+# calls after a failure, and seconds allowed for finishing at exit. A statement takes milliseconds,
+# so a caller should not wait long for a server that is down.
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _CONNECTIONS = 4  # of each process; a server allows 100 by default, and many processes may share it
 _NEW_SERVER_S = 30
-"""For so many seconds after the server's start, its clients may not be connected again yet."""
+"""Number of seconds after a server's start in which its clients may not have reconnected yet."""
 _SESSIONS = (
     "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
     # only administrators see the names of other users' sessions
@@ -41,16 +41,17 @@ _SESSIONS = (
     " OR extract(epoch FROM now() - pg_postmaster_start_time()) < CAST($2 AS integer)"
 )
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""SQLSTATE classes of errors that are caused by the statement, not by the server."""
+"""Classes of SQLSTATE error codes that mean that the statement is at fault, not the server."""
 _TRIES = 40
-"""Maximum retries of a statement that may run twice, with a pause before each retry. This takes at
-least two minutes."""
+"""Maximum number of retries of a background statement that may safely run twice. There is a pause
+of three seconds before each retry, so all retries together take at least two minutes."""
 _WAITING_CHARS = 64_000_000
-"""Maximum total length of the texts that wait in memory for the server to come back."""
+"""Maximum total number of characters in the statements that wait in memory until the server is
+available again."""
 
 
 class _AwayError(ConfigurationError):
-    """Raised if the server fails now or failed a moment ago; a retry may succeed."""
+    """Raised if the server is unavailable, or was a few seconds ago; a retry may succeed."""
 
 
 class PostgresTables:
@@ -160,7 +161,7 @@ class PostgresTables:
         self._start(ended())
 
     def _is_full(self, size: int) -> bool:
-        """Whether a statement of this size may not wait in memory too."""
+        """Whether too many statements are waiting in memory for another one of this size."""
         return self._waiting_chars + size > _WAITING_CHARS
 
     def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":

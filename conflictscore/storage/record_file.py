@@ -38,7 +38,8 @@ class RecordLine(NamedTuple):
 
 
 IsHalf = Callable[[RecordLine], bool]
-"""Decides whether a last line without a newline is partial, as after a kill in mid-write."""
+"""Decides whether a last line without a newline is partial, for example because the process was
+killed while writing it."""
 
 
 def no_json(line: RecordLine) -> bool:
@@ -106,8 +107,8 @@ class RecordFile:
     ) -> None:
         """Open and lock the file; create it if it is missing, otherwise leave it unchanged.
 
-        ``resumed_from`` is the phrase in error messages for the data from which the same command
-        resumes after the disk was full.
+        If a write fails, the error message says that the same command resumes from
+        ``resumed_from``.
 
         Raises:
             InputError: The file cannot be written, or another command is writing to it.

@@ -137,7 +137,7 @@ def _link_share(node: Any) -> float:
 
 
 def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
-    """Put the page's lines that lie between lines of the main text back into the main text.
+    """Return the main text together with the lines of the page that lie between its lines.
 
     If the lines of the page and of the main text do not match, the text is returned unchanged.
     """
@@ -183,7 +183,7 @@ def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
 
 
 def _letters(line: str) -> str:
-    """Return the letters and digits of a line, by which the page and main text are compared."""
+    """Return the letters and digits of a line, for comparing the page with the main text."""
     return _NOT_A_LETTER.sub("", line).casefold()
 
 

@@ -38,7 +38,8 @@ _NOT_OF_THE_ARTICLE = (
     "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
     "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
 )
-"""Parts of a page with other dates: those of comments, events and other pages, or today's date."""
+"""Parts of a page that may contain other dates, such as the dates of comments, events and other
+pages, or today's date."""
 
 
 def published(page: "LexborHTMLParser") -> str | None:

@@ -35,7 +35,7 @@ def _parts(node: "LexborNode", count: int) -> list[str]:
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:
-    """Return a function that writes a base and its upper and lower parts, each after a mark."""
+    """Return a function that writes a base, and each part above or below it after a mark."""
 
     def drawn(node: "LexborNode") -> str:
         base, *more = _parts(node, len(marks) + 1)

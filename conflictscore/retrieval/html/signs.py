@@ -69,7 +69,7 @@ _SAMPLE = 5_000  # maximum number of signs of each kind that are replaced on a p
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
-    """Replace each formula with one line of text, whatever its form on the page.
+    """Replace each formula with one line of text.
 
     KaTeX and Wikipedia include each formula both as MathML and as a drawing, and the MathML is
     used. If there is only a picture, the TeX in its alternative text is used.
@@ -208,7 +208,7 @@ def _put_picture(node: "LexborNode") -> int:
 
 
 def _is_small(length: str | None) -> bool:
-    # pictures of up to three pixels are spacers or count visits
+    # pictures of up to three pixels are spacers or visit counters
     return bool(length) and (length or "").strip().removesuffix("px") in ("0", "1", "2", "3")
 
 
@@ -228,7 +228,10 @@ def _raised(node: "LexborNode") -> str:
 
 
 def _shifted(tag: str, text: str) -> str:
-    """Write a superscript or subscript after a mark; ordinals and notes have forms of their own."""
+    """Write a superscript or subscript after a mark.
+
+    Endings such as "th" are written without a mark, and the marks of notes in brackets.
+    """
     if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
         return text
     if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):

@@ -98,7 +98,7 @@ def shown_page(html: str) -> ShownPage:
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
-    page.unwrap_tags(["center"])  # extractors drop it; up to this point it is treated as a block
+    page.unwrap_tags(["center"])  # last, since extractors drop this element
     return ShownPage(page, pictures)
 
 

@@ -50,7 +50,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
         if node.tag in _HIDDEN_BLOCK.split(",") and not node.css_first(_FOR_SCREEN_READERS):
             node.decompose()
         else:
-            del node.attrs["aria-hidden"]  # extractors drop elements with it
+            del node.attrs["aria-hidden"]  # extractors drop elements with this attribute
     for node in body.css(_FOR_SCREEN_READERS):
         if _stands_for_a_sign(node):
             _show(node)

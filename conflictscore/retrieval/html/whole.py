@@ -8,7 +8,7 @@ from conflictscore.retrieval.html.tree import BLOCKS, shown_page
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-# A non-breaking space is kept, since it may hold a number and its unit together.
+# A non-breaking space is kept, since it may join a number to its unit.
 _BLANKS = re.compile(r"[^\S\u00a0]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _BLOCK_TAGS = frozenset(BLOCKS.split(","))

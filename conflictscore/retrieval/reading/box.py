@@ -175,7 +175,7 @@ def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
     """Return the process's answer; empty if the process ended without one."""
     assert process.stdin is not None  # noqa: S101 - a pipe: see above
     assert process.stdout is not None  # noqa: S101 - as above
-    with suppress(OSError):  # the process has ended, so no answer can be read either
+    with suppress(OSError):  # if the process has ended, the read below returns nothing
         process.stdin.write(request)
         process.stdin.flush()
     return process.stdout.readline()
@@ -260,7 +260,9 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _limit_time(seconds: float) -> None:
-    """Limit the processor time of the next request, which is the same on a busy machine.
+    """Limit the processor time of the next request.
+
+    Unlike wall-clock time, it does not grow on a busy machine.
 
     If the system does not support this, only wall-clock time is limited; that limit applies on
     every system as a backstop.

@@ -20,7 +20,8 @@ _HEADER_WITHIN = 10
 """Number of rows at the top among which the header must be, since a title may precede it."""
 
 _QUOTED_WITHIN = 20_000
-"""Number of characters at the top that decide whether cells stand between apostrophes."""
+"""Number of characters at the top of a file that decide whether its cells are quoted with
+apostrophes."""
 
 # The first line by which Excel declares a separator.
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
@@ -79,9 +80,10 @@ def _columns(header: Sequence[str]) -> list[str]:
 
 
 def _quote_of(text: str, separator: str) -> str:
-    """Return the mark around cells: an apostrophe if the first lines show that, else ``"``.
+    """Return the file's quotation mark: an apostrophe if the first lines use it, otherwise ``"``.
 
-    Every line below the header must have a cell between apostrophes, and none elsewhere.
+    To count, every line below the header must have a cell in apostrophes, and no line may contain
+    any other apostrophe.
     """
     lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
     if len(text) > _QUOTED_WITHIN:
@@ -95,7 +97,7 @@ def _quote_of(text: str, separator: str) -> str:
 def _escape_of(text: str, separator: str, quote: str) -> str | None:
     r"""Return a backslash if the cells contain ``\"``, which MySQL and pandas write for ``"``.
 
-    Otherwise None. ``quote`` is the mark around cells.
+    Otherwise None. ``quote`` is the file's quotation mark.
     """
     escaped_quote = f"\\{quote}"
     if escaped_quote not in text:

@@ -122,7 +122,7 @@ class _Walk:
         """Return the lines of headers or footers, without repetitions or bare page numbers."""
         ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
-        # their background is often a drawn shape
+        # dark ground: the background of headers and footers is often a drawn shape
         lines = (line for part in parts if part is not None for line in self._lines(part, True))
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
@@ -294,7 +294,7 @@ class _Walk:
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph runs on into the next, as a drop cap or because its end was deleted."""
+    """Whether a paragraph continues in the next: it is a drop cap, or its end mark was deleted."""
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")

@@ -104,7 +104,7 @@ def read_markdown(source: str) -> RichText:
 
 
 def _number_items(tokens: list["Token"], lines: list[str]) -> None:
-    """Give list items the numbers that a page shows, whatever numbers the source has."""
+    """Give list items the numbers that a rendered page shows, which may differ from the source."""
     numbers: list[int] = []
     for token in tokens:
         if token.type in ("ordered_list_open", "bullet_list_open"):
@@ -182,7 +182,7 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Remove what the pattern's group ``gone`` matches; other matches are code and are kept."""
+    """Remove the text in the pattern's group ``gone``; other matches are code and are kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
 
 

@@ -17,12 +17,12 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 from conflictscore.retrieval.shaping.decoding import decode
 
 _SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
-# Text formats that are not for reading, or that repeat the message in another form.
+# Text formats that are not meant for readers, or that repeat the message in another form.
 _NOT_AS_TEXT = frozenset(
     ("calendar", "directory", "enriched", "richtext", "rtf", "vcard", "x-vcard", "x-amp-html")
 )
 _SIGNATURES = frozenset(("pgp-signature", "pkcs7-signature", "x-pkcs7-signature"))
-# Types of encrypted messages, or of signed messages in one sealed part.
+# Types of encrypted messages, and of signed messages whose text is enclosed in the signature.
 _SEALED = frozenset(
     ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"),
 )
@@ -45,8 +45,8 @@ _Part: TypeAlias = "Message[str, Any]"
 def read_message(data: bytes) -> RichText:
     """Return the headers and body of an email, with its subject as title.
 
-    If the body has both a plain form and a form with a layout, the form with the layout is read. A
-    forwarded message appears in its place with its own headers, and a picture is replaced with a
+    If the body is included both as plain text and with a layout, the version with a layout is read.
+    A forwarded message appears in its place with its own headers, and a picture is replaced with a
     placeholder. Attachments are named at the end but not read.
 
     Raises:
@@ -150,7 +150,10 @@ def _parts(part: _Part) -> list[_Part]:
 
 
 def _shown_parts(group: _Part) -> list[_Part]:
-    """Return the displayed parts of a group; if a text has several forms, only the best one."""
+    """Return the parts of a group that are displayed.
+
+    If they are versions of the same text, only the best version is returned.
+    """
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts
@@ -185,7 +188,7 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # the fallback if it is not UTF-8
+        return decode(part, charset or "windows-1252").text  # if it is not UTF-8
     except UnreadableError:
         return part.decode("utf-8", "replace")
 

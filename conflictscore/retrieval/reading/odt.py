@@ -25,9 +25,10 @@ from conflictscore.retrieval.reading.texts import (
 from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 
-# Deleted text, settings, and text that is shown elsewhere or not at all. "title" and "desc" are the
-# alternative text of pictures, which is read with the picture; "ruby-text" repeats the
-# pronunciation of the words below it; "covered-table-cell" lies under a merged cell.
+# Elements that are not read where they occur: deleted text, settings, and text that is shown
+# elsewhere or not at all. "title" and "desc" are the alternative text of pictures, which is read
+# with the picture. "ruby-text" is the pronunciation of the words below it. "covered-table-cell"
+# lies under a merged cell.
 _LEFT_OUT = frozenset(
     (
         "tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",

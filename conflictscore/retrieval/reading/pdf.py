@@ -38,10 +38,11 @@ _SAMPLE = 1_000
 _LONGEST_VALUE = 100_000
 """Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
-"""The operators between two texts, which some programs write without a space.
+"""Two PDF operators between texts, as some programs write them (without a space), and their usual
+form.
 
-The second form replaces the first. Ghostscript accepts the operators without a space, too. The
-replacement has the same length, since a PDF refers to positions by byte offset.
+The first form is replaced with the second. Ghostscript accepts the first form, too. The replacement
+has the same length, since a PDF refers to positions by byte offset.
 """
 
 
@@ -133,11 +134,11 @@ def _is_dynamic_form(file: Any) -> bool:
 
 
 def _undivided(text: str) -> str:
-    """Join the words of a text that are hyphenated at the end of a line, and spell out ligatures.
+    """Join words that are hyphenated across two lines, and spell out ligatures.
 
-    The hyphen is kept before a capital or a digit (Barnes-Jewish, COVID-19), and after a word in
-    code (``<&digit-``). It is also kept if the same word has a hyphen elsewhere within a line
-    (proto-oncogene), and between the words of a longer compound (hard-to-find).
+    A hyphen is kept if a capital or a digit follows it (Barnes-Jewish, COVID-19), or if the word
+    before it is code (``<&digit-``). It is also kept if the same word occurs with a hyphen within
+    another line (proto-oncogene), and in compounds of more than two words (hard-to-find).
     """
     compounds: set[str] | None = None
     words: set[str] = set()
@@ -164,14 +165,17 @@ def _undivided(text: str) -> str:
 
 
 def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:
-    """Return the words of a text without a hyphen, and the pairs of words with one between them."""
+    """Return two sets: words that contain no hyphen, and pairs of words joined by a hyphen."""
     pieces = {*_WITH_HYPHENS.findall(text.lower())}
     words = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
     return words, {pair for piece in pieces for pair in _COMPOUND.findall(piece)}
 
 
 def _is_compound(before: str, after: str, text: str, place: int, words: set[str]) -> bool:
-    """Whether a hyphen follows the word at a position, and both words are words by themselves."""
+    """Whether two words belong to a longer compound.
+
+    A hyphen must follow the second word, and both must occur in the text as separate words.
+    """
     if text[place + len(after) : place + len(after) + 1] != "-":
         return False
     both_are_words = {before.lower(), after.lower()} <= words

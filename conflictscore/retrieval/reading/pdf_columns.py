@@ -17,12 +17,13 @@ _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 The lines must have a gap at the same place. With fewer words, the lines count as a table.
 """
 _WIDE = 2.5
-"""Width of white space, relative to the font size, that separates even columns of two lines."""
+"""Minimum white space, relative to the font size, that separates the columns of a table of only two
+rows."""
 _GUTTER = 0.6
 """Minimum white space between columns when all rows are overlaid, relative to the font size."""
 _LEAST_ROWS = 3
-"""Minimum number of rows in a table with narrower gaps."""
-_MOST_COLUMNS = 60  # more gaps at the same places are those of a drawing, not of a table
+"""Minimum number of rows in a table whose gaps are narrower than ``_WIDE``."""
+_MOST_COLUMNS = 60  # a block with more gaps at the same places is a drawing, not a table
 _LEAST_NUMBERS = 4
 """Minimum number of numbered lines on a page that has line numbers."""
 _NUMBERED_WORDS = 4

@@ -108,7 +108,7 @@ class _OpenLine:
 
 
 def _separate(part: _Part, gap: float, *, is_raised: bool) -> None:
-    """Record whether a gap, or white space where pdfium breaks the line, precedes a part."""
+    """Record whether a gap precedes a part, or white space at which pdfium breaks the line."""
     run = part.run
     part.apart = not -_APART * run.size < gap <= GAP * run.size
     part.spaced = part.spaced or (run.breaks and not is_raised and gap > SPACE * run.size)
@@ -142,9 +142,10 @@ def _is_below(base: TextRun | None, run: TextRun) -> bool:
 
 
 def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
-    """Return whether a run is on the base's line despite a break, and whether it is raised.
+    """Return whether a run after a break is on the same line as ``base``, and whether it is raised.
 
-    Subscripts count as raised. ``after_raised`` says whether there are raised runs between the two.
+    Subscripts count as raised. ``after_raised`` says whether there are raised runs between ``base``
+    and the run.
     """
     if base is None or run.x <= base.x:
         return False, False

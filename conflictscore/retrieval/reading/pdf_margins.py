@@ -91,7 +91,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
 
 
 def _edges(page: Sequence[PageLine]) -> list[PageLine]:
-    """Return the lines at the top and bottom of a page, whatever their order in the file."""
+    """Return the lines at the top and bottom of a page, regardless of their order in the file."""
     if len(page) < _LEAST_LINES:
         return [line for line in page if _NAMED_NUMBER.match(line.text)]
     by_height = sorted(page, key=lambda line: -line.y)

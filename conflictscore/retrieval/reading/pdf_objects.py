@@ -115,7 +115,7 @@ def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
 def pictures(
     images: Iterable[Area], page_size: tuple[float, float], points: Sequence[tuple[float, float]]
 ) -> list[Area]:
-    """Return the images that are pictures: large images that are not behind text at ``points``."""
+    """Return the images that are pictures, that is, large and not behind text at ``points``."""
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None
@@ -146,7 +146,10 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 
 
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
-    """Yield the indices of lines that are below a picture and follow a line above it."""
+    """Yield the indices at which a picture's mark fits.
+
+    The line there is below the picture, and the line before it is above the picture or is a mark.
+    """
     middle = (area.top + area.bottom) / 2
     for place, line in enumerate(lines):
         is_below = line.y < middle

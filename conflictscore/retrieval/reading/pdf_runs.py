@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
-# Up to three words, whose position is requested at once.
+# Up to three words. Their common position is requested with one call.
 _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
 """Minimum white space in a line, relative to the font size, that may separate columns."""
 _LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
-"""The codes of ligatures in TeX's fonts, which some PDFs do not translate (OT1, then T1)."""
+"""Maps the codes of ligatures in TeX's fonts (OT1, then T1), which some PDFs do not translate, to
+Unicode."""
 _LETTER = r"[^\W\d_]"
 _CODES = f"[{''.join(_LIGATURES)}]"
 # The code of a ligature beside a letter. Elsewhere, the same code may mean something else.
@@ -31,14 +32,14 @@ _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
 The first is the assumed width of an average character, relative to the font size. Words that exceed
-the average width by the second factor are searched for gaps. The third says how quickly the page's
-own average is learnt.
+the average width by the second factor are searched for gaps. The third determines how quickly the
+average is adapted to the page.
 """
 SPACE = 0.14
-"""Minimum white space between words that different objects draw, relative to the font size."""
+"""Minimum white space between words drawn by different objects, relative to the font size."""
 _OVERLAP = 0.5
-"""Minimum overlap of words that different objects draw, as in a cell that is too narrow for its
-text."""
+"""Minimum overlap, relative to the font size, of words drawn by different objects. Words overlap if
+a cell is too narrow for its text."""
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, relative to the font size."""
 
@@ -94,7 +95,7 @@ class PageRuns:
 
     @cached_property
     def text(self) -> str:
-        """Return the page's text, with exactly one character for each one counted by pdfium."""
+        """Return the page's text, with one character for each character that pdfium counts."""
         count = self._text_page.count_chars()
         buffer = (ctypes.c_char * (2 * count + 2))()
         units_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
@@ -138,7 +139,7 @@ class PageRuns:
         return pieces
 
     def _parts(self, start: int, end: int) -> Iterator[_Piece]:
-        """Yield the parts of a word that different objects draw, such as 10 and 6 in 10^6."""
+        """Yield the parts of a word that different objects draw (for example 10 and 6 in 10^6)."""
         owner_of, handle = self._calls.owner, self._handle
         while True:
             owner = owner_of(handle, start) or 0
@@ -156,9 +157,9 @@ class PageRuns:
             start = high
 
     def _even_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> list[TextRun]:
-        """Return the runs of a line that is visible text at one height; empty for any other line.
+        """Return the runs of a line if all of it is visible and at one height; otherwise none.
 
-        Most lines are of this kind, and ``_uneven_runs`` would return the same runs more slowly.
+        Most lines qualify, and ``_uneven_runs`` would return the same runs more slowly.
         """
         origin, place, handle = self._calls.origin, self._place, self._handle
         x_address, y_address, usual = self._x_address, self._y_address, self._usual
@@ -250,7 +251,7 @@ class PageRuns:
         return self._divided(first._replace(slope=last_y - first.y), start, end, cuts)
 
     def _divided(self, run: TextRun, start: int, end: int, cuts: list[int]) -> list[TextRun]:
-        """Divide the text between two places at the cuts; ``run`` is the first of the runs."""
+        """Divide the text between two positions at the cuts; ``run`` is the first new run."""
         _, size, x, _, y, owner, breaks, spaced, slope = run
         runs: list[TextRun] = []
         for cut in dict.fromkeys(cuts):
@@ -271,10 +272,10 @@ class PageRuns:
     def _is_apart(
         self, last_end: int, place: int, x: float, size: float, *, overlaps: bool = True
     ) -> bool:
-        """Whether white space precedes a part of a word, which is therefore a word by itself.
+        """Whether white space precedes a part of a word, so that the part is a separate word.
 
-        pdfium sometimes omits the space between two objects. If ``overlaps``, text that is drawn
-        over the end of the text before it is a word by itself, too.
+        pdfium sometimes omits the space between two objects. If ``overlaps`` is True, text that is
+        drawn over the end of the preceding text also counts as a separate word.
         """
         if last_end != place or not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
             return False
@@ -311,8 +312,8 @@ class PageRuns:
             ):
                 cuts.append(word_start)
             before_start, before_end, before_x = word_start, word_end, x
-        # Wide words without a gap mean that the average is too low: it moves slowly towards twice
-        # the usual width, and never beyond it.
+        # Wide words without a gap mean that the average is too low. It therefore moves slowly
+        # towards twice the usual width, and never beyond that.
         if not cuts and end - start > 1:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts

@@ -168,7 +168,7 @@ class _Slides:
     def _in_order(self, shapes: Sequence[_Shape]) -> list[_Shape]:
         """Return the shapes in reading order: titles, then others from top to bottom, then margins.
 
-        Within a band, shapes go from left to right.
+        Shapes at about the same height are ordered from left to right.
         """
         titles = [shape for shape in shapes if shape.kind in _TITLES]
         margins = [shape for shape in shapes if shape.kind in _MARGINS]
@@ -185,9 +185,10 @@ class _Slides:
 
 
 def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Shape]:
-    """Yield the shapes of a slide; a shape without a position takes its placeholder's.
+    """Yield the shapes of a slide.
 
-    A shape without any position keeps its place after the preceding shape.
+    A shape without a position takes the position of its placeholder. If the placeholder has no
+    position either, the shape stays after the preceding shape.
     """
     box = _Box(0, 0, 0, 0)
     for element in children(child(slide, "cSld", "spTree")):

@@ -158,12 +158,12 @@ def _check_any(count: int, url: str, faults: _Faults) -> None:
 def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
-    """Return the document in a row, and record the names of fields that it cannot keep."""
+    """Return the document in a row, and record the names of fields that are left out of it."""
     clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
-    # in a row, names such as "number" are columns; only an object's "metadata" has further fields
+    # in a row, names such as "number" are columns; only a record's "metadata" has further fields
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
@@ -186,7 +186,7 @@ def _is_null(value: object) -> bool:
 
 
 def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the object that contains the text, wherever a tool put it, with its metadata.
+    """Return the object that contains the text, together with its metadata.
 
     This object is the row itself, the first object in the row that has text (LangChain's
     ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or

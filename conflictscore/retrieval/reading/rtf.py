@@ -41,8 +41,8 @@ _SKIPPED = frozenset(
     )
 )  # fmt: skip
 _STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
-"""Destinations that are read although they are marked as optional; they contain text or are
-counted."""
+"""Destinations that are marked as optional but are read nevertheless, since they contain text or
+objects to count."""
 _MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
@@ -281,7 +281,7 @@ class _Walk:
         body.cells.append(" ".join(body.line().split()))
 
     def end_row(self, _: int | None) -> None:
-        """End a row; a merged cell has the text of the cell before or above it."""
+        """End a row; a merged cell gets the text of the cell before or above it."""
         body = self._parts["body"]
         above = body.rows[-1] if body.rows else []
         row: list[Cell] = []

@@ -57,7 +57,7 @@ def mark(kind: str, words: str = "") -> str:
 
 
 def described(words: str) -> str:
-    """Return an author's description of a picture or the like, shortened and on one line."""
+    """Return the author's description of a picture or other object, shortened and on one line."""
     return " ".join(words.split())[:_LONGEST_DESCRIPTION]
 
 
@@ -68,7 +68,7 @@ def pictures_note(pictures: int) -> Note:
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
-    """Return a note that counts visible objects without words by name; empty if there are none."""
+    """Return a note on visible objects without words, with their number by name; may be empty."""
     counts = (
         f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
         for name, count in names.items()
@@ -79,7 +79,7 @@ def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
 
 
 class RichText(NamedTuple):
-    """The text of a file with a layout, and notes on unread parts, without the file's name."""
+    """The text of a file with a layout, and notes on its unread parts (without the file's name)."""
 
     text: str
     title: str

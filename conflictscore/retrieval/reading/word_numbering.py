@@ -24,7 +24,7 @@ _NONE = "0"
 
 
 class _Level(NamedTuple):
-    """A level of a list: its first number, the form of its numbers, and the surrounding text."""
+    """A level of a list: the first number, the form of the numbers, and the text around them."""
 
     start: int
     form: str
@@ -52,7 +52,8 @@ class Numbering:
         }
         self._levels: dict[str, list[_Level]] = {}
         self._shared: dict[str, str] = {}
-        """Maps each list number to the definition with which the list shares its count."""
+        """Maps each list number to the key of its count; lists with the same key are counted
+        together."""
         for each in children(tree):
             if name_of(each) == "num":
                 self._add_list(each, definitions, by_style)
@@ -61,11 +62,11 @@ class Numbering:
     def _add_list(
         self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
     ) -> None:
-        """Record a list's levels, and the definition with which the list shares its count.
+        """Record a list's levels, and the key of its count.
 
         A definition may refer to the definition of a style instead of having levels itself. A list
-        that restarts has a count of its own. All other lists with the same definition share one
-        count.
+        that restarts has a count of its own. All other lists with the same definition are counted
+        together.
         """
         number = attribute(element, "numId") or ""
         name = value_of(element, "abstractNumId") or ""

@@ -16,9 +16,9 @@ from conflictscore.retrieval.reading.ooxml import (
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
-# Colours that cannot be told from white by eye.
+# Colours that the eye cannot distinguish from white.
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
-# Values by which Word states that a background has no colour, or is white.
+# Values that Word writes for a background that is white or has no colour.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
 _RAISED = 6
 """Minimum shift of a superscript or subscript, in half points."""

@@ -26,8 +26,8 @@ from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
 from conflictscore.retrieval.shaping.table_columns import table_lines
 
 _HEADER_WITHIN = 10
-"""The header must be among this many rows at the top of a block, since a title may precede it;
-chosen by hand."""
+"""Number of rows at the top of a block in which a header is looked for, since a title may precede
+it; chosen by hand."""
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
 covered. A longer text is not the name of rows or columns; chosen by hand."""
@@ -108,8 +108,8 @@ class _Workbook:
             self._hidden["row"] += table.hidden_rows
             self._hidden["column"] += table.hidden_columns
         yield from self._drawn(part)
-        # Icons are noted once for a sheet. Data bars and colour scales are not noted, like the fill
-        # colours of cells.
+        # Icons are noted once for a sheet. Data bars and colour scales are not noted, and neither
+        # are the fill colours of cells.
         if any(name_of(each) == "iconSet" for each in root.iter()):
             self._not_in_words["set of icons"] += 1
 
@@ -163,7 +163,7 @@ class _Table:
 
     def __init__(self, sheet: Element, cells: Cells) -> None:
         kinds = {name_of(each) for each in sheet}
-        # with any of these, a cell may have a coloured ground, on which white text is visible
+        # with any of these, a cell may have a coloured background, on which white text is visible
         on_white = not kinds & {"conditionalFormatting", "tableParts", "picture"}
         self._hidden_rows: list[int] = []
         self._rows: dict[int, dict[int, ShownCell]] = {}
@@ -226,8 +226,9 @@ class _Table:
         """Copy the text of merged cells to all places that they cover.
 
         Returns:
-            The rows whose only text is in a merged cell; this text is a title and is not copied.
-            Also, for each row with merged cells, the last row of the header that may begin there.
+            The rows whose only text is in a merged cell, since such text is a title and is not
+            copied; and, for each row with merged cells, the last row of the header that may begin
+            there.
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}

@@ -11,7 +11,7 @@ from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.number_formats import BUILT_IN, shown_number, shown_text
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of, with_signs
 
-# Characters that XML does not allow, in the form in which Excel writes them.
+# Matches the codes that Excel writes for characters that XML does not allow.
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # White as Excel writes it, with or without opacity.
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))

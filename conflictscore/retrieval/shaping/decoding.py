@@ -70,7 +70,8 @@ cp1252 is also valid cp852.
 """
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
-"""Maximum number of bytes from which an encoding is guessed, and of bytes per character."""
+"""Maximum number of bytes from which an encoding is guessed, and maximum number of bytes in a
+character."""
 _DAMAGE = 10
 """One damaged character is allowed for this many non-ASCII bytes."""
 _SURELY_UTF8 = 4
@@ -93,10 +94,10 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     """Decode the text of a page or file.
 
     A byte order mark determines the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes
-    and all of them are valid UTF-8, whatever encoding is declared. Next come the encoding that the
-    server declares and the one that the page declares, if they fit. If none fits, slightly damaged
-    text is accepted, or the encoding is guessed. Encoding names follow the WHATWG's table, in which
-    iso-8859-9 means windows-1254.
+    and all of them are valid UTF-8, even if another encoding is declared. If they are not, the
+    encoding that the server declares is tried, and then the encoding that the page declares. If
+    neither fits, slightly damaged text is accepted, or the encoding is guessed. Encoding names
+    follow the WHATWG's table, in which iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
     """
@@ -108,7 +109,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
-    """Decode in the first encoding that fits: declared, UTF-8, slightly damaged, or guessed."""
+    """Decode a text in the first encoding that fits, in the order that ``decode`` describes."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
@@ -139,8 +140,8 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
     """Whether a text is UTF-8 except for a few stray bytes.
 
-    Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged; browsers
-    accept it in any case.
+    Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged. Browsers
+    accept even such text.
     """
     characters = _UTF8_CHARACTER.findall(body)
     damaged = high - sum(map(len, characters))
@@ -155,7 +156,7 @@ def _codec(label: str | None) -> str | None:
     with suppress(LookupError, ValueError):  # "latin-1" is not a web label, but is used as one
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
-        b"a".decode(name, "replace")  # fails if the codec turns bytes into bytes
+        b"a".decode(name, "replace")  # fails if the codec does not return text
         if name in _NOT_OF_THE_WEB:
             return None
         return "gb18030" if name == "gbk" else name
@@ -163,7 +164,9 @@ def _codec(label: str | None) -> str | None:
 
 
 def _errors(codec: str) -> str:
-    """Choose the error handler: bytes undefined in windows-125x become control characters.
+    """Return the error handler for a codec.
+
+    Bytes that windows-125x does not define become control characters.
 
     Browsers decode them in the same way.
     """

@@ -66,7 +66,7 @@ _USUAL = str.maketrans(
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether a font draws other signs in place of letters, whatever the spelling of its name."""
+    """Whether a font draws other signs in place of letters; spellings of its name may vary."""
     return _key(font) in _TABLES
 
 

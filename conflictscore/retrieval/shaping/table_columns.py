@@ -1,4 +1,4 @@
-"""Writes tables as text, one line for each row; cells stay aligned even if some span several."""
+"""Writes tables as text, one line for each row, with spanning cells in all their columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -64,13 +64,13 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """Return a cell's text for each column that it spans; empty if there is not enough room."""
+    """Return a cell's text for each column that it spans, for at most ``room`` columns."""
     width = min(max(1, cell.columns), room)
     return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
 
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
-    """Return, by column, the text of a cell and the number of rows in which it continues."""
+    """Map each column of a cell to the cell's text and the number of further rows that it spans."""
     rows = min(cell.rows, _MOST_SPANNED) - 1
     return dict.fromkeys(range(column, column + width), (_again(cell), rows))
 
