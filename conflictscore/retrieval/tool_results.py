@@ -74,8 +74,7 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-# An address within a longer argument, such as a command, or the name of a host. The arguments of
-# search tools are not examined, since a query may name a site.
+# An address within an argument such as a command, or a host's name; not sought in search queries.
 _MENTIONED = re.compile(
     r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
@@ -84,8 +83,7 @@ _MENTIONED = re.compile(
 _MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
-"""A text with at least this many words counts as a document, even if the tool's name decides
-nothing."""
+"""A text with at least this many words counts as a document even if the tool's name is unknown."""
 _LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
 _LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 
@@ -333,10 +331,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """Yield the documents in a mapping's first list of results.
-
-    If there is no such list, yield the mapping itself or a mapping inside it.
-    """
+    """Yield the documents in a mapping's list of results, or else its own or an inner document."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
