@@ -8,11 +8,12 @@ differ from those that the claims have alone.
 
 import asyncio
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import click
 
-from conflictscore.labelers import batch_judge
 from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.labelers.claimed_orders import reads_like_an_order
 from conflictscore.labelers.table import label_table
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
@@ -48,13 +49,10 @@ async def _labels(
 ) -> Label:
     """Return the label of the first claim; ``together`` also puts orders into the shared call."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
-    usual = batch_judge.reads_like_an_order
-    batch_judge.reads_like_an_order = (lambda claim: False) if together else usual
-    try:
+    recognize = (lambda claim: False) if together else reads_like_an_order
+    with patch(f"{BatchJudge.__module__}.{reads_like_an_order.__name__}", recognize):
         shown = [Document(number=1, text=document)]
         table = await label_table(judge, claims, shown, meter=UsageMeter(), cache=None)
-    finally:
-        batch_judge.reads_like_an_order = usual
     return table[0].labels[0].label
 
 

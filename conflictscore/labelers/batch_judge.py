@@ -8,7 +8,6 @@ The rules and the document precede the claims, so that a server can cache them f
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from conflictscore.errors import (
     ProviderError,
     UnreadableReplyError,
 )
+from conflictscore.labelers.claimed_orders import reads_like_an_order
 from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.parts import label_of_parts, parts_of
 from conflictscore.labelers.prompting import content_ids, identity_of
@@ -29,7 +29,7 @@ from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.fitting import Choose, Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material, neutral
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import LONG_CHARS, read_in_thread, together
@@ -42,18 +42,25 @@ _IRRELEVANT = "irrelevant"
 _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
 _TEMPLATE, _RULES, _ONE_CLAIM = _LONG_TEMPLATES
 _BRIEF_TEMPLATE = "label_per_document_brief"
-_MOST_CLAIMS = 8
-"""Maximum number of claims in a call; one more is allowed if it would otherwise need its own call.
+_MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
+"""Maximum number of claims in a call: in the longer form, and in the brief one.
 
-Models make more errors near the end of a long list. The number was chosen, not measured.
+Models make more errors near the end of a long list, and small models make the most. At an endpoint,
+all claims of a usual answer share a call, since each further call repeats the rules and the
+document; one more is allowed if it would otherwise need its own call. The numbers were chosen, not
+measured.
 """
 _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
 _REPLY_TOKENS = 400
 """Reply tokens in addition to those for each verdict, so a smaller batch has more per verdict."""
 _VERDICT_TOKENS = 80  # a quotation, a reason and a label take about as many
-_CLAIMS_TOKENS = 512
-"""Tokens reserved for claims, so that the claims do not affect where a document is cut."""
+_CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
+"""Maximum number of tokens of the claims in a call, in each form.
+
+The smaller number is reserved in every prompt, so that few claims do not affect where a document is
+cut.
+"""
 _MARK_TOKENS = 16  # tokens of the form around a claim in the prompt
 
 
@@ -92,31 +99,6 @@ _ROW = "claim", "snippet", "answer", "reason"
 """The fields of a verdict that is a list; only CONTRADICTS has a reason."""
 
 Tell = Callable[[EvidenceLabel], None]
-
-
-_CLAIM_WORDS = (
-    r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
-)
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
-_ORDER = re.compile(
-    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which do not occur in prose
-    r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
-    r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
-    r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
-    r"|\b(?:ignore|disregard|override|forget)\b.{0,60}"
-    r"\b(?:above|instructions?|rules?|documents?|claims?|prompt)\b"
-    r"|(?:^|[.:;,!?—–-] ?|\bplease |\bmust |\bshould |\bto )"
-    r"(?:label|mark|answer|reply|respond|output|treat|rate|rule)\b.{0,60}\b" + _CLAIM_WORDS + r"\b)"
-)
-
-
-def reads_like_an_order(claim: Claim) -> bool:
-    """Return whether a claim may address the judge: it says how to label, or mentions other claims.
-
-    A false positive costs one call. A false negative lets the claim influence the verdicts on other
-    claims of its batch.
-    """
-    return _ORDER.search(neutral(claim.text)) is not None
 
 
 class OpenClaim(NamedTuple):
@@ -213,7 +195,7 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """A judge of up to nine claims against one document per call, or fewer if the claims are long.
+    """A judge of many claims against one document per call: at most 26 in the brief form, else 8.
 
     A judge of single pairs never uses the cached verdicts of this judge. At a remote endpoint,
     where each token costs time and money, the rules are shorter, the claims are one JSON object,
@@ -226,11 +208,12 @@ class BatchJudge:
         has_own = not prompts.overridden.isdisjoint(_LONG_TEMPLATES)
         self._is_brief = not (model.is_local or prompts.follows_the_paper or has_own)
         self._schema = BRIEF_SCHEMA if self._is_brief else SCHEMA
-        self._most = _MOST_CLAIMS + 1 if self._is_brief else _MOST_CLAIMS
+        self._most = _MOST_CLAIMS_BRIEF if self._is_brief else _MOST_CLAIMS
+        self._most_tokens = _CLAIMS_TOKENS_BRIEF if self._is_brief else _CLAIMS_TOKENS
         self.name = f"per-document({model.name})"
         names = (_BRIEF_TEMPLATE,) if self._is_brief else _LONG_TEMPLATES
         digest = prompts.sha256_of(*names, "cut", "retry")
-        self.identity = identity_of("per-document", digest, model, at_once=_MOST_CLAIMS)
+        self.identity = identity_of("per-document", digest, model, at_once=self._most)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -356,8 +339,8 @@ class BatchJudge:
         statements = list(itertools.filterfalse(reads_like_an_order, claims))
         for claim in statements:
             tokens = _MARK_TOKENS + count_tokens(claim.text)
-            most = self._most if claim is statements[-1] else _MOST_CLAIMS
-            if some and (len(some) >= most or total + tokens > _CLAIMS_TOKENS):
+            most = self._most + (self._is_brief and claim is statements[-1])
+            if some and (len(some) >= most or total + tokens > self._most_tokens):
                 yield self._batch(some, document, total)
                 some, total = [], 0
             some.append(claim)
@@ -369,7 +352,8 @@ class BatchJudge:
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
         """Return a batch for claims of this many tokens; it has parts near them and ``beside``."""
-        room = _REPLY_TOKENS + _VERDICT_TOKENS * self._most + max(_CLAIMS_TOKENS, tokens)
+        verdicts = max(_MOST_CLAIMS + self._is_brief, len(claims))
+        room = _REPLY_TOKENS + _VERDICT_TOKENS * verdicts + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
 
         def fit(some: Document, choose: Choose | None) -> Fitted:

@@ -37,7 +37,7 @@ def model() -> LanguageModel:
             ("label_rules", "label_choice"),
             {"calibration": {"temperature": 1.0, "fitted_on": "nothing"}},
         ),
-        (BatchJudge, "per-document", ("label_per_document_brief",), {"at_once": 8}),
+        (BatchJudge, "per-document", ("label_per_document_brief",), {"at_once": 25}),
     ],
 )
 def test_verdicts_of_a_judge_depend_on_its_model_its_prompt_and_how_it_asks(

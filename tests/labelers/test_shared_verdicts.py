@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from conflictscore.labelers.batch_judge import BatchJudge, reads_like_an_order
+from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.labelers.claimed_orders import reads_like_an_order
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label

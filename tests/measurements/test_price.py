@@ -11,8 +11,8 @@ from measurements.row_steps import row_steps
     ("claims", "each", "disputed", "calls", "read", "written"),
     [
         (6, None, False, 12, 5_530, 1_420),
-        (25, None, False, 32, 28_200, 5_850),
-        (25, 5, False, 32, 18_200, 2_350),
+        (25, None, False, 12, 15_600, 5_650),
+        (25, 5, False, 12, 10_600, 2_150),
         (6, None, True, 32, 13_700, 1_930),
     ],
 )

@@ -6,6 +6,7 @@ from typing import Any
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 from tests.batches import AskedBatch, batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
@@ -47,10 +48,10 @@ def right(pair: Pair) -> str:
 
 
 async def judged(
-    server: OpenAIServer, pairs: Sequence[Pair], **fields: Any
+    server: OpenAIServer, pairs: Sequence[Pair], *, prompts: PromptSet = PROMPTS, **fields: Any
 ) -> dict[tuple[int, int], EvidenceLabel]:
     """The judge's verdicts by claim and document; a second verdict on a pair is an error."""
-    judge = BatchJudge(calling(server, **fields), PROMPTS)
+    judge = BatchJudge(calling(server, **fields), prompts)
     told: dict[tuple[int, int], EvidenceLabel] = {}
 
     def tell(verdict: EvidenceLabel) -> None:

@@ -7,6 +7,7 @@ import pytest
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
 from conflictscore.records import EvidenceLabel, Label
 from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
@@ -24,15 +25,21 @@ from tests.models.calling import calling
 
 
 @pytest.mark.parametrize(
-    ("claims", "sizes"),
-    [(16, [8, 8, 8, 8]), (17, [8, 8, 9, 9]), (18, [2, 2, 8, 8, 8, 8])],
+    ("prompt_set", "claims", "sizes"),
+    [
+        ("default", 25, [25, 25]),
+        ("default", 26, [26, 26]),
+        ("default", 27, [2, 2, 25, 25]),
+        ("paper", 16, [8, 8, 8, 8]),
+        ("paper", 18, [2, 2, 8, 8, 8, 8]),
+    ],
 )
-async def test_up_to_eight_claims_and_one_document_go_into_a_call_and_a_lone_last_one(
-    claims: int, sizes: list[int]
+async def test_the_claims_of_an_answer_share_a_call_per_document_up_to_a_limit(
+    prompt_set: str, claims: int, sizes: list[int]
 ) -> None:
     pairs = world(claims, 2)
     with OpenAIServer(truthful()) as server:
-        told = await judged(server, pairs)
+        told = await judged(server, pairs, prompts=PromptSet.load(prompt_set))
     assert sorted(len(asked(request).claims) for request in server.requests) == sizes
     assert {p: v.label for p, v in told.items()} == {
         (of.number, text.number): right((of, text)) for of, text in pairs
