@@ -1,4 +1,4 @@
-"""Opens chat models from OpenAI, a compatible endpoint, or this machine, by a spec string.
+"""Opens the chat model that a spec string names: at OpenAI or a compatible endpoint, or local.
 
 ``open_model`` opens a model by its spec, and ``from_chat_model`` wraps any LangChain chat model.
 Both return the ``LanguageModel`` that nodes and labelers call.
@@ -9,4 +9,5 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 LOCAL_ENDPOINT = "local"
-"""The endpoint that runs record for every local model. The real address changes at each start."""
+"""The endpoint in the records of all local models. The real address changes whenever the server of
+such a model starts."""

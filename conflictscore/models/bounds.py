@@ -8,8 +8,8 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Maximum bytes of a reply with its stream frames. A frame of a stream has about 300 bytes for each
-token, so this is enough for 100,000 tokens."""
+"""Maximum size of a reply in bytes, including its stream frames. A stream has about 300 bytes for
+each token, so this is enough for 100,000 tokens."""
 
 
 def check_length(size: int, provider: str) -> None:

@@ -10,7 +10,8 @@ from contextvars import ContextVar
 from conflictscore.errors import ConflictScoreError
 
 _FAILURES = 3
-"""Number of failures that stops a step. Two calls may fail for the same reason by chance."""
+"""Number of failures after which a step is stopped. Two calls may fail for the same reason by
+chance."""
 
 
 class CircuitBreaker:
@@ -83,9 +84,10 @@ class CircuitBreaker:
 
     @asynccontextmanager
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
-        """Repeat the request for an unreadable reply, one call at a time until a reply is readable.
+        """Make the context in which the request for an unreadable reply is repeated.
 
-        Calls made inside the context never wait in :meth:`decided`.
+        Until a reply is readable, such requests run one at a time. Calls made inside the context
+        never wait in :meth:`decided`.
         """
         self._doubts[_reason(error)] += 1
         self._unsettled += 1

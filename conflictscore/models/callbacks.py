@@ -39,9 +39,9 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
 
 
 def let_children_be_counted(run: BaseRunManager | None) -> None:
-    """Hide the end of a call from handlers that add up tokens and see its nested calls.
+    """Hide the end of a call from each token counter that also sees the nested calls.
 
-    The reply carries the tokens of the nested calls, so such a handler would count them twice.
+    The reply includes the tokens of the nested calls, so such a counter would count them twice.
     """
     if run is not None:
         run.handlers = [

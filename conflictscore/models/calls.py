@@ -17,7 +17,7 @@ from conflictscore.threads import in_thread, on_home_loop
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-_PATIENT_ATTEMPTS = 3  # from this attempt on, refusals of one call concern the whole endpoint
+_PATIENT_ATTEMPTS = 3  # if this attempt or a later one is refused, all calls wait
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 

@@ -46,10 +46,10 @@ _SAYS_NOTHING = re.compile(
 """Matches a failure without a reason, as some servers return for any request with a schema."""
 _UNEXPLAINED_FAILURES = 3
 """Number of unexplained failures after which a request for JSON is sent in another form. One or two
-may be due to a busy server; chosen by hand."""
+may be due to a busy server; the number was chosen by hand."""
 _SPOILT_REPLIES = 3
-"""Number of empty replies in a row after which a form that has worked is given up; chosen by
-hand."""
+"""Number of consecutive empty replies after which a form is given up although it has worked before;
+chosen by hand."""
 # Parameters without which a request still makes sense, so they are left out if refused.
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
@@ -68,14 +68,16 @@ _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""Highest plausible minimum; a larger number in a refusal is a maximum or a context window."""
+"""Largest number in a refusal that is taken as the minimum reply limit; a larger number is a
+maximum or a context window."""
 _MOST_TOKENS = re.compile(
     r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},)"
     r"\W{0,3}(\d{1,7})"
 )
 """Matches the maximum reply limit in a refusal."""
 _LEAST_MOST_TOKENS = 256
-"""No endpoint limits replies to fewer tokens."""
+"""Smallest number in a refusal that is taken as the maximum reply limit; no endpoint limits replies
+to fewer tokens."""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the first request for JSON. A server that does not support a
 form of request refuses it within that time."""
@@ -90,9 +92,9 @@ class RequestStyle(NamedTuple):
     length: str = ""
     """Name of the parameter that limits a reply; empty for the name that the client uses."""
     least_tokens: int = 0
-    """The lowest reply limit that the endpoint accepts; 0 for any."""
+    """The lowest reply limit that the endpoint accepts; 0 if it accepts any."""
     most_tokens: int = 0
-    """The highest reply limit that the endpoint accepts; 0 for any."""
+    """The highest reply limit that the endpoint accepts; 0 if it accepts any."""
     plain_turns: bool = False
     """Whether messages are sent as alternating non-empty turns of user and assistant."""
 
@@ -131,7 +133,7 @@ class Capabilities:
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
     counts_no_cache: bool = False
-    """Whether the endpoint's counts of a prompt leave out tokens that were in its cache."""
+    """Whether the endpoint leaves tokens in its cache out when it counts a prompt's tokens."""
     _json_read: bool = False
     """Whether any reply contained the requested JSON."""
     _spoilt_in_a_row: int = 0
@@ -164,12 +166,13 @@ class Capabilities:
         self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self, *, certain: bool) -> None:
-        """Record a reply without the requested JSON, which the form of the request may have spoilt.
+        """Record that a reply lacks the requested JSON, perhaps because of the request's form.
 
-        Some servers accept a schema and then write nothing (``certain``), or ignore the schema.
-        Until JSON has been read from some reply, one reply of the certain kind suffices, or
-        several of the other kind; later it takes several of the certain kind in a row. Further
-        requests then ask for JSON only in the prompt, which needs no support from the server.
+        Some servers accept a schema and then write nothing; ``certain`` is true in this case.
+        Others ignore the schema. After too many such replies, further requests ask for JSON only in
+        the prompt, which needs no support from the server. As long as no reply has had the
+        requested JSON, one empty reply is too many, and so are several with other text. Later, only
+        several empty replies in a row are too many.
         """
         if not certain and self._json_read:
             return
@@ -227,15 +230,15 @@ class Capabilities:
     ) -> RequestStyle | None:
         """Return another way to ask for JSON, if the endpoint may have refused this one.
 
-        If the endpoint's error mentions JSON, the next way is tried. If it does not say what it
-        refused, or why it failed, JSON is requested only in the prompt, which needs no support from
-        it.
+        If the endpoint's error mentions JSON, the next way is tried. If the error does not say what
+        was refused, or why the call failed, JSON is requested only in the prompt, which needs no
+        support from the endpoint.
         """
         if fault.status not in _NOT_OFFERED:
             return None
         if self._json_answered:
             working_form = self.style.json_form
-            if style.json_form != working_form:  # found by another call during this call
+            if style.json_form != working_form:  # another call has found it in the meantime
                 return style._replace(json_form=working_form)
             if not _withdraws_form(style.json_form, fault, words):
                 return None
@@ -293,7 +296,7 @@ def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
     other schemas but not this one. A failure without a reason counts too: by then, repeating the
     request has not helped.
     """
-    if form == _FORMS[-1]:  # nothing asks less of the server
+    if form == _FORMS[-1]:  # no form asks less of the server
         return False
     names_form = _ABOUT_JSON.search(words) and not _ABOUT_PROMPT.search(words)
     return _is_unexplained(fault) or bool(names_form)
@@ -322,7 +325,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 def _with_most_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with the maximum reply limit that a refusal states.
 
-    A limit can be too high since it includes room for reasoning.
+    The limit that was sent may exceed this maximum because tokens for reasoning were added to it.
     """
     if not _LENGTH_NAMES.search(words):
         return None
@@ -332,9 +335,9 @@ def _with_most_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """Return the style with the limit parameter's other name, if a refusal mentions the sent name.
+    """Return the style with another name for the reply limit, if a refusal mentions the name sent.
 
-    A style already sent with one name may be refused by a server that has changed since.
+    A server that accepted a name may refuse it after an update.
     """
     sent_names = {request.style.length} if request.style.length else request.parameters
     for name, other_name in (LENGTHS, LENGTHS[::-1]):

@@ -26,8 +26,8 @@ from conflictscore.models.provider_faults import (
 )
 from conflictscore.proxies import by_proxy, through_proxy
 
-# Providers name their content filters differently. The patterns unite the words of OpenAI, Azure,
-# OpenRouter and Alibaba (DataInspection), which send such refusals with status 400, 403 or 404.
+# Providers name their content filters differently. The pattern combines the words of OpenAI, Azure,
+# OpenRouter and Alibaba (DataInspection). They send such refusals with status 400, 403 or 404.
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
@@ -122,13 +122,13 @@ def _fault_text(fault: ProviderFault, endpoint: str, secrets: Sequence[str]) -> 
 def _wrong_setting(
     fault: ProviderFault, fault_text: str, provider: str, endpoint: str, has_answered: bool
 ) -> ConfigurationError | None:
-    """Return the error for a setting that fails every call, or None if only this call failed."""
+    """Return the error for a setting that makes every call fail; None if only this call failed."""
     words = f"{fault.words} {fault.code}"
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
     if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        # A QuotaError would let a chain of searches continue. A run over many rows must stop here
-        # instead; it can be resumed when there is credit.
+        # This is not a QuotaError, which lets a search continue with the next provider. A run over
+        # many rows must stop here; it can be resumed when there is credit.
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({fault_text})"
         )

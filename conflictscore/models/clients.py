@@ -1,4 +1,4 @@
-"""Handles differences between providers' clients in requesting JSON and limiting a reply."""
+"""Handles the different ways in which providers' clients request JSON and limit a reply."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """Return a reply with text that UTF-8 can encode; raise ProviderError if it is too long."""
+    """Return a reply whose text UTF-8 can encode; raise ProviderError if the reply is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):

@@ -59,7 +59,7 @@ _FAILED_ENDINGS = frozenset(
 """Reasons that mean the server gave up while writing, so another attempt may succeed."""
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
 """Providers whose LangChain clients always report how a complete reply ended."""
-_ENDING_CHARS = 60  # characters shown of an ending, which a server may make of any length
+_ENDING_CHARS = 60  # maximum characters of a reason that are shown; a server may send more
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:

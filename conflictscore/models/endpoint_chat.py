@@ -34,7 +34,7 @@ _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_f
 
 
 class EndpointChat(ChatOpenAI):
-    """A ``ChatOpenAI`` that accepts any token report and raises errors sent with status 200.
+    """A ``ChatOpenAI`` that accepts any token report, and raises an error sent with status 200.
 
     If a server sends the reply as reasoning, its text is in
     ``additional_kwargs["reasoning_content"]``.
@@ -97,7 +97,7 @@ class EndpointChat(ChatOpenAI):
         return message
 
     def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """Return the meters to notify of a call, or None if other listeners need LangChain's path.
+        """Return the meters to notify of a call; None if other listeners need a call by LangChain.
 
         A run's callback manager is set up at the start of the run, with every tracer named in the
         environment. Outside a run there is no such manager, so LangChain must look for tracers.

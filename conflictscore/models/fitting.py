@@ -11,13 +11,14 @@ from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 32
-"""Minimum tokens shown of a document: about one sentence. Fewer would not be informative."""
+"""Minimum number of tokens of a document to show: about one sentence. Fewer would not be
+informative."""
 _MARGIN = 1.15
-"""Margin for chat templates and for tokenizers that count differently."""
+"""Factor that allows for chat templates, and for tokenizers that count differently."""
 _OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages
 _REPEATED_CHARS = 300
-"""The rest begins this many characters before the end of the shown part, so that no sentence is
-split.
+"""The part that is not shown begins this many characters before the end of the shown part, so that
+no sentence is split.
 """
 
 
@@ -51,9 +52,10 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut without searching the part left out, ascending."""
+    """Numbers of the documents that were cut, and of which the rest was not searched, in ascending
+    order."""
     excerpted: tuple[int, ...] = ()
-    """Numbers of the documents that are shown only in part, but were searched as a whole."""
+    """Numbers of the documents that are shown only in part, but were searched completely."""
     rests: Mapping[int, str] = field(default_factory=dict)
     """Maps the number of each shortened document to the text that is not shown."""
 

@@ -50,9 +50,9 @@ class _Form(NamedTuple):
     needed: AbstractSet[str]
     """Fields that an object must have."""
     listed: str
-    """The field as which a bare list of objects is read; empty if no field is a list."""
+    """The field that a bare list of objects stands for; empty if no field is a list."""
     aliases: Mapping[str, str]
-    """Maps other names that models use to the needed fields."""
+    """Maps other field names that models use to the names of the needed fields."""
 
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the fields with aliases replaced; None if a needed field is missing."""
@@ -92,7 +92,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """Return the only object that does not copy the template; raise ValueError if several."""
+        """Return the only object that does not copy the template; raise ValueError for several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -120,10 +120,11 @@ def json_reply(
     """Return the only JSON object with the needed fields in a reply; field names become lower case.
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
-    JSON are ignored. Missing commas and quotes, trailing commas, comments, single or typographic
-    quotes and raw line breaks are repaired if only one reading is possible and the object has every
-    written field exactly once. A bare list of objects is read as the field ``list_field``.
-    ``aliases`` maps other field names to the needed ones.
+    JSON are ignored. Broken JSON is repaired if only one reading is possible, and if the repaired
+    object has every written field exactly once. These faults are repaired: missing commas and
+    quotes, trailing commas, comments, single or typographic quotes, and raw line breaks. A bare
+    list of objects is read as the field ``list_field``. ``aliases`` maps other field names to the
+    needed ones.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.
@@ -189,7 +190,7 @@ def loads(text: str) -> Any:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object with lower-case names; raise ValueError if a name has two values."""
+    """Return an object with lower-case field names; raise ValueError if a name has two values."""
     fields: dict[str, Any] = {}
     for name, content in pairs:
         plain_name = "_".join(re.findall(r"\w+", name.lower()))
@@ -237,7 +238,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _mended(body: str) -> Any:
-    """Return the value that json-repair reads, or None if it repeats or drops a field."""
+    """Return the value that json-repair reads, or None if that value repeats or lacks a field."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
@@ -275,7 +276,7 @@ def _fields_of(json_value: Any) -> Counter[str]:
 
 
 def json_texts(text: str) -> list[str] | None:
-    """Return the texts of the JSON list in a reply, or None if it has no list.
+    """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
     An object with a single list counts as that list. An object inside a list counts as its text.
     Several values in sequence count as a list.
@@ -300,7 +301,7 @@ def json_texts(text: str) -> list[str] | None:
 
 
 def _bracketed_texts(bare: str) -> list[str] | None:
-    """Return the texts of a reply's valid lists, or None if they are not most of the reply."""
+    """Return the texts of a reply's valid lists; None unless they make up most of the reply."""
     parts = [*_bracketed(bare)]
     lists = [_texts_of(loads(part)) for part in parts]
     are_most = _letters("".join(parts)) * 2 > _letters(bare)
@@ -356,10 +357,11 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the list of claims in an object, or the object with that list; None if unclear.
+    """Return the field of an object that holds the claims, a list or an object; None if unclear.
 
-    It is the only list or object among the fields. If there are several, it is the field that is
-    named for claims. An object whose only field is a string counts as a list of that string.
+    It is the only field that is a list or an object. If there are several such fields, it is the
+    field named ``claims`` or ``atomic_claims``. An object whose only field is a string counts as a
+    list of that string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:

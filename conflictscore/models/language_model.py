@@ -136,7 +136,7 @@ class LanguageModel:
 
         If a readable reply may be incomplete, ``on_early_ending`` is called with the reason, and
         the reply is not cached. Without ``on_early_ending``, every readable reply counts as
-        complete: the form of a judge's reply shows whether it is.
+        complete, since a judge's reply is readable only if it is complete.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:

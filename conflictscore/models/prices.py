@@ -1,8 +1,8 @@
 """Token prices from the package genai-prices.
 
-The package includes its table and is never asked to update it, so nothing here uses the network.
-Costs use today's standard prices. If a provider charges more for prompts beyond some 100,000
-tokens, or for writing to its cache, its bill is higher than the cost computed here.
+That package includes a table of prices and is never asked to update it, so no function here uses
+the network. Costs use today's standard prices. If a provider charges more for prompts beyond some
+100,000 tokens, or for writing to its cache, its bill is higher than the cost computed here.
 """
 
 from collections.abc import Mapping

@@ -99,7 +99,7 @@ def _number(text: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """Return the reasoning setting for a chat model; empty if it is known to have none."""
+    """Return the reasoning setting for a chat model; empty if the model has no such setting."""
     profile: Mapping[str, Any] = chat.profile or {}
     efforts = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields

@@ -13,16 +13,16 @@ _LEAST_TOKENS = 1000
 """Shorter prompts are not tested: they fit every server, and token counts differ most for them."""
 _CHARS_PER_TOKEN = 5
 """No script has more characters per token than this. So a server that reports at least one token
-per five characters has read the whole prompt. This package's own count may be ten times too high
-for scripts that a tokenizer knows well."""
+per five characters has read the whole prompt. For some scripts, this package's own count may be ten
+times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
 """No server has a context window with fewer tokens."""
 _LONGER = 2
-"""If the server has read a prompt this many times as long, its window cannot explain a low
-count."""
+"""If the server has read a prompt that is this many times as long as a low count, a small window is
+not the reason for that count."""
 _SHARE = 0.5
-"""A prompt was cut if the server read less than this share of it. For Latin text, the only case
-left at this point, the counts of different tokenizers differ by less."""
+"""A prompt was cut if the server read less than this share of it. Only Latin text gets this far,
+and the counts of different tokenizers differ by less for it."""
 _SAME_SHARE = 0.9
 """Two counts of the same prompt are the same count if they differ by less than a tenth."""
 
@@ -31,8 +31,8 @@ def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capab
     """Return whether the server reports reading far fewer tokens than were sent.
 
     Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    shows no cut if it is smaller than any context window, if the server has reported reading much
-    longer prompts, or if it reports as many cached tokens.
+    does not mean a cut in three cases: it is smaller than any context window, the server has
+    reported reading a much longer prompt, or its count of cached tokens is at least as high.
     """
     tokens_read = cost.input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
@@ -53,7 +53,7 @@ def require_whole_prompt(
     model: str,
     capabilities: Capabilities,
 ) -> None:
-    """Compare the server's counts of the same prompt, sent twice; raise an error if it was cut.
+    """Compare a server's token counts for a prompt that was sent twice; raise if it was cut.
 
     A server that cut the prompt reports the same count again. A server that leaves out its cache
     reports less, since the prompt is in its cache now.

@@ -19,9 +19,9 @@ they cause no test."""
 _ANSWER_S = 10.0
 """A proxy that sends nothing for this many seconds counts as not answering. A proxy answers by
 itself, usually within milliseconds."""
-_GOOD_FOR_S = 60.0  # seconds after an answer in which the proxy is not tested again
+_GOOD_FOR_S = 60.0  # seconds after an answer during which the proxy is not tested again
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SOCKS_PORT = 1080  # registered for SOCKS
+_SOCKS_PORT = 1080  # the port that is registered for SOCKS
 _answered_at: dict[str, float] = {}
 """When each proxy last answered a test, on the monotonic clock."""
 

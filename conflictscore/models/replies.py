@@ -54,10 +54,10 @@ A sentence may contain "final:" or "assistant final", so the words are a header 
 joined to the text or on a line of their own.
 """
 _SPACED_HEADER = re.compile(r"(?i:assistant[\s:|]{1,3}final)\b[\s:|]{0,3}(?=[A-Z\d])")
-"""The same header after the reasoning, in a reply that begins with such a header of analysis."""
+"""The same header after the reasoning, if the reply begins with "assistant analysis"."""
 _SPACED_ANALYSIS = re.compile(r"(?i:assistant[\s:|]{1,3}(?:analysis|commentary))\b")
 _INNER_HEADER = re.compile(r"(?<=[.!?)\]}>\"”\n])assistantfinal(?=[A-Z\d\s{\[*#\"“-])")
-"""The header after reasoning whose own header is missing: it is joined to a sentence's end."""
+"""The same header at the end of a sentence, in a reply whose reasoning has no header."""
 _FIRST_HEADER = re.compile(
     r"(?i:(?:<?\|?start\|?>(?:assistant)?)?<?\|?channel\|?>\s{0,3}final\s{0,3}<?\|?message\|?>)"
     r"|assistant[ \t]{0,3}\n(?!\s{0,3}(?i:analysis|commentary|final))"
@@ -66,11 +66,12 @@ _FIRST_HEADER = re.compile(
     r"|final[ \t]{0,3}\n|final(?=[{\[*#\"])"
     r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
 )
-"""A header that begins a reply: its words are joined to the text, or to the next token."""
+"""The same header at the beginning of a reply, in the forms that servers leave."""
 _GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
-"""The same header joined to any word. The two may also be a word, or an identifier: finalScore."""
+"""The word "final" joined to the next word. The two together may also be an ordinary word, or an
+identifier such as finalScore."""
 _LEAST_DIGITS = 3
-"""Digits of a number that may follow the header; "final2" is rather a name."""
+"""Minimum digits of a number that is joined to "final"; "final2" is probably a name."""
 # Signs that a text is about code, where a tag may be an example.
 _ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
 _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
@@ -117,7 +118,7 @@ _TAGGED = re.compile(
 def reply_text(message: BaseMessage, prompt: str = "") -> str:
     """Return a reply without its reasoning; raise ValueError if it ended while reasoning.
 
-    ``prompt`` is what :func:`without_reasoning` reads.
+    ``prompt`` is the text that the model was asked; see :func:`without_reasoning`.
     """
     content: Any = message.content
     if isinstance(content, list):  # the client's own parser knows only the type "text"
@@ -134,9 +135,9 @@ def without_reasoning(text: str, prompt: str = "") -> str:
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
     tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
     the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last channel other
-    than analysis. Some servers join its header to the answer's first word, as in "finalParis". If
-    the reply or ``prompt``, the text that the model was asked, seems to be about code, such a word
-    counts as an identifier.
+    than analysis. Some servers join its header to the answer's first word, as in "finalParis".
+    ``prompt`` is the text that the model was asked. If it or the reply seems to be about code, such
+    a word counts as an identifier.
 
     Raises:
         ValueError: A block is not closed.
@@ -227,7 +228,7 @@ def _start_of_words(text: str) -> int:
 
 
 def _starts_block(tag: re.Match[str], begins: int, *, certain: bool) -> bool:
-    """Return whether an opening tag starts a line, or the whole text if its name is uncertain."""
+    """Return whether an opening tag starts a line; an uncertain tag must start the whole text."""
     return tag["line"] is not None and (certain or tag.start() <= begins)
 
 

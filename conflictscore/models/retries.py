@@ -27,12 +27,13 @@ schema."""
 _LOADING = re.compile(r"(?i)\bloading\b")
 """Matches the message of llama.cpp, which answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
-"""A shorter requested wait is ignored, since some providers send such a wait with every refusal."""
+"""A requested wait shorter than this is ignored, since some providers send one with every
+refusal."""
 _NUMBER = re.compile(
     r"(?P<number>[+-]?\d{1,20}(?:\.\d{0,20})?) ?(?P<unit>ms|s|sec|secs|seconds?)?", re.IGNORECASE
 )
 _LEAST_UNIX_TIME = 1e9
-"""A number of seconds that was in 2001 is a time, not a wait."""
+"""A number above this is a Unix time (this one was in 2001), not a number of seconds to wait."""
 # Waits of 0.5, 1, 2, 4 and then 8 seconds, as in OpenAI's own client.
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
@@ -114,7 +115,8 @@ def _asked_wait(headers: Mapping[str, Any]) -> float | None:
 def _seconds(text: str) -> float:
     """Return a number of seconds, or the seconds until a time; raise ValueError if neither.
 
-    HTTP knows whole seconds and dates. Some servers add a unit, or send an ISO date or a Unix time.
+    HTTP defines only whole seconds and dates. Some servers add a unit, or send an ISO date or a
+    Unix time.
     """
     if number := _NUMBER.fullmatch(text.strip()):
         seconds = float(number["number"]) * (1e-3 if number["unit"] == "ms" else 1.0)

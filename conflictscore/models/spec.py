@@ -37,7 +37,7 @@ _OPENAI_URL = "https://api.openai.com/v1"
 # Tokens assumed if a model's window is unknown. Nearly all models in use have at least as many, and
 # a prompt that is too long for its model would be refused or silently cut.
 _UNKNOWN_WINDOW = 8192
-# Calls in flight to an endpoint at first. If the endpoint refuses some, the limit falls by itself.
+# Maximum calls in flight to an endpoint. If the endpoint refuses some, the limit falls by itself.
 _REMOTE_CALLS = 16
 
 

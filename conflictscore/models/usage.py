@@ -30,8 +30,8 @@ add them up."""
 def whole_tokens(count: Any) -> int:
     """Return a token count reported by a provider.
 
-    If it is not a valid count, the result is 0, since a :class:`Usage` cannot express that a count
-    is unknown. :func:`known_tokens` can, and keeps the difference.
+    If it is not a valid count, return 0, since a :class:`Usage` cannot express that a count is
+    unknown. To distinguish 0 from an unknown count, use :func:`known_tokens`.
     """
     return _count(count) or 0
 

@@ -30,9 +30,9 @@ CONTEXT_WINDOW = 8192
 """Default number of tokens in prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
-_PROMPT_CACHE_MIB = 512  # for earlier prompts, whose beginnings need not be read again
+_PROMPT_CACHE_MIB = 512  # of earlier prompts; a new prompt with the same beginning is read faster
 _REPLY_TIMEOUT_S = 60.0  # the model is loaded by then, so a working server answers at once
-_REASON_CHARS = 300  # characters shown of llama.cpp's reason
+_REASON_CHARS = 300  # maximum characters of llama.cpp's reason that are shown
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
