@@ -36,7 +36,7 @@ from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The reply field for verdicts: either on all claims, or on all those that are not irrelevant."""
+"""The reply field for the verdicts: on all claims, or only on claims that are not irrelevant."""
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
@@ -53,15 +53,15 @@ measured.
 _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Reply tokens in addition to those for each verdict, so a smaller batch has more per verdict."""
-_VERDICT_TOKENS = 80  # a quotation, a reason and a label take about as many
+"""Reply tokens for a call as a whole, so a verdict in a smaller batch gets more of them."""
+_VERDICT_TOKENS = 80  # the length of a quotation, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
 """Maximum number of tokens of the claims in a call, in each form.
 
 The smaller number is reserved in every prompt, so that few claims do not affect where a document is
 cut.
 """
-_MARK_TOKENS = 16  # tokens of the form around a claim in the prompt
+_MARK_TOKENS = 16  # tokens that the prompt adds to a claim, such as its id
 
 
 def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,9 +94,10 @@ BRIEF_SCHEMA = {
         }
     ),
 }
-"""The form of a reply with as few tokens as possible: a verdict is a list of ``_ROW``."""
+"""The form of a reply that has as few tokens as possible: each verdict is a list, with the fields
+of ``_ROW`` in this order."""
 _ROW = "claim", "snippet", "answer", "reason"
-"""The fields of a verdict that is a list; only CONTRADICTS has a reason."""
+"""The fields of a verdict that is a list; a verdict has a reason only if it is CONTRADICTS."""
 
 Tell = Callable[[EvidenceLabel], None]
 
@@ -195,7 +196,7 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """A judge of many claims against one document per call: at most 26 in the brief form, else 8.
+    """A judge that labels many claims against one document per call: 8, or 26 in the brief form.
 
     A judge of single pairs never uses the cached verdicts of this judge. At a remote endpoint,
     where each token costs time and money, the rules are shorter, the claims are one JSON object,
@@ -351,7 +352,7 @@ class BatchJudge:
     def _batch(
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
-        """Return a batch for claims of this many tokens; it has parts near them and ``beside``."""
+        """Return a batch with the document's parts near the claims and near ``beside``."""
         verdicts = max(_MOST_CLAIMS + self._is_brief, len(claims))
         room = _REPLY_TOKENS + _VERDICT_TOKENS * verdicts + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)

@@ -41,7 +41,7 @@ def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
 
 
 UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
-"""The model's own probabilities, normalised to sum to 1."""
+"""The calibration that keeps the model's own probabilities, normalised to sum to 1."""
 
 
 class FittedCalibration(BaseModel):

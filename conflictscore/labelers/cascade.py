@@ -17,8 +17,9 @@ _Place = tuple[int, int]
 Deciding = Literal["none", "sole", "sides"]
 """Which cheap verdicts the judge must confirm.
 
-``none`` means no verdict. ``sole`` means a verdict that is the only one on its side, if the claim
-has evidence on both sides. ``sides`` means every verdict on a side, if the claim is contradicted.
+``none`` means no verdict. ``sole`` applies to a claim with evidence on both sides, and means a
+verdict that is the only one on its side. ``sides`` applies to a claim that is contradicted, and
+means every verdict that takes a side.
 """
 
 
@@ -26,8 +27,8 @@ class Thresholds(NamedTuple):
     """The minimum score (0 to 1) at which a cheap verdict counts, for each label.
 
     With the default thresholds, three in four of the SUPPORTS and CONTRADICTS verdicts of the
-    bundled NLI model are right. So are 87 in 100 of its IRRELEVANT verdicts, where an error would
-    hide a conflict.
+    bundled NLI model are right. Of its IRRELEVANT verdicts, 87 in 100 are right; an error in such a
+    verdict would hide a conflict.
     """
 
     supports: float = 0.6
@@ -39,7 +40,7 @@ class Thresholds(NamedTuple):
         """Return the thresholds for an NLI model, by name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
-        # chosen for its own scores, by the same shares of right verdicts
+        # with these, its verdicts are right as often as the bundled model's
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
@@ -60,11 +61,11 @@ class Cascade:
     It also checks the cheap verdicts on which a conflict depends. By default, such a verdict is the
     only one on its side, and there is evidence on the other side too.
 
-    So the label of a pair may depend on other documents, and is computed anew in each run. Only the
-    verdicts of the two stages are cached, each under the identity of its labeler. A pair that the
-    judge could not label is UNLABELLED, even if it has a cheap verdict. The cheap verdict counts if
-    the judge says SUPPORTS although the document has a different number in place of the number in
-    the claim.
+    So the label of a pair may depend on other documents, and is computed again in each run. Only
+    the verdicts of the two stages are cached, each under the identity of its labeler. A pair that
+    the judge could not label is UNLABELLED, even if it has a cheap verdict. The cheap verdict
+    counts if the judge says SUPPORTS although the document has a different number in place of the
+    number in the claim.
     """
 
     def __init__(
@@ -115,10 +116,10 @@ class Cascade:
 
     @property
     def voter(self) -> Labeler:
-        """The labeler for competing statements, which is the cheap one if the judge is embedded.
+        """The labeler to use for competing statements: the cheap one if the judge is embedded.
 
         The embedded judge needs a call for each pair, and is less accurate than ``nli-mpnet``.
-        Besides, the probabilities of two models cannot be compared.
+        Moreover, the probabilities of two models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
 

@@ -36,7 +36,7 @@ class ChoiceJudge:
         prompts = await self._prompt_writer.of(claim, document)
 
         async def no_quotes(snippets: Sequence[str]) -> None:
-            """Do not ask again: a letter contains no quotations."""
+            """Return None: a reply of one letter has no quotations to ask about again."""
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}

@@ -1,4 +1,4 @@
-"""Functions that read the label in a reply, in any case, inflected, or in the rules' language."""
+"""Functions that read the label in a reply, which may be inflected or in another language."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ an unknown way.
 # A label that is followed by punctuation and an explanation.
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 _SIDES = re.compile(r"support|contradict")
-# Words by which a reply may mean a label, to recognise replies that name several.
+# Words that may stand for a label; they show whether a reply names several labels.
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
 _FIELDS = (
     "label",
@@ -89,7 +89,7 @@ def read_label(answer: str) -> Label:
 
 
 def label_of(reply: Mapping[str, Any]) -> Label:
-    """Return the label in ``answer`` of a verdict: a text, or the only item of a list or object."""
+    """Return the label of a verdict: the text of ``answer``, or of the only element in it."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
         with suppress(ValueError):  # a field with an alias may contain anything

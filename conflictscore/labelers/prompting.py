@@ -1,4 +1,4 @@
-"""Functions that write prompts for LLM judges, with a beginning to cache, and ids for claims."""
+"""Functions that write the prompts of LLM judges, and make ids for claims."""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450  # ids from 100 to 549
-_MORE_IDS = 2  # number of ids for each text if there are more texts
+_MORE_IDS = 2  # possible ids for each text if there are more than 450 texts
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
 # claims, and prompts about it begin in the same way.
 _CLAIM_TOKENS = 256
@@ -48,7 +48,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 def identity_of(
     labeler: str, prompt: str, model: LanguageModel, **more: Any
 ) -> dict[str, Any] | None:
-    """Return all that a verdict depends on besides claim and document; None if any is unknown."""
+    """Return everything that a verdict depends on besides claim and document; None if unknown."""
     if model.identity is None:
         return None
     identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
@@ -111,16 +111,16 @@ class PromptWriter:
 
         parts = parts_of(document, fit, near(*queries))
         if len(parts.texts) == 1 and not parts.cut:
-            self._last = (document, room, parts)  # complete, so the same for all claims
+            self._last = (document, room, parts)  # the whole document, so the same for all claims
         return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     """Map each text's number to an id.
 
-    An id is derived from the text, and has three digits, which most models read as one token. So if
-    a reply numbers the claims from 0 or 1, no number matches the id of a wrong claim. If there are
-    too many texts for three digits, the ids are longer.
+    An id is derived from the text. It is at least 100, and has three digits, which most models read
+    as one token; if there are too many texts, ids are longer. So if a reply numbers the claims from
+    0 or 1 instead of repeating their ids, its numbers match no id.
     """
     text_by_number = dict(texts)
     n_ids = _IDS if len(text_by_number) <= _IDS else _MORE_IDS * len(text_by_number)

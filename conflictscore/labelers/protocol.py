@@ -72,7 +72,7 @@ class TableLabeler(Labeler, Protocol):
 
         Raises:
             ConfigurationError: A setting is invalid, so no pair can be judged.
-            ProviderError: None of the pairs that are still without a report could be judged.
+            ProviderError: None of the pairs whose labels have not been reported could be judged.
         """
 
 

@@ -93,8 +93,8 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     """Return the passage to show for a verdict, on one line and in the words of the document.
 
     This is the text that the judge quoted, or the window that decided. If there is no quotation, or
-    if it is not in the document or is longer than 400 characters, the passage consists of the
-    sentences with most of the claim's words; rare words have more weight. Return None if the
+    the quotation is not in the document or longer than 400 characters, the passage instead consists
+    of the sentences with most of the claim's words. Rare words have more weight. Return None if the
     verdict takes no side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -138,7 +138,7 @@ def _nearest(claim: str, text: str) -> str:
 
 
 class _Worth(dict[frozenset[str], float]):
-    """The worth of sets of words, which is the sum of their weights; each is computed only once."""
+    """Maps each set of words to its worth: the sum of the words' weights, computed only once."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         super().__init__()
@@ -155,7 +155,8 @@ class _Sentences(NamedTuple):
     texts: Sequence[str]
     terms: Sequence[frozenset[str]]
     lasts: Sequence[int]
-    """The end of the longest run, of at most 400 characters that begins at each sentence."""
+    """For each sentence, the end of the longest run of sentences that begins there and has at most
+    400 characters."""
 
 
 @lru_cache(maxsize=64)  # all the claims of an answer are compared with the same documents
@@ -176,7 +177,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """Return the end of the longest run of at most 400 characters that begins at each sentence."""
+    """Return, for each sentence, where the longest run from it ends (at most 400 characters)."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

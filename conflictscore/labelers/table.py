@@ -147,7 +147,7 @@ class _TimeLimit:
 
 
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Whether a claim has evidence on both sides or two documents against it, ignoring weights."""
+    """Return whether a claim has evidence on both sides, or two documents against it."""
     sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)
@@ -163,8 +163,8 @@ def _ordered(
 ) -> tuple[list[Pair], str]:
     """Return the pairs in the order of judging, and the reason why other pairs are left out.
 
-    A claim is judged against every document, since a conflict needs both sides. Only if
-    ``max_pairs`` is smaller than the number of documents are documents left out too.
+    A claim is judged against every document, since a conflict needs both sides. Documents are left
+    out only if ``max_pairs`` is smaller than the number of documents.
     """
     wanted = len(claims) if max_claims is None else max_claims
     allowed = wanted if max_pairs is None or not documents else max_pairs // len(documents)

@@ -1,4 +1,4 @@
-"""From pairs to labels: stored verdicts are looked up, and new verdicts are obtained and stored.
+"""Functions that get the labels of pairs: they look up stored verdicts, and store new ones.
 
 Every pair gets a label, and every labeler is called from this module.
 """
@@ -34,7 +34,8 @@ _FORMAT = 1
 _READING = 2
 """Version of the way in which long documents are read; increased whenever that way changes."""
 _LONG_BYTES = 6000
-"""If a document has more bytes, its keys contain ``_READING``; shorter ones fit most prompts."""
+"""If a document has more bytes, the keys of its verdicts contain ``_READING``. A shorter document
+fits into most prompts."""
 _NOT_TOLD = "the labeler returned no label"
 
 

@@ -127,8 +127,8 @@ def _wrong_setting(
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
     if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        # This is not a QuotaError, which lets a search continue with the next provider. A run over
-        # many rows must stop here; it can be resumed when there is credit.
+        # This is not a QuotaError, since a run over many rows must stop here. The run can be
+        # resumed when there is credit.
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({fault_text})"
         )

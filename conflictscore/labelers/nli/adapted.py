@@ -1,9 +1,9 @@
 """The larger NLI model: MPNet-base, which is downloaded once, plus trained additions.
 
-The package contains the graph and the additions (6 MB), which are low-rank products to be added to
-the matrices of MPNet. After the download, the additions are made, and the sums are stored in 8 bits
-with one scale for every 64 numbers of a row. The stored model has a quarter of the size of the
-checkpoint, runs in two thirds of the time, and gives the same labels
+The package contains the graph and the trained additions (6 MB), which are low-rank products that
+are added to the matrices of MPNet. After the download, the products are added, and the sums are
+stored in 8 bits with one scale for every 64 numbers of a row. The stored model has a quarter of the
+size of the checkpoint, runs in two thirds of the time, and gives the same labels
 (``docs/findings/nli-model.md``).
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 64
-"""Size of a block, which is the group of numbers in a matrix row that share a scale."""
+"""Numbers in a block, which is a part of a matrix row whose numbers share one scale."""
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"

@@ -38,18 +38,19 @@ Both values were chosen for the best F1 of conflict detection on half of the cla
 sets of every size (``measurements.by_claim_rule``).
 """
 _MOST_PRODUCT = 0.95
-"""Maximum bound, so that two documents that surely disagree exceed it among any number."""
+"""Maximum of the bound, so that two documents that surely disagree always exceed it, however many
+documents there are."""
 _LEAST_PROBABILITY = 1e-4
-"""Probabilities are rounded to four places, so a smaller one cannot be told from 0."""
+"""Smallest probability other than 0, since probabilities are rounded to four places."""
 
 
 class Pooling(NamedTuple):
     """How several models' probabilities for a pair become one (logarithmic opinion pool).
 
     The pooled probability of a label is proportional to the product of the models' probabilities,
-    each raised to the power of its model's weight, times a factor for the label. If the errors of
-    the models are not the same, the product is surer than their mean when they agree (Genest and
-    Zidek, Statistical Science 1986).
+    each raised to the power of its model's weight, times a factor for the label. If the models
+    agree and their errors are independent, the product is surer than the mean of their
+    probabilities (Genest and Zidek, Statistical Science 1986).
 
     Attributes:
         weights: The weight of each model, in order.
@@ -88,10 +89,10 @@ Its numbers were chosen by likelihood on half of the claims (``measurements.pool
 
 
 def least_product(documents: int, of_two: float = LEAST_PRODUCT) -> float:
-    """Return the bound that the product for two documents must exceed among this many documents.
+    """Return the bound for a claim with this many documents; see ``LEAST_PRODUCT``.
 
-    As the number of documents grows, so does the largest product over all pairs of documents, even
-    if no two documents disagree. So the bound can grow with the number of documents.
+    The largest product over all pairs of documents grows with the number of documents, even if no
+    two documents disagree. So the bound can grow too.
 
     Args:
         documents: Number of documents.
@@ -244,7 +245,7 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            for place in reversed(range(len(self.models))):  # the last model is the fastest
+            for place in reversed(range(len(self.models))):  # start with the fastest model
                 on_verdict = partial(collect, place=place)
                 await judge_all(self.models[place], pairs, on_verdict, meter, cache)
         finally:  # decide unfinished claims too
@@ -259,8 +260,8 @@ def combined_verdict(
 
     They are pooled; without a pooling, their mean is taken.
 
-    Its passage, and any doubt about the passage, come from the model that gives the label the
-    highest probability. A pair is UNLABELLED if one of the models could not read it.
+    The passage of the verdict, and any doubt about the passage, come from the model that gives the
+    label the highest probability. A pair is UNLABELLED if one of the models could not read it.
     """
     probabilities = [
         verdict.probabilities for verdict in verdicts if verdict.probabilities is not None

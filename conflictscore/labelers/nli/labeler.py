@@ -32,16 +32,16 @@ version 5 added the handling of denials, version 6 added dates and the context o
 version 7 lets an undoubted window of a long document overrule a doubtful one.
 """
 MOST_DOUBTED = 0.5
-"""Maximum ``score`` of a label if its passage is a known trap.
+"""Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
 
 Half of such labels are right, whatever the score of the model (``docs/findings/labelers.md``). The
 default thresholds of a cascade are all higher.
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _MANY_WINDOWS = 16
-"""Minimum number of windows of a long document.
+"""Minimum number of windows of a document to which :func:`undoubted_window` applies its rule.
 
-On sets of shorter documents, labels were no better with this rule.
+On sets of shorter documents, the rule made labels no better.
 """
 _MOST_TRIED = 8
 """Maximum number of windows on the other side that are searched for traps. The search takes time,
@@ -145,8 +145,7 @@ class NliLabeler:
             ProviderError: The model failed.
         """
         reading = await self._read_one(claim, document)
-        # calibrations are fitted on the window that is chosen here, so it must be chosen without
-        # one
+        # a calibration is fitted on this window, so the window must not depend on a calibration
         windows = [UNCALIBRATED.probabilities(logprobs) for logprobs in reading.logprobs]
         # a probability may be rounded to 0, which has no logarithm
         return {k: log(max(p, 1e-30)) for k, p in windows[deciding_window(windows)].items()}

@@ -218,7 +218,7 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised in any case
+    options.log_severity_level = 4  # fatal errors only; other errors are raised as exceptions
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(

@@ -1,4 +1,4 @@
-"""Detection of linguistic traps: passages on which an NLI model is often wrong, however sure.
+"""Detection of linguistic traps: passages on which an NLI model is often both sure and wrong.
 
 A small model notices whether a passage contains the words of a claim, but hardly how the words are
 used. The passage may be a question or a plan, may contain a double negation, may have the words in
@@ -25,11 +25,11 @@ _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
 An NLI window has some 400 characters. The claim is compared with each sentence of the passage.
 """
 _STEM, _SHORTEST = 4, 3
-"""Number of letters of a stem, and of the shortest word that is compared. Four letters unite most
-inflected forms in the seven languages without a stemmer for each."""
+"""Number of letters of a stem, and of the shortest word that is compared. In the seven languages,
+most inflected forms of a word agree in their first four letters, so no stemmer is needed."""
 _ALL_BUT = 0.75
-"""Minimum share of the claim's words in a sentence that may be the claim, reordered; chosen by
-hand."""
+"""Minimum share of the claim's words that a sentence must have to be compared with the claim for
+swapped words; chosen by hand."""
 
 # A number, perhaps with separators of thousands and decimal places.
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
@@ -62,7 +62,7 @@ _IN_WORDS = 20
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms in which traps are looked for; each form is computed only once."""
+    """A sentence in the forms that are searched for traps; each form is computed only once."""
 
     text: str
     spoken: str
@@ -166,7 +166,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Return the form of a sentence, such as a question, unless the claim shares it; else None."""
+    """Return the form of a sentence, such as a question; None if the claim has the same form."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -211,19 +211,19 @@ _CUED = {
 }
 _EXPLANATIONS = {
     "a table": "the passage is a table, which this model may misread",
-    "a question": "the passage asks about it, and may not state it",
-    "a doubt": "the passage calls it uncertain",
-    "a condition": "the passage states it under a condition",
-    "a plan": "the passage tells of a plan, which may have failed",
-    "an attribution": "the passage reports what somebody says",
+    "a question": "the passage asks about the claim, and may not state it",
+    "a doubt": "the passage calls the claim uncertain",
+    "a condition": "the passage states the claim only under a condition",
+    "a plan": "the passage describes a plan, which may have failed",
+    "an attribution": "the passage reports what someone says",
     "a state that ended or began": "the passage says when a state ended or began, and the claim may"
     " mean another time",
-    "a double negation": "the passage negates twice",
-    "another unit": "passage and claim use different units",
+    "a double negation": "the passage has a double negation",
+    "another unit": "the passage and the claim use different units",
     "a range or a round number": "a number in the passage or the claim is a range, or rounded",
     "the same words in another order": "the passage has the claim's words in another order, so the"
     " roles may be swapped",
-    "another name": "the passage names somebody or something else than the claim",
+    "another name": "the passage names a different person or thing than the claim",
 }
 
 
@@ -232,7 +232,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Return whether a sentence states a quantity like one of the claim in a different unit."""
+    """Return whether a sentence and the claim state the same kind of quantity in different units."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
@@ -256,9 +256,9 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     """Return whether a sentence has the claim's words with two words swapped.
 
-    If either the claim or the sentence is in the passive voice, but not both, that swaps roles as
-    well. Both swaps together leave the roles unchanged. Words that only move to the front ("In the
-    final, …") do not change roles.
+    If only one of the two texts is in the passive voice, that swaps roles as well. Both swaps
+    together leave the roles unchanged. Words that only move to the front ("In the final, …") do not
+    change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}

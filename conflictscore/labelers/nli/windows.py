@@ -25,7 +25,7 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum windows of a document that are read; if it has more, those nearest to the claim are."""
+"""Maximum number of windows of a document that are read: those nearest to the claim."""
 
 _TITLE_TOKENS = 24  # most titles are shorter; a longer one would take room from the window
 _DATE_CHARS = 10
@@ -35,7 +35,7 @@ _LONGEST_DATE = 40
 _CLAIM_TOKENS = 40
 """Tokens reserved for a claim, so that the windows of a document are the same for most claims."""
 _PREMISE_TOKENS = 48
-"""Minimum tokens for a window, however long the claim is."""
+"""Minimum number of tokens of a window, even if the claim is long."""
 _LEAD_TOKENS = 40
 """Maximum number of tokens for the context of a window; half are for the heading above it."""
 _LEAD_SHARE = 4
