@@ -1,1 +1,1 @@
-"""Correction of a disputed passage: a query to each document, a vote, and a rewritten passage."""
+"""Corrects a disputed passage: asks each document, counts the votes, and rewrites the passage."""

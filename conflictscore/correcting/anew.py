@@ -1,4 +1,4 @@
-"""Requests for a whole new answer, as in the paper, with one disputed claim and its evidence."""
+"""Asks for a whole new answer, as in the paper, and shows one disputed claim with its evidence."""
 
 import re
 
@@ -52,7 +52,7 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """Return the claim to reconsider, for each way of choosing it without asking a model.
+    """Map each way of choosing that needs no model to the number of the claim that it chooses.
 
     Raise ValueError if no claim is disputed.
     """

@@ -1,4 +1,4 @@
-"""Refusal of changes to an answer that the evidence does not support."""
+"""Refuses a change to an answer if the evidence does not support the change."""
 
 import re
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ def refusal(
 
     An accepted change meets three conditions. First, a second look decided it. Second, it states
     the winner and no longer states the loser; a hedge instead states both sides, each supported by
-    a document. Third, each further claim that it adds is supported by at least one document that is
-    not behind the winner, and is not contradicted by more documents than support it.
+    a document. Third, each further claim that it adds is supported by at least one document that
+    did not vote for the winner, and is not contradicted by more documents than support it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -96,7 +96,7 @@ class _Case:
 
     @property
     def loses_coverage(self) -> bool:
-        """Return whether the share of the passage's pairs with a label is smaller than before."""
+        """Return whether a smaller share of the passage's pairs than before has a label."""
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
@@ -105,7 +105,7 @@ class _Case:
 
 
 def _refusal_of_whole(case: _Case) -> str | None:
-    """Return why a whole new answer, with no second look, is refused; None if it is accepted."""
+    """Return why a whole new answer without second looks is refused; None if it is accepted."""
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
@@ -185,7 +185,7 @@ def _is_backed_by_its_source(
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
-    """Return why a passage must not be removed; None if the rest of the answer has the winner."""
+    """Return why a passage must not be removed; None if the answer states the winner elsewhere."""
     winner = look.counterpart.statement
     says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
     return None if any(c.supports for c in says) else f"nothing else in the answer says “{winner}”"
@@ -215,7 +215,7 @@ def _misstated(
 def _says_in_another_language(
     after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
 ) -> bool:
-    """Return whether a passage states in its language what a document states in another.
+    """Return whether a passage states in one language what a document states in another.
 
     The passage must contain the names and numbers that are in the rival but not in the claim. A
     document that votes for the rival must also support one of the claims of the passage.
@@ -229,7 +229,7 @@ def _says_in_another_language(
 
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
-    """Return why a passage does not give both sides, supported by documents; None if it does."""
+    """Return why a passage is refused as a report of both sides; None if it is accepted."""
     other_word = opposite(before, look.question)  # "No." if this is "Yes."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
@@ -244,7 +244,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 
 
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
-    """Return whether a passage has every value, in any notation, by which a side differs."""
+    """Return whether a passage has, in any notation, each value by which a side differs."""
     own = look.sides[0].claim.text
     side_values = values_in(statement)
     stated_values = values_in(after)
@@ -255,7 +255,7 @@ def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:
-    """Return whether a claim states a look's decision, or reports the dispute it left open."""
+    """Return whether a claim states a look's decision, or reports the dispute that is left open."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
     return restates(text, look.counterpart.statement, look.question)

@@ -1,4 +1,4 @@
-"""Detection of citations in a passage, and their replacement if the cited statement changes.
+"""Finds the citations in a passage, and replaces them if the cited statement changes.
 
 A citation has one of three forms: the number of a document ("[3]"), a word with such numbers ("(Doc
 3)", "(Docs 1, 2)"), or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop
@@ -41,7 +41,7 @@ def cites(passage: str, documents: Sequence[Document]) -> bool:
 
 
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
-    """Return whether a passage cites documents by "[number]", and all support a statement."""
+    """Return whether a passage cites documents as "[number]", and they all support a statement."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
     cited_numbers = {number for each in numbers for number in each.documents}
     return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}

@@ -1,4 +1,4 @@
-"""Correction in place: disputed passages get a second look, and everything else is kept."""
+"""Corrects the disputed passages of an answer in place, and keeps everything else."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -42,7 +42,8 @@ _AROUND_CHARS = 1500
 """Number of characters of the preceding text that the model sees when it rewrites a passage. The
 text shows the style, and which nouns the passage's pronouns refer to."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
-"""Limits for the reply tokens of a rewritten passage, which may be one sentence longer."""
+"""Lower and upper limit for the reply tokens of a rewritten passage, which may be one sentence
+longer than the old passage."""
 _EXCERPT_CHARS = 60  # characters of a passage in a note: enough to recognise it
 _TRUTH_VALUES = ("true", "false")
 
@@ -178,7 +179,7 @@ def _put_in(
     """Put the proposed text into a change, if the text fits in place of the passage.
 
     Args:
-        change: A change that has its looks, but does not alter anything yet.
+        change: The change, with its looks but without a new text.
         dispute: The passage and its claims.
         shown_text: The passage in the form that the looks examined; if the passage is a JSON value,
             the words of the value.
@@ -219,7 +220,7 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """Return why a new value is refused if it has a word that no candidate has; else None.
+    """Return why a new value is refused; None if the candidates contain all its words.
 
     The value may come from a model that wrote more than it was asked for.
     """

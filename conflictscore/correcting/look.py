@@ -1,4 +1,4 @@
-"""The second look: a new examination of one disputed claim that leads to a decision.
+"""Takes a second look at a disputed claim: examines it again, and decides what to do about it.
 
 First, the look finds the rivals of the claim: different answers to the question that the claim
 answers. Then the documents vote for the claim or one of its rivals. If there is a tie, the evidence
@@ -147,7 +147,7 @@ def _decided(
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
-    """Return the changes to the fields of a look that was decided by weighing."""
+    """Return the new fields of a look that was decided by weighing."""
     is_rival = weighing.chosen == rival
     how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
@@ -163,7 +163,7 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 def _without_rival(look: SecondLook) -> SecondLook:
     """Complete a look that found no rival, and give the reason.
 
-    If the documents are about something else with the same name, the decision is to say so.
+    If the documents are about something else with the same name, the look decides to explain this.
     """
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
@@ -189,9 +189,9 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """Return changes to the fields of a look, if it is to explain several things of the same name.
+    """Return the new fields of a look that explains several things with the same name.
 
-    There are none if no document supports an answer about another thing.
+    There are no new fields if no document supports an answer about another thing.
     """
     things = _backed_things(look)
     if not things or not look.candidates[0].evidence.supports:
@@ -206,7 +206,7 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """Return changes to the fields of a look that add other things of the same name to a hedge."""
+    """Return the new fields of a look whose hedge also names other things with the same name."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}
@@ -275,13 +275,13 @@ async def propose(
     *,
     alone: bool = False,
 ) -> NewPassage:
-    """Take a second look at each disputed claim of a passage, and write the outcomes into it.
+    """Take a second look at each disputed claim of a passage, and rewrite the passage accordingly.
 
     The looks run concurrently. First, winners are put into the passage. This is done by changing
     the span that differs or by replacing the sentence; if neither works, a model is asked to
     rewrite the passage. Two claims that exchange the same span are one correction. Then an
-    explanation is added for only one unsettled dispute or one set of things with the same name,
-    since two explanations would overwrite each other.
+    explanation is added if a dispute is unsettled, or if several things have the same name. Only
+    one explanation is added, since a second one would overwrite the first.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -333,7 +333,7 @@ def _with_dispute_told(
     beside: Callable[[SecondLook], Sequence[str]],
     looking: Looking,
 ) -> NewPassage:
-    """Explain the first unsettled dispute or set of things with the same name in a passage.
+    """Reword a passage to explain its first unsettled dispute or its first ambiguous name.
 
     If other looks also found several answers, the claims of those looks are kept, and their
     outcomes record this.

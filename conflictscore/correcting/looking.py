@@ -16,8 +16,8 @@ class Looking:
     Attributes:
         question: The user's question, rewritten to stand alone.
         documents: All documents of the run.
-        duplicates: The first document of the group of each near-copy. If each domain counts only
-            once, the pages of one domain form a group too.
+        duplicates: Maps each near-copy to the first document of its group. If each domain counts
+            only once, the pages of one domain form a group too.
         weights: Weight of each document; empty if all documents have the same weight.
         unsettled: What to do with an unsettled dispute: ``hedge`` or ``keep``.
         reader: The model that reads documents.

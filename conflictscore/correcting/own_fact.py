@@ -1,4 +1,4 @@
-"""A comparison of words that tests if an embedded reader's answer is about the fact of a claim.
+"""Tests, by words, whether an embedded reader's answer is about the fact that a claim states.
 
 The reader is the model that answers a question from a document. A small reader answers every
 question, whatever the document says. If it is asked when a mine was closed, it turns "opened in
@@ -25,7 +25,7 @@ _LOOKED_AT = 2000
 
 
 def question_for_value(claim: str, question: str) -> str | None:
-    """Turn a claim into a question for the only value in it that the user's question does not have.
+    """Turn a claim into a question about its only value that the user's question lacks.
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
     has no such value, or several, or if it is not in English.
@@ -79,7 +79,7 @@ def tells_own_fact(
     if claim_question != question:
         apart = base_forms(telling_terms(claim_question)) & base_forms(telling_terms(claim))
         apart -= base_forms(telling_terms(question))
-        # half, since the document may use other words for the same; chosen by hand
+        # half, since the document may use other words for the same thing; chosen by hand
         return _has_numbers(terms, apart) and 2 * len(apart & terms) >= len(apart)
     fact = predicate_terms(claim_question, claim)
     if behind:

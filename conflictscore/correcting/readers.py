@@ -1,8 +1,9 @@
-"""Separate queries to each document for its answer, so that no side of a dispute affects another.
+"""Asks each document separately for its answer, so that no side of a dispute affects another.
 
 A reader is a model that answers a question from one document. It does not see the earlier answer or
-other documents, since a model tends to repeat an answer that it sees. Nor does its prompt offer
-"not stated" as a reply, since models use that reply too often. Invented answers are rejected later.
+other documents, since a model tends to repeat an answer that it sees. Its prompt does not offer
+"not stated" as a reply, since models would use that reply too often. Invented answers are rejected
+later.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,8 +26,8 @@ from conflictscore.retrieval.near_windows import near
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
-# A reply is one short statement, and a question is one line. Replies that reach the limits in
-# tokens are longer than the form asks for, so the limits in characters refuse them.
+# A reply is one short statement, and a question is one line. A reply that reaches the limit in
+# tokens is longer than it should be, so the limit in characters refuses it.
 _REPLY_TOKENS = 80
 _MOST_CHARS = 320  # maximum number of characters of a short answer
 _QUESTION_TOKENS = 64

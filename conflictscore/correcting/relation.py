@@ -1,4 +1,4 @@
-"""Classification of the answers of documents by their relation to a disputed claim.
+"""Classifies the answers of documents by their relation to a disputed claim.
 
 A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
 version of the subject. So each document is queried separately, and each reply is put into one of
@@ -49,9 +49,8 @@ class Related(NamedTuple):
         statement: The text of the answer.
         given_by: The documents that gave the answer when they were queried separately.
         relation: How the answer relates to the claim.
-        knows_better: The side whose document seems to the judge to be better informed than that of
-            the other side. It is None if neither side seems so. The weighing then decides whether
-            the impression is true.
+        knows_better: The side whose document is better informed in the judge's view; None if there
+            is no such side. The weighing then tests whether this view is right.
         thing: The name that the document uses for another thing that also fits the question.
         own_thing: The name that the answer or its documents use for the thing that the claim is
             about.
@@ -136,7 +135,7 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
 def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
     """Classify a reply as a rival, unless the words of its documents show another fact or thing.
 
-    Nor is a reply a rival if its value already appears in the answer outside the claim.
+    A reply is also not a rival if its value already appears in the answer outside the claim.
     """
     documents, text = looking.documents_by_number, claim.claim.text
     if is_told_beside(answer.statement, text, question, looking.answer):

@@ -1,4 +1,4 @@
-"""Removal of riders: additions to a document's answer that a correction must not repeat.
+"""Removes riders: additions to a document's answer that a correction must not repeat.
 
 Besides an answer, a document may contain an instruction, an offer or an unrelated statement that no
 other document supports. So a correction uses only those clauses of a rival that answer the claim's
@@ -15,7 +15,7 @@ from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 
 _QUESTION_CHARS = 2000  # number of characters of a question that are read
-_ENUMERATED_WORDS = 2  # most words of a list item, such as "dark blue" in "red and dark blue"
+_ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"
 _ENUMERATED_CHARS = 24  # maximum characters of such a list item
 _UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")

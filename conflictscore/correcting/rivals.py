@@ -1,4 +1,4 @@
-"""The search for rivals of a disputed claim: different answers to the claim's own question.
+"""Searches for rivals of a disputed claim: different answers to the claim's own question.
 
 The question is put to each document separately. The answers are compared with the claim, and those
 that are rivals are labelled against all documents.
@@ -60,10 +60,10 @@ class Rivals(NamedTuple):
             labels.
         thing: The name of the thing that the claim is about; empty if no other thing has the same
             name.
-        corrects: Indices of rivals for which a document seems to the judge to be better informed
-            than the others.
-        contested: Whether a document that supports the claim seems to the judge to be better
-            informed.
+        corrects: Indices of the rivals whose document is better informed than the others in the
+            judge's view.
+        contested: Whether a document that supports the claim is better informed in the judge's
+            view.
         is_asked: Whether documents were queried; false if the question that the claim answers could
             not be determined.
     """
@@ -80,7 +80,7 @@ class Rivals(NamedTuple):
 
 
 class _Rival(NamedTuple):
-    """A rival of a claim, and the answers that are identical to it once worded like the claim."""
+    """A rival, and the answers that become identical to it if they are worded like the claim."""
 
     statement: str
     answers: tuple[Related, ...]
@@ -91,7 +91,7 @@ class _Rival(NamedTuple):
         return _givers_of(self.answers)
 
     def is_marked(self, side: Literal["rival", "claim"]) -> bool:
-        """Return whether a judge marked this side's document as better informed for any answer."""
+        """Return whether a judge called this side better informed in any of the answers."""
         return any(answer.knows_better == side for answer in self.answers)
 
 
@@ -208,8 +208,9 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
     informative words of the question: "was closed in 1931" does not answer when the mine was
     opened. If the user asked no clear question, every claim needs a question of its own.
 
-    Return None if there is no question that the claim answers. An embedded reader in that case only
-    repeats the user's question, and answers to that question are not rivals of the claim.
+    Return None if there is no question that the claim answers. If the reader is embedded and asked
+    for such a question, it only repeats the user's question, and answers to that question are not
+    rivals of the claim.
     """
     question = looking.question
     is_about_question = is_about(claim, question) and answers_question(claim, question)
@@ -282,9 +283,9 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     """Make the opposite of a yes-or-no claim its rival, and find the documents behind it.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
-    SUPPORTS to any document on the topic, and hardly notices negations. If such a labeler is used,
-    a document counts for the opposite only if it gives the opposite answer when it is queried
-    separately.
+    SUPPORTS to a document that is merely on the topic, and hardly notices negations. If such a
+    labeler is used, a document counts for the opposite only if it gives the opposite answer when it
+    is queried separately.
     """
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:

@@ -14,7 +14,7 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # maximum number of documents for a side; more might persuade by number
+_MOST_DOCUMENTS = 4  # maximum documents for a side; more might persuade by their number alone
 _SHOWN_CHARS = 900
 """Number of characters of a document to show: enough to explain an error and to correct it."""
 

@@ -1,4 +1,4 @@
-"""The search, by words and labels, for documents that claim to replace another statement.
+"""Finds, by words and labels, the documents that say that they replace another statement.
 
 Embedded models are too small to weigh two sides. But a document that corrects or replaces another
 statement says so in a few words near its value, and a labeler can judge whether the document
@@ -73,7 +73,7 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """Return the only side with a document that says it replaced the other; None if there is none.
+    """Return the side that replaced the other, if documents say this of one side only; else None.
 
     Raise ProviderError if no such statement could be labelled.
     """

@@ -1,4 +1,4 @@
-"""Rewording of a passage to report an unsettled dispute, or several things of the same name.
+"""Rewords a passage to report an unsettled dispute, or several things with the same name.
 
 The new text is one sentence in the answer's language, in which each value is followed by its
 sources. If ``LANGUAGES`` has no wording for the language, the passage is kept.
@@ -208,7 +208,7 @@ def named(
     """Return the documents of a candidate, listed by title or cited by number.
 
     Only the first document of each group of near-copies is listed. Documents whose name is among
-    ``of_both`` are listed by number, since the name stands on both sides of the dispute.
+    ``of_both`` are cited by number, since both sides of the dispute have documents with that name.
     """
     first = _documents_behind(side, documents)
     if by_number:

@@ -1,4 +1,4 @@
-"""Detection of the words by which documents distinguish things that share a name.
+"""Finds the words by which documents distinguish things that share a name.
 
 "Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two different
 things, and so are "the 1951 novel" and "a 1977 album". A document describes its subject by words
@@ -24,8 +24,8 @@ _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
 )
-_MOST_WORDS = 8  # words of a description; more would read as a sentence in the answer
-_MOST_NAMES = 4  # names of a question that are searched for, since each takes a search of its own
+_MOST_WORDS = 8  # maximum words of a description; more would read like a sentence in the answer
+_MOST_NAMES = 4  # maximum names that are searched for; each name takes a separate search
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
 # A description after "is a", perhaps after an apposition or brackets.
@@ -58,7 +58,7 @@ class Thing(NamedTuple):
 def told_apart(
     own: Sequence[Document], others: Sequence[Document], names: str
 ) -> tuple[Thing, Thing] | None:
-    """Return the things that two groups of documents describe, if these have no word in common.
+    """Return the things that two groups of documents describe, if the descriptions share no word.
 
     Otherwise return None.
 
@@ -87,7 +87,7 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
     name_terms = telling_terms(names)
     things = list[Thing]()
     for name in names_in(names):
-        # a correction names the first description found: brackets, as in titles, come first
+        # a correction uses the first description, so brackets, as in titles, are searched first
         for form in (_BRACKET, _IS_A, _APPOSITION, _IN):
             for match in re.finditer(rf"{re.escape(name)}{form}", text):
                 words = " ".join(match["words"].split()[:_MOST_WORDS]).strip(" ,-–'\"")

@@ -1,7 +1,8 @@
-"""The weighing of two sides by the quality of their evidence, if votes leave the dispute open.
+"""Weighs two sides by the quality of their evidence, if the votes leave the dispute open.
 
-A side wins only if there is a ground: its source was in a position to know, or a document says that
-it corrects or replaces the other statement. The number of documents is not a ground.
+A side wins only on a ground (:class:`~conflictscore.records.Ground`): for example, its source was
+in a position to know, or its document says that it corrects the other statement. The number of
+documents is not a ground.
 """
 
 import re
@@ -69,7 +70,7 @@ async def weigh(
     current = asks_for_current(question)
     if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
         return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
-    if judge.model.is_local:  # it did not keep to the form of the reply
+    if judge.model.is_local:  # such a model does not keep to the form of the reply
         return Weighing(sides=sides)
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]

@@ -1,4 +1,4 @@
-"""Functions that put the winner of a second look into a passage, without a model if possible."""
+"""Puts the winner of a second look into a passage, without a model if possible."""
 
 import re
 from collections.abc import Sequence
@@ -17,18 +17,17 @@ from conflictscore.correcting.citing import cited_anew, cites
 from conflictscore.records import Candidate, Document, SecondLook
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # maximum number of tokens of a statement in a comparison of quadratic time
+_MOST_TOKENS = 80  # maximum tokens of a statement; comparing two statements takes quadratic time
 _MOST_CHARS = 400
 """Maximum length, in characters, of a span to search for.
 
-The time of a comparison of the span at each position of a text may be linear in the length of the
-span.
+At each position of a text, comparing the span may take time in proportion to its length.
 """
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum informative words of a change that its claims may omit; they must not omit a number. A
-model rewords claims, so one or two missing words may be synonyms."""
+"""Maximum number of informative words of a new passage that its claims may omit. They must not omit
+a number. A model rewords claims, so one or two missing words may be synonyms."""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400 for 12,400
 
@@ -72,9 +71,9 @@ def spliced_spans(
 def exchanged(look: SecondLook) -> tuple[str, str] | None:
     """Return the span of a claim that the winner replaces, and the new text.
 
-    Return None unless a rival has won and only one span differs. For two claims of a passage, the
-    same span is often replaced, since a decomposer may list a fact both separately and as part of
-    its sentence.
+    Return None unless a rival has won and only one span differs. The same span is often replaced in
+    two claims of a passage, since a decomposer may list a fact both separately and as part of its
+    sentence.
     """
     if look.decision != "replace" or look.rival is None:
         return None
@@ -98,7 +97,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """Replace the answer in a claim with another one, if it is only a name or number; else None.
+    """Replace the answer in a claim with another answer that is only a name or number; else None.
 
     For the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
     drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides
@@ -198,8 +197,8 @@ def replaced(
     so is an answer that consists of one such passage. A model is needed for table cells, headings
     and lines of code, and for sentences in a distinct style or in another language.
 
-    ``others`` are the other claims of the passage. Those among ``twins`` exchange the same span, so
-    they do not protect it.
+    ``others`` are the other claims of the passage. A span that occurs in such a claim is not
+    replaced, unless the claim is among ``twins``, which exchange the same span.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:

@@ -232,7 +232,7 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Return whether a sentence and the claim state the same kind of quantity in different units."""
+    """Return whether sentence and claim state the same kind of quantity in different units."""
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
