@@ -1,1 +1,1 @@
-"""Requests to models for answers and claims, readers for the replies, and evidence as text."""
+"""Asks models for answers and claims, reads their replies, and formats evidence as text."""

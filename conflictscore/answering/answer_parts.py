@@ -31,7 +31,7 @@ class Standing(StrEnum):
 
 
 class AnswerPart(NamedTuple):
-    """A passage of the answer with its standing."""
+    """A passage of the answer, with the outcome of its check."""
 
     start: int
     end: int

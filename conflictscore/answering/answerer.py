@@ -1,4 +1,4 @@
-"""Requests to a run's model to answer from documents, or to reconsider its answer to a question.
+"""Asks a run's model to answer a question from documents, or to reconsider its answer.
 
 The prompts follow Tables 11 to 16 of the ACL submission; Table 16 is Table 17 in arXiv v1.
 """

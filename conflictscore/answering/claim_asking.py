@@ -1,4 +1,4 @@
-"""Requests to a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
+"""Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
 A short answer ("Yes.", "1871") is rewritten as one statement, since by itself it says nothing that
 a document could support. A longer answer is split into claims, and the prompt includes its
@@ -211,8 +211,8 @@ async def _with_the_rest(
     """Add claims for parts that the first claims left out, and report parts still uncovered.
 
     The model is asked once more about the parts that no claim covers fully. If the model replies
-    that these parts claim nothing, the reply is not trusted: whether they do is decided from their
-    words.
+    that these parts claim nothing, the reply is not trusted. Instead, the words of the parts decide
+    whether they claim something.
     """
     parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts

@@ -1,4 +1,4 @@
-"""Detection of answer text that no claim covers, and of claims that go beyond the answer.
+"""Finds text of an answer that no claim covers, and claims that go beyond the answer.
 
 The model that splits an answer is not trusted: each number, name, negation and informative word of
 a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and
@@ -47,7 +47,8 @@ _LOOSE_SHARE = 0.2
 claims, so some words are missing from complete claims too. This limit and the next ones were chosen
 by hand."""
 _LOOSE_IN_A_ROW = 2
-"""Consecutive missing words that state something; one alone only links the claimed words."""
+"""Number of consecutive missing words that state something. A single missing word only links words
+that are in a claim."""
 _MOST_LOOSE = 1  # maximum informative words that a refusal may add
 _MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
@@ -94,7 +95,7 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """The numbers, names, negations and informative words that no claim about it contains."""
+    """Its numbers, names, negations and informative words that no claim about it contains."""
 
 
 class Beyond(NamedTuple):
@@ -172,8 +173,8 @@ def unclaimed_parts(
         claims: Its claims.
         spans: For each claim, the start and end of the passage that it was read from; None if
             unknown.
-        question: The question. Its informative words need not occur in a claim; numbers and
-            negations must.
+        question: The question. If a passage repeats informative words of the question, they need
+            not occur in a claim; numbers and negations must.
     """
     parts = passages(answer)
     names = tells_names(answer)
@@ -204,7 +205,7 @@ def unclaimed_parts(
 def _with_words(
     unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str]
 ) -> UnclaimedPart | None:
-    """Add words to those of a passage that no claim about it contains."""
+    """Add words to the list of a passage's words that no claim about it contains."""
     listed = unclaimed.words if unclaimed else ()
     new = (word for word in words if not {*listed}.intersection(word.split()))
     missing = (*listed, *dict.fromkeys(new))

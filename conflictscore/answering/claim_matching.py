@@ -11,7 +11,7 @@ from conflictscore.answering.claim_terms import Terms
 # A letter or word with a number, such as "Q1" or "table3".
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
-_FEW_CLAIMS = 2  # maximum claims with a word that identifies the passage which alone has it
+_FEW_CLAIMS = 2  # a word in more claims than this does not show which passage they are about
 
 
 def claims_about(
@@ -24,10 +24,11 @@ def claims_about(
     """Return, for each passage, the indices of the claims about it.
 
     A claim is about a passage if it was read from the passage, or if their common words make up
-    half of the words of the passage or of the claim. Claims repeat the names of their subject, so
-    two common words of few other claims and passages are enough; names and words of the question
-    do not count there. Words that occur in very many passages are ignored: they identify no
-    passage, and ignoring them keeps the time linear.
+    half of the words of the passage or of the claim. Claims repeat the names of their subject. So a
+    claim is also about a passage if they share two words that occur in no other passage and in at
+    most one other claim; such a word must not be a name or occur in the question. Words that occur
+    in very many passages are ignored: they identify no passage, and ignoring them keeps the time
+    linear.
 
     Args:
         passages: The words of each passage.
@@ -55,19 +56,19 @@ def claims_about(
 
 
 def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:
-    """Return the words of few claims, without names and words of the question."""
+    """Return the words that occur in at most two claims, except names and words of the question."""
     counts = Counter([word for terms in claims for word in terms.words - terms.names - asked])
     return frozenset([word for word, count in counts.items() if count <= _FEW_CLAIMS])
 
 
 def _only_passages(words: Set[str], telling: dict[str, list[int]]) -> list[int]:
-    """Return the passages of those words that occur in one passage alone, one for each word."""
+    """Return, for each of the words that occurs in only one passage, the number of that passage."""
     places = [telling[word] for word in words & telling.keys()]
     return [numbers[0] for numbers in places if len(numbers) == 1]
 
 
 def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]:
-    """Return the indices of the passages that contain a word, for each word in few passages."""
+    """Return, for each word, the numbers of its passages; words in many passages are left out."""
     passages_by_word: dict[str, list[int]] = defaultdict(list)
     for number, words in enumerate(passages):
         for word in words:

@@ -1,9 +1,10 @@
-"""Detection of qualifiers of an answer that its claims lack.
+"""Finds qualifiers of an answer that its claims lack.
 
 A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
 bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a prefix that
-denies ("unsafe"). A claim about the passage must have each of them; otherwise the claim that was
-checked says more than the answer, or something else. Time is linear in the lengths of the texts.
+denies ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
+the claim that was checked says more than the answer, or something else. Time is linear in the
+lengths of the texts.
 """
 
 import re
@@ -49,8 +50,8 @@ class Qualifiers(NamedTuple):
         limits: The meanings of their limits.
         bounds: The meanings of their bounds.
         months: The months of their dates.
-        amounts: Their numbers: those with a unit in its base unit, each with its dimension; the
-            others with the dimensions that they may have.
+        amounts: Maps each of their numbers to the dimensions that it may have. A number with a unit
+            is converted to the base unit of its dimension.
     """
 
     limits: frozenset[int]

@@ -38,7 +38,7 @@ _ADDRESSES_READER = re.compile(
     re.IGNORECASE,
 )
 _LEAD_LINES = 3  # maximum number of lines of introduction before a list
-_STEM = 5  # first letters by which words of a reply and of the answer are compared
+_STEM = 5  # words of a reply and of the answer are compared by this many first letters
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.
 
@@ -188,7 +188,7 @@ def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
 
 
 def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
-    """Return, for each block between blank lines, which lines have most words from the answer."""
+    """Return, for each block between blank lines, whether each line is mostly from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:

@@ -78,7 +78,7 @@ _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
 
 
 class Terms(NamedTuple):
-    """Those terms of a text that the claims about it must contain."""
+    """The terms of a text that the claims about it must contain."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -159,12 +159,12 @@ def _capitals(text: str) -> Iterator[str]:
         opens, end = False, match.end()
 
 
-@lru_cache(maxsize=16)  # every claim of an answer asks about the same texts
+@lru_cache(maxsize=16)  # the same texts are tested again for each claim of an answer
 def tells_names(text: str) -> bool:
     """Return whether capitals mark names in a text; in German, they mark all nouns."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
-    # in fewer than 8 words, a share says nothing, and English is the more likely language
+    # with fewer than 8 words, the share is not reliable, and English is the most likely language
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8
 
 

@@ -91,7 +91,7 @@ def disputed_values(attempt: Attempt) -> Iterator[str]:
 
 
 def _tells(answer: str, leaf: JsonValue) -> bool:
-    """Return whether a value has a letter or digit and is no address, so may state something."""
+    """Return whether a value may state something: it has a letter or digit and is no address."""
     text = said_by(answer[leaf.start : leaf.end])
     return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
 

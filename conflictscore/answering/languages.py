@@ -1,4 +1,4 @@
-"""Words of each language that deny, that mean yes or no, or that report a dispute of sources.
+"""Words of each language that deny, that mean yes or no, or that report that sources disagree.
 
 A language is recognised by its script or its most frequent words. A text in any other language is
 compared by its words alone, and no sentence is added to it.
@@ -278,7 +278,7 @@ _REFUSALS = re.compile(
     r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat)",
     re.IGNORECASE,
 )
-"""Matches words by which a speaker refuses, or says that they do not know.
+"""Matches words with which a speaker refuses to answer, or admits not knowing the answer.
 
 The subject of each phrase is "I" or the documents, so claims about other people do not match.
 """
@@ -388,7 +388,7 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """Return the language of a bare yes or no: that of the hints, or the only one it is in."""
+    """Return the language of a bare yes or no: the hints' language, or the only one with it."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

@@ -1,4 +1,4 @@
-"""Functions that find the words for what a question asks, and compare them with a claim.
+"""Functions that find the words that name what a question asks for, and compare claims with them.
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.
@@ -14,7 +14,7 @@ from conflictscore.answering.word_lists import STEM
 
 _LEAST_STEM = 3  # stems of at most this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
-_MOST_MATCHED = 80  # maximum number of words of a statement in a comparison of quadratic time
+_MOST_MATCHED = 80  # maximum words of a statement; comparing two statements takes quadratic time
 _WORD = re.compile(r"\w+")
 # Words by which a question asks for the present state.
 _CURRENT = re.compile(
@@ -29,7 +29,8 @@ _KINDS_OF_ANSWER = word_set(
     " tell me please know exactl"
 )
 """Stems of the words in a question that an answer need not repeat."""
-# Verbs that reports of events and states use often. A missing verb is compared as it is written.
+# Irregular verbs that are common in reports of events and states. Other irregular verbs are
+# compared as they are written.
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (
@@ -115,7 +116,7 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Return base forms of the words for what a question asks, if the claim has them too.
+    """Return base forms of the words that name what a question asks for, if the claim has them.
 
     For "When was the Ostrow paper mill opened?" this is only "open". Three kinds of words are left
     out: names, words that accompany a name in both the claim and the question, and words that

@@ -1,4 +1,4 @@
-"""Recognition of an answer's remarks on its own sources, which no document can support or deny.
+"""Recognises an answer's remarks on its own sources, which no document can support or deny.
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
 describe the documents; the labels of the claims do that more reliably. Advice to ask someone
@@ -68,7 +68,7 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 """Matches the offer at the end of an answer: "If you mean someone else, please let me know."."""
-# Advice to ask somebody else, such as "Please consult a doctor".
+# Advice to ask someone else, such as "Please consult a doctor".
 _ADVICE = re.compile(
     r"\W*(?:(?:so|and|but|please|always|however|you should|it is best to) ){0,3}"
     r"(?:check with|consult|contact|talk to|speak to|speak with|ask) (?:a|an|the|your|our)\b",
@@ -125,8 +125,8 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
 def _only_disagrees(clause: str) -> bool:
     """Return whether a clause only says that the sources disagree, and about which topic.
 
-    It has no number, and one finite verb at most, that of the remark itself. So it states nothing
-    about its topic.
+    Such a clause has no number, and at most one finite verb, which belongs to the remark itself. So
+    it states nothing about its topic.
     """
     if any(map(str.isdigit, clause)) or len(_ASSERTS.findall(clause)) > 1:
         return False

@@ -1,4 +1,4 @@
-"""Comparison of the roles of words in short statements, where word order can change the meaning.
+"""Compares the roles of words in short statements, since word order can change the meaning.
 
 For example, "Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida
 Reeve is not Ida Reeve's sister. Only differences that are certain count. In doubt, statements are

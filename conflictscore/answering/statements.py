@@ -73,14 +73,14 @@ _NOTHING = re.compile(
 """Matches a reply that says the document has no answer, but not "it contains no alcohol"."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
-# A reply that consists of one such word, perhaps framed: "It is true."
+# A reply that consists of one of these words, perhaps in a frame, as in "It is true."
 _BARE = re.compile(
     r"[\s*_\"'\u201c]{0,8}(?:(?:it|this|that|the (?:statement|claim|answer)) (?:is|would be) )?"
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(r"[\s*_\"'\u201c]{0,8}(?P<word>[^\W\d_]{1,12})[\s*_\"'\u201d.!\u3002]{0,8}")
-# A reply that begins with one such word: "No, it closed in 1931."
+# A reply that begins with one of these words: "No, it closed in 1931."
 _LED = re.compile(
     rf"[\s*_\"'\u201c]{{0,8}}(?P<word>{'|'.join(_OPPOSITES)})[*_]{{0,2}}[,:;.] {{1,2}}\w",
     re.IGNORECASE,
@@ -169,7 +169,7 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
 
 class _Facts(NamedTuple):
-    """The words and values that a statement adds to its question, and all those that it contains.
+    """The words and values that a statement adds to its question, and all its words and values.
 
     If a value occurs more often in the statement than in the question ("The Osk 200 has 200 laps"),
     it counts as added.

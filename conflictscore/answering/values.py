@@ -2,7 +2,7 @@
 
 "1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
 is read differently in different countries ("12.400") has both readings. Two numbers differ only if
-none of their readings agree, so in doubt, two statements say the same.
+none of their readings agree. So in doubt, two statements count as saying the same.
 """
 
 import re

@@ -67,7 +67,8 @@ REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
 """The basic form of English words whose forms share no stem, such as "write" for "wrote"."""
 HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]
-"""Folded words that hedge a statement, by meaning, and words that excuse such a word in a claim."""
+"""For each meaning, folded words that hedge a statement, and words of an answer that justify such a
+hedge in a claim."""
 _LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ in HEDGES)]
 LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
 """Folded words that limit a statement, such as "only", each with the number of its meaning."""

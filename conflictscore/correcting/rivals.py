@@ -208,9 +208,8 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
     informative words of the question: "was closed in 1931" does not answer when the mine was
     opened. If the user asked no clear question, every claim needs a question of its own.
 
-    Return None if there is no question that the claim answers. If the reader is embedded and asked
-    for such a question, it only repeats the user's question, and answers to that question are not
-    rivals of the claim.
+    Return None if no such question can be found. If an embedded reader only repeats the user's
+    question, that question is not used, since answers to it are not rivals of the claim.
     """
     question = looking.question
     is_about_question = is_about(claim, question) and answers_question(claim, question)

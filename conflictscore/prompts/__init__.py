@@ -36,7 +36,8 @@ _DOCUMENT = re.compile(
 # Titles and addresses come from pages, so a page could otherwise fill a prompt with its title.
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
-"""The named sets; the first is complete, and the others use its templates for those they lack."""
+"""The named sets. The first is complete; the others use its templates instead of those that they
+lack."""
 
 
 class PromptSet:

@@ -68,8 +68,8 @@ Such tokens are used by Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code L
 they are not tokens. Any other name matches if it consists of capitals joined by underscores.
 """
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
-# 18 digits cannot be guessed, and tokenizers that read three digits at a time make 6 tokens of
-# them.
+# 18 digits cannot be guessed, and a tokenizer that reads three digits at a time turns them into 6
+# tokens.
 _MARK_DIGITS = 18
 
 
@@ -117,7 +117,7 @@ def _form(character: str) -> str:
 
 
 def mark_of(text: str) -> str:
-    """Return 18 digits of a text's hash for the marks around it; no text can contain its own.
+    """Return 18 digits of a text's hash for the marks around it; the text cannot contain them.
 
     The number is the same in every run and on every machine, so prompts can be cached and
     reproduced. Eighteen digits always have the same number of tokens.
