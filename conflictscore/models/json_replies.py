@@ -120,11 +120,10 @@ def json_reply(
     """Return the only JSON object with the needed fields in a reply; field names become lower case.
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
-    JSON are ignored. Broken JSON is repaired if only one reading is possible, and if the repaired
-    object has every written field exactly once. These faults are repaired: missing commas and
-    quotes, trailing commas, comments, single or typographic quotes, and raw line breaks. A bare
-    list of objects is read as the field ``list_field``. ``aliases`` maps other field names to the
-    needed ones.
+    JSON are ignored. Broken JSON is repaired if only one reading is possible and the object then
+    has every written field exactly once. Such faults are missing commas or quotes, trailing commas,
+    comments, single or typographic quotes, and raw line breaks. A bare list of objects is read as
+    the field ``list_field``. ``aliases`` maps other names to the needed ones.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.
@@ -359,9 +358,8 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
     """Return the field of an object that holds the claims, a list or an object; None if unclear.
 
-    It is the only field that is a list or an object. If there are several such fields, it is the
-    field named ``claims`` or ``atomic_claims``. An object whose only field is a string counts as a
-    list of that string.
+    It is the only list or object among the fields, or the field named ``claims`` or
+    ``atomic_claims``. An object whose only field is a string counts as a list of that string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:
