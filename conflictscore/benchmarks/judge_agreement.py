@@ -1,7 +1,8 @@
 """Compares a benchmark's judge with annotators who rated the same answers.
 
 Answers to the same question are not independent, so intervals are computed by resampling questions.
-If the judge could not rate an answer, the answer counts as unrated and enters no other figure.
+If the judge could not rate an answer, the answer counts as unrated, and is left out of all other
+figures.
 """
 
 from collections import Counter

@@ -60,7 +60,7 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
             for bias in figures.bias
         ],
         "recall: among the answers that people gave this rating, the share to which the judge "
-        "gave it too; intervals resample questions",
+        "gave it too; intervals are computed by resampling questions",
     )
     yield from _difference_cards(figures)
 

@@ -1,22 +1,23 @@
-"""Reads ConflictBench's sources in their published formats and rebuilds the benchmark (appendix A).
+"""Reads ConflictBench's published sources and rebuilds the benchmark (the paper's appendix A).
 
 ConflictBench itself is not published, but the paper describes its construction. Each question
 yields one claim, which states an answer. If a conflict is to be shown, the claim is checked against
-documents that give the same answer and documents that give another answer. Otherwise the claim is
-checked against one document that gives the same answer and two unrelated documents, which are taken
-from other questions.
+documents that give its answer and documents that give another answer. Otherwise the claim is
+checked against one document that gives its answer, and two unrelated documents that are taken from
+other questions.
 
 The paper leaves some points open. We settle them as follows, so our figures can differ from the
 paper's Table 2:
 
-- A random draw, which depends on the seed and the question, decides whether a conflict is shown.
+- For each question, a random draw decides whether a conflict is shown. The draw depends on the seed
+  and the question.
 - Claims follow a fixed pattern. With ``--write-claims``, a model writes them, as GPT-4 does in the
   paper. For ConflictingQA, the claim is the affirmative statement that the authors of ConflictingQA
   used as a search query.
-- For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. They alternate
-  between their original and their perturbed version.
-- For ContraQA, a false paragraph counts as contradicting a question's answer if the paragraph no
-  longer contains this answer.
+- For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. The first, third,
+  fifth and so on are shown in their original version, and the others in their perturbed version.
+- For ContraQA, a false paragraph counts as contradicting an answer if it no longer contains that
+  answer.
 
 The formats are those of the repositories AlexWan0/rag-convincingness, lilys012/AmbigDocs,
 wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. We have not seen ContraQA's query file.
@@ -77,7 +78,7 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
-"""The number of unrelated documents that are shown with a claim without a conflict."""
+"""If a claim has no conflict, it is shown with this number of unrelated documents."""
 _MOST_DRAWS = 1_000
 """The maximum number of draws in the search for unrelated documents from other questions.
 
@@ -86,7 +87,7 @@ Some draws fail, since many ContraQA questions share a paragraph.
 
 
 class _Question(NamedTuple):
-    """A published question in the common form from which groups are made.
+    """A published question in a form that is the same for all sources. Groups are made from it.
 
     The ``supporting`` documents give the answer that the claim will state. The ``contradicting``
     documents give another answer. The tuple ``contradicting`` may be empty.
@@ -216,8 +217,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
     The folder of the "polluted" corpus contains two files. ``corpus.json`` has a paragraph on each
     line, in JSON. If a paragraph's id contains ``-FAKE``, it is a false version. ``queries.json``
-    contains a JSON list of questions. A question is left out unless its paragraph has a false
-    version that does not contain the answer.
+    contains a JSON list of questions. A question is kept only if its paragraph has a false version
+    that does not contain the answer.
     """
     corpus = [
         row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
@@ -304,12 +305,12 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
-    """Construct groups as ConflictBench does, with one claim per question, about half in conflict.
+    """Construct groups as ConflictBench does, one per question; about half of them have a conflict.
 
     If a question has contradicting documents, a random draw that depends on ``seed`` decides
-    whether they are shown with the supporting ones. If not, or if there are none, the group
-    contains the question's first supporting document and documents from other questions. This way,
-    the number of documents does not reveal the conflict.
+    whether they are shown with the supporting ones. If they are not shown, or if the question has
+    none, the group contains the question's first supporting document and documents from other
+    questions. This way, the number of documents does not reveal the conflict.
 
     Raises:
         InputError: There are too few documents from other questions.
@@ -364,7 +365,7 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _passage(whole: str, label: Label) -> GroupDocument:
-    """Convert a passage, whose form may be ``title: ... context: ...``."""
+    """Convert a passage, which may have the form ``title: ... context: ...``, to a document."""
     match = _PASSAGE.fullmatch(whole)
     title, text = (match[1].strip(), match[2].strip()) if match else ("", whole)
     return GroupDocument(text=text, title=title, label=label)

@@ -55,19 +55,21 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """From every set, draw up to ``size // 2`` groups with a conflict, and up to as many without.
+    """From every set, draw up to ``size // 2`` groups with a conflict.
 
-    A random sample would hardly contain conflicts, since they are rare in real evidence. For
-    example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the
-    same seed, the larger one contains the smaller one.
+    Up to the same number of groups without a conflict are drawn too. A random sample would hardly
+    contain conflicts, since they are rare in real evidence. For example, a random sample of 66
+    Factcheck-GPT claims has one conflict. If two samples have the same seed, the larger one
+    contains the smaller one.
     """
     return _drawn(groups, lambda name, conflict: size // 2, seed)
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """From every set, draw as many groups with and without a conflict as ConflictBench has.
+    """From every set, draw ConflictBench's numbers of groups with a conflict and without one.
 
-    If there are fewer groups of a kind, all of them are returned.
+    If a set has fewer groups with a conflict, all of these are returned. The same applies to groups
+    without a conflict.
     """
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):

@@ -120,7 +120,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 
 def statement(question: str, answer: str) -> str:
-    """Return a claim, in fixed wording, that ``answer`` is the answer to ``question``."""
+    """Write a claim which states, in fixed words, that ``answer`` answers ``question``."""
     question_text = question.replace('"', "'")
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 

@@ -56,9 +56,9 @@ class SetFigures(Record):
     undecidable: _Count
     """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
 
-    These groups are left out of all detection figures. However, a group counts if a conflict was
-    detected in spite of unlabelled pairs. So if many groups are undecidable, the recall is only an
-    upper bound.
+    These groups are left out of all detection figures. A group in which a conflict was detected is
+    included even if some of its pairs are unlabelled. So if many groups are undecidable, the recall
+    is only an upper bound.
     """
     detection: Detection
     constants: dict[str, Detection]
@@ -74,7 +74,7 @@ class SetFigures(Record):
     label_accuracy: Interval
     """The share of pairs to which the labeler gave the annotators' label.
 
-    Only pairs that both the annotators and the labeler labelled count.
+    Only pairs with a label from both the annotators and the labeler are included.
     """
 
     @property
@@ -146,8 +146,8 @@ def detection_figures(
 def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
     """Compute all figures for one set, or for all sets together.
 
-    Undecidable claims enter no detection figure. The label accuracy covers only documents that both
-    the annotators and the labeler labelled.
+    Undecidable claims are left out of the detection figures. The label accuracy covers only
+    documents that both the annotators and the labeler labelled.
     """
     answers = [
         (judged_group.group, verdict_of(label.label for label in judged_group.labels))

@@ -38,7 +38,7 @@ class ReliabilityBin(Record):
     probability: float
     """The mean probability of the labels in this bin, in [0, 1]."""
     right: Proportion
-    """The share of the labels in this bin that annotators also gave."""
+    """The share of the labels in this bin that agree with the annotators."""
 
 
 class Reliability(Record):
@@ -50,7 +50,7 @@ class Reliability(Record):
     """The expected calibration error (Guo et al., 2017).
 
     For each bin, it takes the gap between the mean probability and the share of correct labels. The
-    error is the average of these gaps, in which each bin is weighted by its number of labels.
+    error is the weighted average of these gaps; the weight of a bin is its number of labels.
     """
     without: Annotated[int, Field(ge=0)]
     """The number of labels that have no probability, and are therefore in no bin."""

@@ -50,14 +50,14 @@ _ONE_ANSWER = frozenset(
 Questions of other types sometimes come with an answer too, but it is one of several right answers.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
-"""Dates in the file that mean that the date is unknown, in lower case."""
+"""The values of a document's date field, in lower case, that mean that the date is unknown."""
 
 
 class Conflicts(NamedTuple):
     """The contents of a file of CONFLICTS."""
 
     questions: tuple[Question, ...]
-    """The questions, whose ids are unique within a file and the same in every file.
+    """The questions. Ids are unique within a file, and a question has the same id in every file.
 
     If the conflict type has a single right answer, ``correct`` contains this answer. Otherwise
     ``correct`` is empty. Dates of documents are copied from the file without changes.
@@ -67,7 +67,7 @@ class Conflicts(NamedTuple):
 
 
 class _Result(PublishedRow):
-    """A search result. The official and the shortened file contain different parts of its text."""
+    """A search result. The official and the shortened file contain different parts of the text."""
 
     title: Cleaned | None = None
     url: Cleaned | None = None
@@ -153,10 +153,10 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
     file = read_conflicts(data)
     right = sum(bool(question.correct) for question in file.questions)
     notes = [
-        f"answer recall is judged only on questions with a right answer that people wrote: {right}"
+        f"answer recall is judged only on questions with a right answer by annotators: {right}"
         f" of {len(file.questions)} in the file",
-        "grounding: a sentence that cites nothing, or a document that does not exist, counts as"
-        " not supported; this benchmark's prompts ask all methods for citations",
+        "grounding: a sentence counts as not supported if it cites nothing or a document that does"
+        " not exist; this benchmark's prompts ask all methods for citations",
     ]
     if file.empty_documents:
         notes.append(f"search results left out because they have no text: {file.empty_documents}")
@@ -181,7 +181,8 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
     """Tabulate each method's expected behaviour on outdated information and misinformation.
 
-    The paper merges these two types. If no answer of these types was judged, there is no table.
+    The paper merges these two types. If no answer to a question of these types was judged, there is
+    no table.
     """
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:

@@ -41,24 +41,25 @@ class Support(StrEnum):
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     NO_CLAIM = "no-claim"
-    """The sentence states nothing that could be right or wrong, so it is not part of the share."""
+    """The sentence states nothing that could be right or wrong, so the share leaves it out."""
 
 
 class SentenceVerdict(NamedTuple):
     """A judge's verdict on one sentence of an answer."""
 
     support: Support | None
-    """The verdict itself; None if the judge failed or its reply was unreadable."""
+    """Whether the documents support the sentence; None if the judge failed or was unreadable."""
     reason: str
 
 
 async def grounding_verdict(
     question: str, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict | None:
-    """Compute the share of supported sentences among those that state something, in [0, 1].
+    """Compute the share, in [0, 1], of sentences that their cited documents support.
 
-    If a sentence cites no document, or cites one that does not exist, it counts as not supported,
-    and no call is made for it. All other sentences are judged concurrently, with one call each.
+    Sentences that state nothing are left out. If a sentence cites no document, or cites one that
+    does not exist, it counts as not supported, and no call is made for it. All other sentences are
+    judged concurrently, with one call each.
 
     Returns:
         A verdict whose value is the share, and whose explanation lists the verdict on each
@@ -172,8 +173,7 @@ Annotators assigned the conflict type.
 RECALL = "answer recall"
 """The measure of whether an answer contains the right answer, for questions that have one."""
 GROUNDING = "grounding"
-"""The measure of the share of sentences that are supported by the documents they cite, in [0, 1].
-"""
+"""The measure of grounding: the share of sentences, in [0, 1], that the cited documents support."""
 
 
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"

@@ -1,12 +1,13 @@
 """Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
-The cost per net correction is the cost of a method, computed as if nothing had been cached and
-divided by the method's number of net corrections. What counts as the cost depends on the method:
+The cost per net correction is the cost of a method divided by the method's number of net
+corrections. The cost is computed as if nothing had been cached. What counts as the cost depends on
+the method:
 
 - ``regenerated-rag``: the cost of everything that the loop does after its first answer, that is, of
-  extracting claims, of labelling them and of giving the second answer. All questions count, whether
-  or not they have a conflict. As in the paper, the cost of scoring and explaining the second answer
-  is not included.
+  extracting claims, of labelling them and of giving the second answer. Questions without a conflict
+  are included. As in the paper, the cost of scoring and explaining the second answer is not
+  included.
 - ``guarded-rag``: the same cost plus the cost of scoring the second answer, which the guard needs.
 - any other method: the cost of its own step.
 

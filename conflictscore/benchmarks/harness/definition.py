@@ -70,7 +70,7 @@ class Benchmark:
     judge: AnswerJudge | None = None
     """The judge of free-form answers; None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """The judges that replace ``judge``, by name of the method, for methods with ``own_judge``."""
+    """The judges of methods with ``own_judge``, by name of the method; they replace ``judge``."""
     graded: frozenset[str] = frozenset()
     """The measures whose values are numbers in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ class Benchmark:
     prompt_set: str = "default"
     """The prompt set that is used unless the user chooses another one."""
     wording: Mapping[str, str] = field(default_factory=dict)
-    """For each default template that is replaced, the name of the replacement.
+    """The name of each replacement template, by the name of the default template that it replaces.
 
     Both must have the same placeholders. For example, a benchmark may replace ``free_form_rag``
     with its own wording.
@@ -112,7 +112,7 @@ class Benchmark:
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """Return the benchmark with a sample drawn by seed, and a note on it for the manifest."""
+        """Return the benchmark with a sample drawn by seed, and its size for the manifest."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how

@@ -44,10 +44,12 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""The share of first answers with evidence on both sides that the paper reports for binary choice
-(section 6.4)."""
+"""The share of first answers that have evidence on both sides.
+
+It is the paper's share for binary choice (section 6.4).
+"""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
-"""The gains over ``rag``, in [0, 1], that have a row in the table of questions needed."""
+"""Gains over ``rag``, in [0, 1]. The table of questions needed has a row for each of them."""
 _SAMPLE = 30
 """The maximum number of questions on which an estimate runs the steps."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
@@ -94,7 +96,7 @@ class Estimate(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingModel(LanguageModel):
-    """Stands in for a model: counts calls without making any, and makes up the replies."""
+    """Replaces a model: it counts the calls instead of making them, and makes up the replies."""
 
     ledger: Ledger
     replies: Sequence[str] = ()
@@ -106,7 +108,7 @@ class CountingModel(LanguageModel):
 
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
-        """Return the counting model that stands in for this model."""
+        """Return a counting model that replaces this model."""
         model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
         return cls(**model_fields | {"cache": None}, **own)
 
@@ -128,7 +130,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # a step that reads claims gets the list of claims below instead
+                    continue  # a step that reads claims must get the list of claims, a later form
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
@@ -152,7 +154,10 @@ class CountingModel(LanguageModel):
 
 @dataclass
 class _CountingLabeler:
-    """Counts the calls of another labeler, and makes up labels that contain a conflict or none."""
+    """Counts the calls of another labeler, and makes up labels.
+
+    The labels show a conflict if ``conflicts`` is true.
+    """
 
     asks: Labeler | None
     """The labeler whose model counts calls; None if the run's labeler makes no calls."""
@@ -195,7 +200,7 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
-    """Stands in for a custom judge, or for a judge that asks no model."""
+    """Replaces a custom judge, or a judge that asks no model. Returns no verdicts."""
     return {}
 
 
@@ -318,10 +323,11 @@ def estimate_card(estimate: Estimate) -> Card:
 
 
 def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Card | None:
-    """Build a table of how many questions would show a gain over ``rag``, by rate of change.
+    """Build a table of the numbers of questions that would show a gain over ``rag``.
 
-    ``pairs_so_far`` contains the paired comparisons of a run that has already started. Returns None
-    if the first measure is graded, since a graded measure has no corrections to count.
+    The number depends on the size of the gain and on how many answers change. ``pairs_so_far``
+    contains the paired comparisons of a run that has already started. Returns None if the first
+    measure is graded, since a graded measure has no corrections to count.
     """
     if benchmark.measures[0] in benchmark.graded:
         return None
@@ -372,7 +378,10 @@ def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[
 
 
 def _rate_note(rate: _ChangeRate, questions: int) -> str:
-    """Describe the share of changed answers and, after a gain, how many questions would show it."""
+    """Describe the share of changed answers.
+
+    If there was a gain, add how many questions would show it.
+    """
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note

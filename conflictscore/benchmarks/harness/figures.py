@@ -41,7 +41,10 @@ class MethodFigures(Record):
     failed: Annotated[int, Field(ge=0)]
     """The number of questions without an answer."""
     measures: dict[str, Proportion | Interval]
-    """For each measure, the share of right answers among judged answers, or the mean if graded."""
+    """For each measure, the share of right answers among judged answers.
+
+    For a graded measure, it is the mean.
+    """
     unjudged: dict[str, int]
     """For each measure, the number of unjudged answers, which are not part of any mean."""
 
@@ -92,11 +95,15 @@ class Transitions(Record):
     measure: str
     conflict: int
     failed: int
-    """The number of questions on which the method failed and the first answer has a conflict."""
+    """The number of questions whose first answer has a conflict and on which the method failed."""
     retained: Proportion
-    """Among the conflicts on which the method did not fail, the share with an unchanged answer."""
+    """The share of unchanged answers.
+
+    The total is the number of questions whose first answer has a conflict and on which the method
+    did not fail.
+    """
     revised: Proportion
-    """Among the conflicts on which the method did not fail, the share with a revised answer."""
+    """The share of revised answers, out of the same total as ``retained``."""
     corrections: Proportion
     """The share of changes from wrong to right, among revised answers judged before and after."""
     harms: Proportion
@@ -109,8 +116,7 @@ class Transitions(Record):
     These answers do not count in ``corrections``, ``harms`` or ``neutral``.
     """
     harms_of_conflict: Proportion
-    """Among the conflicts that were judged and on which the method did not fail, the share with a
-    harmed answer."""
+    """The share of harmed answers, out of the judged answers in ``retained`` and ``revised``."""
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
@@ -141,7 +147,7 @@ class TypeAccuracy(Record):
     If the method names no type, this counts as wrong.
     """
     untold: Annotated[int, Field(ge=0)]
-    """The number of questions for which the method could not name a type."""
+    """The number of questions for which the method named no type."""
 
 
 class MethodScores(Record):
@@ -175,7 +181,10 @@ class Cost(Record):
     If questions run in parallel, this exceeds the elapsed time.
     """
     net_corrections: dict[str, int] = Field(default_factory=dict)
-    """Corrected minus harmed answers, compared with the baseline by the first measure."""
+    """For each method, the number of answers that it corrected minus the number that it harmed.
+
+    Its answers are compared with those of the baseline, by the first measure.
+    """
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The cost in US dollars per net correction.
 
@@ -218,7 +227,7 @@ class Figures(Record):
     scores: tuple[MethodScores, ...] = ()
     """The mean scores of each method whose answers were scored."""
     coverage: Interval
-    """The share of a first answer's pairs that have a label, averaged over questions."""
+    """The share of a first answer's claim-document pairs with a label, averaged over questions."""
     cost: Cost
 
     @property

@@ -199,7 +199,7 @@ class MethodResult(Record):
     report: ConflictReport | None = None
     """The answer's ConflictScore; None if it was not scored."""
     judged_by_copy: bool = False
-    """Whether the verdicts came from a cache and so are not an independent judgement."""
+    """Whether the verdicts came from a cache. If so, they are not an independent judgement."""
 
     def value(self, measure: str) -> bool | float | None:
         """Return whether the answer is right by this measure, or its grade; None if unknown."""
@@ -241,9 +241,10 @@ class QuestionResult(Record):
     Only methods that name a conflict type are included.
     """
     same_claims: dict[str, bool] = Field(default_factory=dict)
-    """Whether two answers with different wording make the same claims, by :func:`meaning_key`.
+    """Whether two differently worded answers make the same claims.
 
-    Pairs that were not compared, or could not be compared, are absent.
+    The keys are those of :func:`meaning_key`. Pairs that were not compared, or could not be
+    compared, are absent.
     """
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """The calls and tokens of each step, by name of the model."""
@@ -253,7 +254,7 @@ class QuestionResult(Record):
     The usage is counted as if no reply had come from a cache; None if unknown.
     """
     check_usage: dict[str, Usage] | None = None
-    """The usage of scoring and explaining the last answer, two tasks that the paper omits."""
+    """The usage of scoring and explaining the last answer. The paper omits both tasks."""
     seconds: dict[str, float] = Field(default_factory=dict)
 
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
@@ -308,12 +309,15 @@ def reworded(first: Answer, second: Answer) -> bool:
 
 
 def meaning_key(first: str, second: str) -> str:
-    """Return the key of a comparison of two answers by their claims, whatever the order."""
+    """Return the key under which the comparison of two answers is stored.
+
+    The order of the two answers does not matter.
+    """
     return json.dumps(sorted((first, second)), ensure_ascii=False)
 
 
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
-    """Return the methods whose answers all have a ConflictScore, so that a mean describes them.
+    """Return the methods whose answers all have a ConflictScore.
 
     If only some of a method's answers are scored, their mean does not describe the method. Without
     a guard, for example, answers are scored only if their questions have no conflict.

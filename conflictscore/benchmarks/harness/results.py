@@ -65,16 +65,16 @@ def results(
     A method appears in a result once its steps have ended. Choices between options are judged here;
     the verdicts on other answers come from the records of their grades. If a step was recorded
     several times, a value takes precedence over an error, and a later record over an earlier one.
-    The costs of all records are added up.
+    The costs of all records are added up. These rules apply:
 
-    - Without documents, every method has failed. Without a first answer, every method that needs it
-      has failed.
-    - If the loop's second answer failed, ``rag`` still counts, but ``regenerated-rag`` and
+    - If the question has no documents, every method has failed. If it has no first answer, every
+      method that needs one has failed.
+    - If the loop's second answer failed, ``rag`` still has its answer, but ``regenerated-rag`` and
       ``guarded-rag`` have failed.
     - ``guarded-rag`` has the last answer if it differs from the first answer and the loop's guard
       accepts it. Otherwise it has the first answer.
-    - Methods that start from the loop's first answer count as not yet run if the loop was repeated
-      after them.
+    - Some methods start from the loop's first answer. If the loop was repeated after such a method,
+      the method counts as not yet run.
     - If a method should have named the conflict type but failed, it counts as having named no type.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
@@ -91,16 +91,16 @@ def results(
 class _Recorded:
     """Turns the records of one question into results, by the rules in :func:`results`.
 
-    Steps, grades and meanings are read from the one record that counts; usage and seconds are
-    summed over all records.
+    For each step, grade or comparison of claims, only the record that takes precedence is read.
+    Usage and seconds are summed over all records.
     """
 
     def __init__(
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        # of the records in one place, the last one in this order remains in the dictionary, so
-        # errors are sorted before values, and older records before newer ones
+        # the dictionary keeps the last of several records with the same step and key, so errors are
+        # sorted before values, and older records before newer ones
         record_by_place = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
@@ -293,7 +293,7 @@ class _Recorded:
         """Return the usage of a part of the loop; None if a record does not state it.
 
         A repeated loop finds its earlier replies in the cache, and its record already includes
-        their tokens (see ``Usage.cold``). So records are not added up; the largest one counts.
+        their tokens (see ``Usage.cold``). So records are not added up; the largest one is used.
         """
         most: dict[str, Usage] = {}
         for record in self._records:
@@ -322,7 +322,7 @@ def _reconsidered(
 ) -> ClaimEvidence | None:
     """Return the claim that was reconsidered: the first claim of the first change.
 
-    If an attempt changed the answer, only changes that were applied in its round count.
+    If an attempt changed the answer, only changes that were applied in its round are considered.
     """
     for change in changes:
         is_of_flip = flipping_attempt is not None and change.round == flipping_attempt.round
@@ -336,8 +336,8 @@ def _of_all(records: Sequence[Usage]) -> Usage:
     """Combine the usage of a step over all its records.
 
     A step that was stopped and repeated finds its own replies in the cache. Their tokens must not
-    count twice, as paid and as cached. So only the tokens by which the costliest record exceeds the
-    sum of the paid tokens count as cached.
+    count twice, as paid and as cached. So the cached tokens are those by which the costliest record
+    exceeds the sum of the paid tokens.
     """
     whole = sum(records, Usage())
     own_replies = {}

@@ -17,10 +17,10 @@ _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|
 """A pattern for names of fields that may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 _CORPORA = ("documents", "docs", "texts")
-"""The fields in which retrievers keep a corpus: ours, and those of LangChain."""
+"""The fields in which our retrievers and those of LangChain keep a corpus."""
 _OURS = "conflictscore."
 _DEEPEST = 4
-"""The number of levels of lists and objects to which settings are recorded."""
+"""Settings are recorded down to this level of nested lists and objects."""
 _MOST = 50
 """The maximum number of members of a recorded list or object; larger ones are hashed."""
 
@@ -31,8 +31,8 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
     Settings are fields that contain a number, a boolean, a text, another retriever, or a list or
     object of these. Fields whose names suggest a key or an address are left out. A text inside a
     list or object is replaced by its hash, since its name does not show whether it is private.
-    Lists and objects of this library's own retrievers are left out, since they follow from other
-    settings or count what happened. Returns None if there is no retriever.
+    Lists and objects in this library's own retrievers are left out, since they can be derived from
+    other settings or count past events. Returns None if there is no retriever.
     """
     return None if retriever is None else _identity(retriever, _DEEPEST)
 

@@ -61,7 +61,7 @@ class _Outcome(NamedTuple):
 
 @dataclass
 class Session:
-    """The work of one process on a run."""
+    """One process's work on a run: it executes and records the steps that are missing."""
 
     store: RunStore
     context: RunContext

@@ -30,7 +30,7 @@ from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 _REPLICATE_SEEDS = 1000
-"""The number that is added to the run's seed to get the seed of a model in a repetition."""
+"""The number that is added to the run's seed to get a model's seed in a repetition of the run."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class RunSettings:
     temperature: float | None = None
     """The temperature at which questions are answered.
 
-    If it is None, the answering model keeps the temperature with which it was opened. A model that
-    is named by a spec then answers at 0. The temperature does not affect claims, labels or
-    verdicts.
+    If it is None, the answering model keeps the temperature with which it was opened. In this case,
+    a model that is named by a spec answers at temperature 0. The temperature does not affect
+    claims, labels or verdicts.
     """
     reconsider: Reconsider = "worst"
     """How the paper's loop chooses the claim to reconsider; see ``RunContext``."""
@@ -87,7 +87,7 @@ class BenchmarkModels(ModelOptions, total=False):
 
 @dataclass(frozen=True)
 class Setup:
-    """The settings of a run, its models and its retriever; these are open but not yet called."""
+    """The settings, models and retriever of a run. The models are open, but not called yet."""
 
     settings: RunSettings
     loop: Settings

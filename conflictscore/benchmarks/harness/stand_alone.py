@@ -14,7 +14,7 @@ from conflictscore.errors import InputError
 from conflictscore.prompts import PromptSet
 
 TEMPLATES = "templates.json"
-_UNSEEN = "so readers of the folder cannot see what models were asked"
+_UNSEEN = "so readers of the folder cannot see which prompts were sent"
 
 
 def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:

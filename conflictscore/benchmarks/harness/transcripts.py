@@ -84,7 +84,10 @@ _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", defaul
 
 @contextmanager
 def transcribed_step(place: StepKey) -> Iterator[None]:
-    """Attribute to this step all calls inside, even in tasks and threads started there."""
+    """Attribute all calls made in this context to a step.
+
+    This includes calls in tasks and threads that are started in the context.
+    """
     token = _STEP.set(place)
     try:
         yield
@@ -93,7 +96,7 @@ def transcribed_step(place: StepKey) -> Iterator[None]:
 
 
 class TranscriptWriter:
-    """Writes the transcript of one session; a thread-safe context manager."""
+    """A thread-safe context manager that writes the transcript of one session."""
 
     def __init__(self, folder: Path) -> None:
         """Set the run's folder; the session's file is created at the first call."""

@@ -50,7 +50,7 @@ def figures(
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
-    """Count and average the results of a run, which may be in any order.
+    """Count and average the results of a run. The order of the results does not matter.
 
     Paired comparisons, transitions and other figures about the first answer exist only if the
     baseline is among the methods.
@@ -315,7 +315,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """List the outcomes of first answers with a conflict on questions that the method finished."""
+    """List the outcomes of first answers with a conflict, if the method finished the question."""
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or method not in question_result.methods:

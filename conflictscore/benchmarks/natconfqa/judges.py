@@ -24,7 +24,7 @@ _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160
 """The maximum number of tokens in a reply that splits an answer, and in a single decision."""
 _MOST_PAIRS = 190
-"""The maximum number of pairs of short answers that are judged, which is that of 20 answers."""
+"""The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
@@ -325,7 +325,7 @@ def _pair(line: str, index: list[int]) -> AnswerPair:
         first, second = sorted(index[number - 1] for number in numbers)
         if first != second:
             return first, second
-    raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} is not of two short answers")
+    raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} does not name two short answers")
 
 
 def _known(reason: str) -> Verdict:

@@ -13,8 +13,8 @@ The paper leaves some points open. We settle them as follows:
   name a conflict, so read F1 together with recall.
 - As in the authors' code, the conflicts of an answer are found pair by pair: the judge is asked
   about each pair of its short answers. Our own measure ``conflicts precision as listed`` is
-  computed from the pairs that the judge lists when it splits the answer, which takes no calls of
-  its own.
+  computed from the pairs that the judge lists when it splits the answer. Listing the pairs takes no
+  additional call.
 - If a decision about an answer is missing, the measure has no value, and the answer is counted as
   unjudged.
 """

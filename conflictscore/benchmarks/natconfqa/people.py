@@ -26,7 +26,7 @@ class JudgedByPeople(NamedTuple):
     verdicts: Mapping[str, Verdict]
     """The verdicts by measure; a verdict has an error if the decisions cannot be counted."""
     references: tuple[bool, ...] = ()
-    """For each reference answer, whether it is in the answer.
+    """For each reference answer, whether the model's answer gives it.
 
     Empty if the annotators' decisions cannot be counted.
     """
@@ -76,7 +76,7 @@ def read_people(
     """Read the annotators' judgements, one per line, in file order.
 
     One of the published lists contains the index of an answer that does not exist. The meaning of
-    such an index is unknown, so the verdict has an error and enters no figure.
+    such an index is unknown, so the verdict has an error and is left out of all figures.
     """
     questions_by_id = {question.id: question for question in questions}
     return read_items(

@@ -66,7 +66,7 @@ def normalised(text: str) -> str:
 def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> ExactMatch:
     """Search an answer for right and wrong reference answers; only whole words match.
 
-    A wrong reference answer does not count where it is part of a right one. For example, if
+    A wrong reference answer does not count if it occurs only inside a right one. For example, if
     "American football" is right, the "football" in it does not count as wrong. If a reference
     answer is right for one entity and wrong for another, it does not count as wrong.
     """

@@ -5,11 +5,11 @@ a report. Here, the topic is the question itself, or the claim if there is no qu
 ``--write-topics``, a model names the main entities, which are written to a file. The names can be
 checked and corrected in the file before any report is paid for.
 
-Suitable sets cover controversial topics. Examples are the published ConflictingQA, which the paper
-uses, Perspectrum, and the opinions in CONFLICTS. Studies disagree in HealthVer, Climate-FEVER and
-NatConfQA, so these sets are suitable too.
-WikiContradict is less suitable, since two passages on one fact are not enough for three paragraphs.
-In SciFact there are no claims with a conflict, and in Factcheck-GPT there are almost none.
+Suitable sets cover controversial topics. Examples are ConflictingQA as published (the set that the
+paper uses), Perspectrum, and the opinions in CONFLICTS. HealthVer, Climate-FEVER and NatConfQA
+contain studies that disagree, so these sets are suitable too. WikiContradict is less suitable,
+since two passages on one fact are not enough for three paragraphs. In SciFact there are no claims
+with a conflict, and in Factcheck-GPT there are almost none.
 """
 
 import json

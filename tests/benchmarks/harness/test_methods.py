@@ -135,7 +135,7 @@ class TestRefused:
             (
                 "oracle",
                 lambda _: {"conflict_type": None},
-                "oracle needs a conflict type given by people",
+                "oracle needs an annotated conflict type",
             ),
             ("second-document", lambda found: {"documents": found[:1]}, "needs a second document"),
         ],

@@ -119,7 +119,7 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     (elsewhere / "templates.json").write_text("{")
     [template, *_] = read_run(elsewhere, PriceTable({})).notes
     assert "templates.json: damaged" in template
-    assert template.endswith("what models were asked")
+    assert template.endswith("which prompts were sent")
 
     (elsewhere / "templates.json").unlink()
     path.write_bytes(whole_file)
@@ -137,7 +137,7 @@ async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path
     path.write_bytes(b"not gzip")
     template, damaged = read_run(elsewhere, PriceTable({})).notes
     assert "templates.json: missing" in template
-    assert template.endswith("what models were asked")
+    assert template.endswith("which prompts were sent")
     assert "damaged after line 0" in damaged
 
 

@@ -306,9 +306,9 @@ def test_what_is_the_same_but_for_its_spelling_is_one_short_answer() -> None:
         ("ANSWERS:\n1. ...\nCONFLICTS:\nnone", "short answer 1 has no words"),
         ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\na and b", '"1 - 2" or "none" were expected'),
         ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\n1 - 2 - 3", '"1 - 2" or "none" were expected'),
-        ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\n1 - 3", "1 - 3 is not of two short answers"),
-        ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\n0 - 1", "0 - 1 is not of two short"),
-        ("ANSWERS:\n1. Yes\n2. yes\nCONFLICTS:\n1 - 2", "1 - 2 is not of two short"),
+        ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\n1 - 3", "1 - 3 does not name two short answers"),
+        ("ANSWERS:\n1. a\n2. b\nCONFLICTS:\n0 - 1", "0 - 1 does not name two short"),
+        ("ANSWERS:\n1. Yes\n2. yes\nCONFLICTS:\n1 - 2", "1 - 2 does not name two short"),
         ("ANSWERS:\n1. a\nnone\nCONFLICTS:\nnone", '"2. " and a short answer were expected'),
     ],
 )

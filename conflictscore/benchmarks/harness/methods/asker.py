@@ -25,7 +25,10 @@ class Asker:
     """Calls the models of a run, and measures their usage."""
 
     context: RunContext
-    """The run's models, labeler and prompts; each call sets the method, so its own is not used."""
+    """The run's models, labeler and prompts.
+
+    Each call sets a method, so the context's is not used.
+    """
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
     """A function that opens a context. The context collects the usage of the calls made inside it,
     by name of the model."""

@@ -60,7 +60,7 @@ async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
 
 async def _oracle(asker: Asker, request: Asked) -> dict[str, Any]:
     if request.question.conflict_type is None:
-        raise InputError("oracle needs a conflict type given by people, but the question has none")
+        raise InputError("oracle needs an annotated conflict type, but the question has none")
     return await _answer_by(request.question.conflict_type, asker, request, [])
 
 
@@ -71,7 +71,10 @@ async def _answer_by(
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Answer as the conflict type requires; without a type, ask without mentioning conflicts."""
+    """Answer as the conflict type requires.
+
+    If there is no type, the prompt does not mention conflicts.
+    """
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
         graph_input(request.question, request.documents),
@@ -116,6 +119,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle is given the conflict type that people assigned. It is an upper bound that"
-    " cannot be reached in practice, where nobody knows the type.",
+    caveat="oracle is given the conflict type that annotators assigned. It is an upper bound that"
+    " cannot be reached in practice, since the type is then unknown.",
 )

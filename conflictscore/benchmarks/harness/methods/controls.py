@@ -43,7 +43,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Send the prompt for reconsidering the same claim, but without evidence on either side."""
+    """Ask the model to reconsider the same claim, but show no evidence for or against it."""
     first, context = _first(request), asker.context
     claim = _disputed_claim(asker, first)
     if claim is None:
@@ -95,6 +95,6 @@ PLACEBO = BenchmarkMethod(
     name="placebo",
     ask=_look_without_evidence,
     looks_again=True,
-    caveat="placebo is the second look without evidence: whatever regenerated-rag gains beyond"
-    " placebo is due to the evidence.",
+    caveat="placebo asks the model to reconsider without showing it evidence. If regenerated-rag"
+    " gains more than placebo, the difference is due to the evidence.",
 )

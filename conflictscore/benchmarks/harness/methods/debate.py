@@ -18,7 +18,7 @@ from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together
 
 _KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
-_ROUNDS = 3  # as in the paper's debate, at most
+_ROUNDS = 3  # the maximum number of rounds, as in the paper
 _OPINION_TOKENS = 160
 """The maximum number of tokens of one reader's opinion."""
 _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"

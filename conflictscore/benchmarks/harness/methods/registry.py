@@ -69,7 +69,7 @@ _OURS = {
     ),
     "taxonomy-aware": MethodEntry("names the type and answers in one call", ".conflict_aware"),
     "oracle": MethodEntry(
-        "answers with the type that people assigned: an upper bound for the two above",
+        "answers with the annotated type: an upper bound for pipeline and taxonomy-aware",
         ".conflict_aware",
     ),
     "no-documents": MethodEntry("answers the question without documents", _WIKI),

@@ -20,7 +20,7 @@ class BenchProgress(CountBar, Listener):
         self._done = self._failed = 0
 
     def ended(self, record: StepRecord) -> None:
-        """Print the reason for the failure if the step that has just ended failed."""
+        """If the step that has just ended failed, print why."""
         if record.error is not None:
             reason = one_line(record.error)
             where = f"{one_line(record.question, 40)}, {record.step}"

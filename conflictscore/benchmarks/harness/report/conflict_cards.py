@@ -1,4 +1,7 @@
-"""Builds the tables of section 6.4: what methods did with first answers that have a conflict."""
+"""Builds the tables of the paper's section 6.4.
+
+The tables show what each method did with the first answers that have a conflict.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -83,7 +86,10 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 
 
 def _counts(transitions: Transitions) -> Iterator[str]:
-    """Describe how many first answers have a conflict, and how many of them the rows omit."""
+    """Count the first answers with a conflict, and name the limits of the count.
+
+    Some failed, some are unjudged, and some were compared only by wording.
+    """
     yield counted(transitions.conflict, "first answer") + " with a conflict"
     for number, what in (
         (transitions.failed, "failed"),
@@ -95,7 +101,11 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 
 
 def _note(transitions: Transitions) -> str:
-    """Explain the word "revised"; empty in multiple choice, where it means a different option."""
+    """Explain the word "revised".
+
+    The note is empty in multiple choice, where "revised" simply means that a different option was
+    chosen.
+    """
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS

@@ -9,7 +9,10 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 
 def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
-    """Tabulate usage by model, also by step if ``verbose``, and the cost per net correction."""
+    """Tabulate the usage by model, and the cost per net correction.
+
+    If ``verbose``, the usage is also shown by step.
+    """
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return
@@ -22,7 +25,7 @@ def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]
 
 
 def _cost_lines(cost: Cost) -> Iterator[str]:
-    """Describe the tokens from providers' caches, the cost with and without our cache, and time."""
+    """Describe tokens from providers' caches, the cost with and without our cache, and the time."""
     if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
         yield f"{cache_read_tokens:,} of the tokens in came from a provider's prompt cache"
     yield f"dollars: {money(cost.money, cost.unknown_prices)}"

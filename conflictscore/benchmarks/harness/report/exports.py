@@ -90,9 +90,9 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
 
     ``flipped``, ``reworded`` and ``kind`` (correction, harm or neither, by the first measure)
     compare the answer with that of ``rag``. ``against_METHOD`` is the kind of change when the
-    answer is compared with that of another method. In free form, an answer is flipped if its claims
-    differ, and reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists
-    with one entry per reviewer, in the same order.
+    answer is compared with that of METHOD. In free form, an answer is flipped if its claims differ,
+    and reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists with
+    one entry per reviewer, in the same order.
 
     In CSV, a text that a spreadsheet could interpret as a formula gets a leading apostrophe, and a
     list is written as JSON. A lone surrogate is always replaced by ``?``.
@@ -165,7 +165,8 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
     """
     for method in question_result.methods:
         row = _flip_row(run, question_result, method)
-        # if the loop's new answer was rejected, the reason for it does not belong to the row
+        # if the loop's new answer was rejected, the model's reason for it does not belong to the
+        # row
         if row["flipped"] and method in second_looks():
             row["justification"] = justification(question_result, method)
         if method == "guarded-rag" and question_result.guard is not None:

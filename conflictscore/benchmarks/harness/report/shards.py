@@ -70,7 +70,7 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
             owners.setdefault(question, run)
     if not overlaps:
         return True
-    if len({frozenset(_ids(run)) for run in group}) == 1:  # different files with the same questions
+    if len({frozenset(_ids(run)) for run in group}) == 1:  # different files, same questions
         return False
     raise _overlap_error(overlaps)
 

@@ -74,7 +74,7 @@ class PooledPair(Record):
     This value is computed from the mean square of the residuals of questions by runs.
     """
     needed: int | None = None
-    """The number of questions that gives a study an 80 % chance of showing the difference.
+    """The number of questions with which a study has an 80 % chance of showing the difference.
 
     The study is assumed to have as many runs as this one. The number is None if the difference is
     already significant, or if no more questions are needed.

@@ -132,9 +132,10 @@ def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
             yield (
                 "-",
                 f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
-                f" {points(pair.difference.value)} points would take about"
-                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')},"
-                f" to show (power 80 %); the study has {pair.difference.n:,}.",
+                f" a study needs about {counted(pair.needed, 'question')}, each in"
+                f" {counted(len(pair.runs), 'run')}, to show a difference of"
+                f" {points(pair.difference.value)} points (power 80 %); this one has"
+                f" {pair.difference.n:,}.",
             )
 
 
@@ -148,7 +149,7 @@ def _temperature_line(study: Study) -> str:
 
 
 def _pooled_cards(study: Study) -> Iterator[Card]:
-    """Yield tables of levels, section 6.4, categories and scores, pooled over the runs."""
+    """Yield the tables of pooled levels, conflict outcomes, categories and scores."""
     for measure in dict.fromkeys(level.measure for level in study.levels):
         yield _levels_card(study, measure)
     yield from map(_transitions_card, study.transitions)
@@ -203,9 +204,9 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
         f"Pooled answers with a conflict: {transitions.method}",
         ("", "%", "95 % interval", "of"),
         [(name, *estimate_cells(share), share.n) for name, share in rows],
-        f"{counted(transitions.answers, 'answer')} with a conflict to"
-        f" {counted(transitions.questions, 'question')}, in all runs together; intervals resample"
-        " questions",
+        f"{counted(transitions.answers, 'answer')} with a conflict, on"
+        f" {counted(transitions.questions, 'question')}, in all runs together; intervals are"
+        " computed by resampling questions",
     )
 
 

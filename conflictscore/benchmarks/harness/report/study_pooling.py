@@ -72,7 +72,7 @@ class PooledTransitions(Record):
 
 
 class CategoryGain(Record):
-    """A method compared with the baseline in one category of questions, by the first measure."""
+    """The comparison of a method with the baseline in one category, by the first measure."""
 
     category: str
     method: str

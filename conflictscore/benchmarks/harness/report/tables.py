@@ -39,7 +39,7 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""The numbers of categories that are shown even without ``verbose``."""
+"""If the number of categories is in this range, they are shown even without ``verbose``."""
 _SHOWN_REASONS = 5
 """The maximum number of reasons for failures that are shown without ``verbose``."""
 
@@ -209,7 +209,7 @@ def _pairs_card(
 
 
 def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
-    """Return the paper's difference between these two methods; None unless both are reported."""
+    """Return the paper's difference between these two methods; None if it lacks one of them."""
     difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is None or difference is None:
         return None
@@ -224,7 +224,10 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Count the reconsidered claims that other ways of choosing would replace; empty if none."""
+    """For each way of choosing the claim to reconsider, count how often it chooses another claim.
+
+    Returns no table if every way chooses the same claims.
+    """
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
         for question_result in question_results

@@ -178,7 +178,7 @@ def _flat(name: str, setting: Any) -> Iterator[tuple[str, str]]:
 
 
 KEPT = "kept"
-"""The kind of a card whose answer is unchanged."""
+"""The kind of change that a card shows if the answer is unchanged."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class FlipCard:
         return self.result.claims_about(self.method)
 
     def tally(self, claim: ClaimEvidence) -> str:
-        """Count documents for and against as the score does, for example ``1 for, 4 against``."""
+        """Count documents for and against a claim like the score: ``1 for, 4 against``."""
         first = self.result.methods.get(BASELINE)
         report = first.report if first is not None else None
         duplicates = report.duplicates if report is not None else {}
@@ -262,7 +262,10 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Say where a document is cited (in an answer or in the reason); empty if nowhere."""
+        """Say where a document is cited: in an answer or in the reason.
+
+        Empty if it is not cited.
+        """
         texts = {
             "before": self.before.answer.text if self.before and self.before.answer else "",
             "after": self.after.answer.text if self.after and self.after.answer else "",

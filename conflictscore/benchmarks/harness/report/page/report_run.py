@@ -78,10 +78,10 @@ class ReportRun:
 
 
 def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
-    """Combine the runs that ``ask --log`` or a service has logged into one run of a report.
+    """Combine logged runs into one run of a report.
 
-    First answers count as ``rag``, and final answers as ``regenerated-rag``. The category of a
-    question is the status of its run.
+    The runs were logged by ``ask --log`` or by a service. First answers count as ``rag``, and final
+    answers as ``regenerated-rag``. The category of a question is the status of its run.
     """
     question_results = [
         _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
@@ -137,7 +137,7 @@ def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
 
 
 def _result(number: int, run: Run) -> QuestionResult:
-    """Convert a logged run into the result of a question, so that the same page can show both.
+    """Convert a logged run into a question's result, which the page of a benchmark run can show.
 
     A run without a question only scored an existing answer, so only the baseline has a result.
     """

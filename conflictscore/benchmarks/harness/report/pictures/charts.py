@@ -42,8 +42,8 @@ _BINS: Final = 10
 def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
     """Return every chart for which the runs have figures.
 
-    Logged runs have none, since they are not judged. ``studies`` are the studies of these runs if
-    they have already been computed, which takes seconds.
+    Logged runs have no figures, since they are not judged. ``studies`` are the studies of these
+    runs if they have already been computed, which takes seconds.
     """
     judged_runs = [run for run in runs if run.figures.measures]
     studies = (
@@ -125,7 +125,10 @@ _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
 
 
 def _by_score(run: ReportRun, stem: str) -> Picture | None:
-    """Plot how often first answers are right, by CS-R, to show whether the score predicts this."""
+    """Plot how often first answers are right, by CS-R.
+
+    The plot shows whether the score predicts which answers are right.
+    """
     if run.figures.is_graded(run.first_measure):
         return None
     verdicts: dict[int, list[bool]] = {}
@@ -147,7 +150,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
         axes.set_xticks(
             list(shares), [f"{_BANDS[band]}\n(n = {share.n:,})" for band, share in shares.items()]
         )
-        axes.set_ylim(0, 105)  # a mark at 100 is shown whole
+        axes.set_ylim(0, 105)  # leaves room above 100, so a mark at 100 is not cut off
         axes.set_xlabel("CS-R of the first answer")
         axes.set_ylabel("% right, 95 % interval")
 
@@ -210,7 +213,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _tokens(run: ReportRun, method: str) -> float | None:
-    """Return the mean number of tokens per question in the method's step; None if not counted."""
+    """Return the mean tokens per question in the method's step; None if they were not counted."""
     benchmark_method = METHODS.get(method)
     step = (benchmark_method.step if benchmark_method else None) or method
     totals = [

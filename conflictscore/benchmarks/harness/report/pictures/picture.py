@@ -27,11 +27,11 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with Matplotlib, so charts look the same everywhere
+    "font.family": "DejaVu Sans",  # comes with Matplotlib: charts look the same everywhere
     "font.size": 9,
-    "svg.fonttype": "path",  # readers then need no font
-    "svg.hashsalt": "conflictscore",  # makes the files of equal charts identical
-    "text.parse_math": False,  # a dollar sign in a name then starts no formula
+    "svg.fonttype": "path",  # text becomes outlines, so readers need no font
+    "svg.hashsalt": "conflictscore",  # equal charts then give identical files
+    "text.parse_math": False,  # so that a dollar sign in a name does not start a formula
 }
 _LONGEST_NAME: Final = 44
 """The maximum number of characters of a name in a chart."""
