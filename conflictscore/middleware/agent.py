@@ -47,9 +47,9 @@ class ConflictState(AgentState[Any]):
     ]
     """The run of the last answer; None until there is one."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
-    """A flip waiting for a person's decision."""
+    """A flip, that is, a changed answer, on which a person has not decided yet."""
     conflict_turn: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
-    """The question of the current turn, and the ids of its tool calls."""
+    """The current turn's question, and the ids of the turn's tool calls."""
 
 
 class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
@@ -68,8 +68,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     question is checked against earlier tool results of the conversation.
 
     If a claim is disputed, the middleware calls the agent's model again. This call adds the
-    evidence for and against the claim to the agent's conversation, and it offers no tools. It
-    passes through inner middleware such as retries and fallbacks, so put this middleware before
+    evidence for and against the claim to the agent's conversation, and it offers no tools. The call
+    passes through inner middleware, such as retries and fallbacks. So put this middleware before
     them in the list. Limits on model calls count both calls as one. Neither the first answer nor
     the evidence enters the history. If the second call fails, the first answer is kept, with a
     note.
@@ -212,9 +212,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Store documents that were found inside a tool as the artifact of its result.
+        """Store the documents that were found inside a tool, as the artifact of the tool's result.
 
-        They come from retrievers, or from an agent that the tool called and that checks its answer.
+        The documents come from retrievers, or from an agent that the tool called. That agent must
+        have checked its answer.
         """
         with retrieved_documents() as documents, inner_runs() as runs:
             result = with_artifact(handler(request), documents, runs)

@@ -113,9 +113,10 @@ class AgentTurn:
         """Read the question and the documents from the agent's state.
 
         The question is the last human message. The documents are the tool results since then. If
-        there are none and there is no retriever, they are earlier tool results. Both are read from
-        the state and from the memory of the turn, since other middleware may have shortened the
-        messages in the request or in the state.
+        there are no such results and no retriever, the documents are earlier tool results. The
+        question and the documents are read from the state and from the memory of the turn. The
+        memory is needed because other middleware may have shortened the messages in the request or
+        in the state.
         """
         question = asked_in(turns.messages(request.state), sources=settings.sources)
         self._lost = turns.lost(request.state)
@@ -177,7 +178,7 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """Return the model's answer to a request that is made after its answer ``before``.
+        """Send the model a request after its earlier answer ``before``; return the new answer.
 
         Raises:
             PassedOnError: Something other than the model failed, such as other middleware.
@@ -215,10 +216,10 @@ class AgentTurn:
         return answer
 
     def _answer_of(self, text: str) -> _Said:
-        """Return an answer with this text: a reply of the model, or its edited first reply.
+        """Return the model's answer that has this text.
 
-        A message with a new text has no id and no token probabilities, since the model did not
-        write it.
+        If no answer has this text, the first answer is copied and gets the text. The copy has no id
+        and no token probabilities, since the model did not write it.
         """
         with_it = [each for each in self._answers if each.text == text]
         if with_it:
@@ -230,7 +231,7 @@ class AgentTurn:
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
-        if self._documents:  # the model's conversation has the documents and the question
+        if self._documents:  # the model has already seen the documents and the question
             state = {**state, "question": self._asked.question}
             return reconsider_prompt(state, request, self._context.prompts), ()
         before = self._answer_of(request.before.text).message

@@ -102,9 +102,9 @@ def no_text(name: str, output: object) -> str:
 
 
 def spoken(message: BaseMessage, prompt: str = "") -> str:
-    """Return a message's text without reasoning, or all of it if the reasoning is cut off.
+    """Return a message's text without reasoning, or the whole text if the reasoning is cut off.
 
-    ``prompt`` is the text that the model was asked, if the caller has it.
+    ``prompt`` is the prompt that the model received; it is empty if the caller does not have it.
     """
     try:
         return reply_text(message, prompt)

@@ -111,11 +111,11 @@ def with_artifact(
     documents: Sequence[Document],
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> ToolResult:
-    """Store, as the artifact of a tool's result, the documents that stand behind the result.
+    """Store the documents that a tool's result is based on, as the artifact of the result.
 
-    These are the documents that the result quotes in full, or, if the result is the answer of an
-    agent that checked it, the documents of that agent's run. A result that already has an artifact
-    is returned unchanged.
+    If the result is the answer of an agent that checked it, these are the documents of that agent's
+    run. Otherwise, these are the documents that the result quotes in full. A result that already
+    has an artifact is returned unchanged.
     """
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result

@@ -16,7 +16,10 @@ Content = str | list[str | dict[str, Any]]
 _ABOUT_WORDS = ("annotations", "citations", "logprobs")
 """Fields of a block that refer to positions in its text."""
 _MOST_SENTENCES = 2000
-"""A longer answer is compared as a whole, so a single change counts as a change of all its text."""
+"""The maximum number of sentences that are compared one by one.
+
+If a longer answer differs at all, all of its text counts as changed.
+"""
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
@@ -65,7 +68,10 @@ class _Places:
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """Return the new position of a place; a place in a changed part moves to its end."""
+        """Return the new position of a place.
+
+        If the place is in a changed part of the text, this is the end of that part.
+        """
         for start, now, length in self._kept:
             if place <= start + length:
                 return now + max(0, place - start)

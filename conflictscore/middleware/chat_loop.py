@@ -50,7 +50,7 @@ from conflictscore.records import Gap, GapKind, Run, Usage, differs
 
 _log = logging.getLogger(__name__)
 
-# Requests about an answer offer no tools: its reply must be text.
+# Requests about an answer offer no tools, since the reply must be text.
 _ABOUT_TOOLS = {
     "tools",
     "tool_choice",
@@ -155,7 +155,10 @@ class ChatLoop:
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
-        """Return the gap for an error, or raise the error if the failure policy says so."""
+        """Return a gap, which says why nothing was checked.
+
+        If the failure policy is to raise errors, raise the error instead.
+        """
         reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
         nothing = isinstance(error, NoDocumentsError)
         return Gap(kind=GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED, note=reason)
@@ -241,13 +244,13 @@ class AnswerForm:
 def apart(
     run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
-    """Make runnables in the block children of this run, isolated from any surrounding graph.
+    """Make the runnables in this block children of this run, and isolate them from outer graphs.
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
     streams. If ``traced_only`` is set, only LangSmith's tracer sees the children; without the
     tracer, LangSmith would start a new trace for each child. If it is not set, all callbacks of the
-    run see the children. Callbacks that add up tokens then skip the reply of this run, since it
-    includes the tokens of its children.
+    run see the children. In that case, callbacks that add up tokens skip the reply of this run,
+    since the tokens of the children are included in it.
     """
     config: RunnableConfig = {}
     if run is not None:

@@ -62,7 +62,7 @@ _CALL_PARAMETERS = (
     "max_retries",
     "streaming",
 )
-"""Call parameters of the answering model that may be keywords, as in LangChain's chat models."""
+"""Call parameters of the answering model that can be passed as keywords, as in LangChain."""
 
 
 class SelfCorrectingChatModel(SettingFields):
@@ -263,7 +263,7 @@ class SelfCorrectingChatModel(SettingFields):
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
     def _filling(self, form: AnswerForm) -> Self:
-        """Return a copy of this model for one call whose reply is put into a form."""
+        """Return a copy of this model for a single call that returns structured output."""
         self._open()  # all copies share what is opened here
         copy = self.model_copy(update={"cache": False})
         copy._form = form

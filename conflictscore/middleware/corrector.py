@@ -22,7 +22,7 @@ from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
-_AT_ONCE = 8  # answers; each has several calls in flight, and the endpoint's limit is 16 calls
+_AT_ONCE = 8  # answers; each makes several calls at once, and the endpoint's limit is 16 calls
 _FIELDS = ("answer", "documents", "question")
 
 

@@ -64,7 +64,7 @@ class ChatQuestion:
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Gaps for tool results since the question that the model read and the check did not."""
+        """Gaps for tool results since the question that the model read but the check did not."""
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}
@@ -89,9 +89,9 @@ class ChatQuestion:
 
     @cached_property
     def _of_tools(self) -> tuple[tuple[Document, ...], frozenset[int]]:
-        """Documents that tools returned since the question, and the positions of their messages.
+        """Documents that tools have returned since the question, and the positions of the messages.
 
-        If there are more than the limit, one extra document is returned.
+        At most one document more than the limit is returned; it shows that the limit is exceeded.
         """
         return read_messages(self.since, self.sources, MOST_OF_TOOLS + 1)
 
@@ -101,10 +101,11 @@ class ChatQuestion:
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """Return this question, with documents from earlier tool results if none are later.
+        """Return this question.
 
-        The model often answers a follow-up question from earlier tool results, without calling a
-        tool again.
+        If no tool has returned documents since it was asked, it gets the documents of earlier tool
+        results. The model often answers a follow-up question from earlier tool results, without
+        calling a tool again.
         """
         if self.documents:
             return self
@@ -159,8 +160,9 @@ def left_out_of(
 
     Blocks other than text (images, files) are never read. A text that did not become a document is
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
-    sums. If a tool writes something, its long result is a receipt too if it only repeats the
-    ``arguments`` of the call. Results of tools that are not in ``sources`` are not evidence.
+    sums. If a tool writes something, and its long result only repeats the ``arguments`` of the
+    call, the result is a receipt too. Results of tools that are not in ``sources`` are not
+    evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -181,7 +183,8 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
     """Return the types of a result's content blocks.
 
     If a tool returns a block of a type that LangChain does not know, LangChain writes all its
-    blocks as JSON. Among these, only blocks that hold something other than text count.
+    blocks as JSON. From such a list, only the types of blocks that hold something other than text
+    are returned.
     """
     if isinstance(message.content, list):
         return {str(block.get("type")) for block in message.content if isinstance(block, dict)}

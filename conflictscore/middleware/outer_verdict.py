@@ -1,4 +1,4 @@
-"""Verdicts of inner agents, for the messages of the graph or agent around them.
+"""Passes on the verdicts of inner agents to the graph or agent around them.
 
 A supervisor writes the last message itself, so the verdict on its agent's answer is in an earlier
 message. :func:`carry_verdict` adds a verdict to the last message. If a tool of an agent calls
@@ -106,14 +106,14 @@ def inner_runs() -> Iterator[list[Mapping[str, Any]]]:
 
 
 def note_inner_run(run: Mapping[str, Any]) -> None:
-    """Hand the run of an agent's last answer to the agent whose tool called it, if there is one."""
+    """Hand the run of an agent's last answer to the outer agent, if a tool of one called it."""
     runs = _inner_runs.get()
     if runs is not None:
         runs.append(run)
 
 
 def documents_behind(result: object, runs: Sequence[Mapping[str, Any]]) -> list[Document]:
-    """Return the documents of the run whose answer is a tool's whole result; else none."""
+    """If a tool's whole result is the answer of one of these runs, return that run's documents."""
     if not isinstance(result, ToolMessage):
         return []
     text = str(result.text).strip()

@@ -32,7 +32,7 @@ finish reason if the reply did not end normally."""
 
 _ANSWER_SHARE = 4
 """The default token limit of an answer is at most the context window divided by this number."""
-_MOST_ANSWER_TOKENS = 4096  # models with large windows may allow no longer reply
+_MOST_ANSWER_TOKENS = 4096  # even models with large windows may not allow a longer reply
 
 
 def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:

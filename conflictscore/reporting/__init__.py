@@ -1,1 +1,1 @@
-"""Output for people and programs: at the terminal, as progress, as tables, and as a log of runs."""
+"""Output for people and programs: terminal output, progress displays, tables, and a log of runs."""

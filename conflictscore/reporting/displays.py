@@ -54,12 +54,15 @@ class ItemProgress(CountBar):
     """Counts judged answers, rows or pairs, and prints the first few failures."""
 
     def begin(self, total: int, items_done: int = 0) -> None:
-        """Start to count to ``total``; an earlier session has already finished ``items_done``."""
+        """Start counting to ``total``; an earlier session has already finished ``items_done``."""
         self._total, self._done, self._failed = total, items_done, 0
         self.show(items_done, total, "resumed" if items_done else "")
 
     def count(self, error: str | None, name: str) -> None:
-        """Count one more. If it failed, ``error`` says why, and ``name`` says what it is."""
+        """Count one more answer, row or pair.
+
+        If it failed, ``error`` says why, and ``name`` says which.
+        """
         self._done += 1
         if error is not None:
             self._failed += 1

@@ -101,7 +101,7 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
     """
     try:
         run = run_of(fields)
-        if status := fields.get("status"):  # a service stores it; otherwise the run implies it
+        if status := fields.get("status"):  # only services store a status
             run = run.model_copy(update={"status": RunStatus(status)})
     except ValidationError as error:
         field, why = first_fault(error)

@@ -26,8 +26,11 @@ MOST_EXPORTED = 1000
 """Maximum number of runs in one export, which is built in memory. ``conflictscore export`` has no
 such limit."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Maximum number of reviews, including replaced ones, and of reviewers of a single run. All reviews
-are kept in memory, and any caller with a key can add some."""
+"""Maximum number of reviews in all, and maximum number of reviewers per run.
+
+Replaced reviews are counted too. All reviews are kept in memory, and any caller with a key can add
+reviews.
+"""
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 """The media type of each format. Formats are named by their file endings, also in URLs."""
@@ -48,7 +51,8 @@ class KeptReviews:
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
         """Read the stored reviews from the store, or from the file next to the service's runs file.
 
-        Without a store and a runs file, reviews are kept in memory, and there are none yet.
+        If there is neither a store nor a runs file, reviews are kept in memory, and there are none
+        at first.
 
         Raises:
             InputError: The reviews file cannot be read. The message names the line and the field.
@@ -77,13 +81,16 @@ class KeptReviews:
             self.by_run.setdefault(run_id, {}).update(run_reviews)
 
     def _note_key(self, text: str | bytes) -> None:
-        with suppress(ValueError, AttributeError):  # ``reviews_in`` reports such a row
+        with suppress(ValueError, AttributeError):  # ``reviews_in`` reports invalid rows
             row = json.loads(text)
             if isinstance(reviewer := row.get("annotator"), str) and row.get("key"):
                 self._key_of.setdefault(reviewer, str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
-        """Return whether a reviewer's name belongs to another key. Its first user's key owns it."""
+        """Return whether a reviewer's name belongs to another key.
+
+        A name belongs to the first key that used it.
+        """
         return self._key_of.get(reviewer, key) != key
 
     def _new_rows(self) -> list[tuple[str, str]]:

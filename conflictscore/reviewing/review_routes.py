@@ -38,7 +38,7 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # entries on one page of a list
-# An export is built in memory, so one is built at a time; others wait for up to so many seconds.
+# An export is built in memory, so only one is built at a time. Others wait for at most this time.
 _EXPORT_WAITS_S = 60.0
 _routes = APIRouter()
 

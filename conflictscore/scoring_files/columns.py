@@ -16,7 +16,10 @@ from typing import Any, Final, NamedTuple
 from conflictscore.errors import InputError
 
 _LONGEST_OBJECT: Final = 50_000_000
-"""Maximum length, in characters, of a cell that is read as an object; CSV cells have the same."""
+"""Maximum length, in characters, of a cell that is read as an object.
+
+CSV cells have the same limit.
+"""
 _LONGEST_LITERAL: Final = 1_000_000
 """Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
 

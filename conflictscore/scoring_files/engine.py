@@ -1,4 +1,4 @@
-"""Scores one answer without LangGraph: its overhead would exceed the work of all the steps."""
+"""Scores one answer without LangGraph, since LangGraph's overhead would exceed the work itself."""
 
 import time
 from typing import cast

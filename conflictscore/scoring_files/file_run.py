@@ -29,7 +29,7 @@ from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
 """A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
-_FORMAT = 3  # increased whenever an older version could not resume the journal
+_FORMAT = 3  # is increased if older versions cannot resume the new journal
 
 
 class RowListener(Protocol):
@@ -84,7 +84,7 @@ async def ascore_file(
         BudgetError: The budget is used up.
         ProviderError: Too many consecutive rows failed.
     """
-    if context.cache is not None:  # this run owns its event loop, and a kill must lose nothing
+    if context.cache is not None:  # so that a kill loses no verdict
         context.cache.write_at_once()
     check_output(out, source)
     summary, failures = Summary(source.total), 0

@@ -91,8 +91,8 @@ class RayEngine:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
         If the workers that scored a block died, the rows of the block are scored again, each in a
-        block of its own, as long as that scores any row. So a row fails only if the workers that
-        score it alone die too.
+        block of its own. This is repeated as long as it scores at least one row. So a row fails
+        only if the workers also die when they score this row alone.
         """
         rows_so_far = {*ended_rows}
 
@@ -127,7 +127,7 @@ class RayEngine:
         """Yield the results of unfinished rows, one list per block, as workers finish them.
 
         If ``block_bytes`` is None, each row is a block, and a worker is given the next row only
-        when it has finished the last one. So a row that kills its worker takes no other with it.
+        when it has finished the last one. So if a row kills its worker, no other row is affected.
         """
         ray = _ray()
         context = ray.data.DataContext.get_current().copy()

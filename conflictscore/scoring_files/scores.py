@@ -59,7 +59,7 @@ class Scores(tuple[Run, ...]):
             },
             "error": [unscored_reason(run.report) if run.report else run.reason for run in self],
         }
-        # weights do not change the third, coverage: it counts labelled pairs
+        # weights do not change the third score, coverage, since it counts labelled pairs
         for name in _SCORES[:2] if any(weighted_reports) else ():
             by_column[f"weighted_{name}"] = [
                 getattr(report, name, None) for report in weighted_reports
@@ -96,7 +96,7 @@ def score(
     Args:
         answers: The answers, or a single answer.
         contexts: The documents of each answer: texts, LangChain ``Document``s, or mappings with a
-            ``text``. For a single answer, its documents.
+            ``text``. If there is a single answer, these are its documents.
         judge: The model that decomposes answers and labels claims, as for
             :func:`create_conflict_scorer`.
         concurrency: Number of answers scored at a time; by default 16, and 1 with a local model.
@@ -263,7 +263,7 @@ async def _scored(
 
 
 def _failed(state: RagState, reason: str) -> Run:
-    answer: object = state["answer"]  # as the caller gave it
+    answer: object = state["answer"]  # may be of any type, since the caller gave it
     return Run(
         answer=answer if isinstance(answer, str) else None,
         reason=reason,

@@ -56,7 +56,7 @@ _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
 """The limits of a note: characters of a title and of a claim, sources per side, and claims."""
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
-"""The kind of gap for a failed step; any other step means ``CHECK_FAILED``."""
+"""The kind of gap for each step that may fail; for steps not listed, it is ``CHECK_FAILED``."""
 
 
 class CheckedAnswer:
@@ -250,7 +250,7 @@ class CheckedAnswer:
         return completion if self._call is None else as_call(completion, self._call)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
-        """Yield the gaps in the answer and its evidence that are unknown to the loop."""
+        """Yield the gaps that the loop does not know, such as a cut answer or evidence not read."""
         if gap is not None:
             yield gap
         if ending := None if self._draft is None else ending_of(self._draft):
@@ -267,7 +267,7 @@ class CheckedAnswer:
             self._service.failed("refused", self._record)
         why = why_refused(run, settings.require)
         if settings.refusal is None:
-            self._refused_run = run  # to be stored when the error ends the request
+            self._refused_run = run  # is stored when the error ends the request
             raise RefusedError(503, why, code="not_checked")
         run = self._record.ended(run, RunStatus.FAILED, why)
         self._service.finish(self._record, run, settings.refusal)

@@ -32,8 +32,8 @@ def completion_of(
     """Build the chat completion for a caller.
 
     Fields of the upstream's completion (``base``) are kept unless the answer has changed. Its id is
-    kept only if the reply cannot be checked, such as a tool call. Otherwise the id is our own and
-    contains the run's id, since many clients show no other field of a reply.
+    kept only if the reply cannot be checked, for example because it is a tool call. Otherwise the
+    id is our own and contains the run's id, since many clients show no other field of a reply.
     """
     own_id = f"chatcmpl-{record.run_id}"
     whole = {

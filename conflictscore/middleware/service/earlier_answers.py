@@ -19,15 +19,16 @@ MESSAGE_PREFIX = "msg_"
 _MOST_REFERENCES = 200
 """The maximum number of earlier answers that one request may name."""
 _LOOKS, _LOOK_AGAIN_S = 40, 0.05
-"""How often a run that is still being stored is looked up, and the pause between, in seconds."""
+"""How often a run that is still being stored is looked up, and the seconds between two look-ups."""
 _NOT_SENT = frozenset({RunStatus.FAILED.value, RunStatus.UNFINISHED.value})
 """The statuses of runs whose answer was not sent."""
 
 
 async def earlier_answers(body: Mapping[str, Any], runs: KeptRuns, owner: str) -> dict[str, str]:
-    """Return the texts of the earlier answers that a body refers to, by the ids of their messages.
+    """Return the texts of the earlier answers that a body refers to.
 
-    Only the owner's own runs are read. Answers that are no longer stored are missing.
+    The keys are the ids of the messages. Only the owner's own runs are read. Answers that are no
+    longer stored are left out.
 
     Raises:
         RefusedError: The body has too many references.

@@ -11,7 +11,7 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""The beginning of the name of PydanticAI's output tool, if the request has other tools too."""
+"""PydanticAI's output tool has a name that begins like this, if the request has other tools too."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:

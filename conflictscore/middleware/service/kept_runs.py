@@ -159,8 +159,9 @@ class KeptRuns:
         """Open the storage: a database, or an SQLite file that only its owner can read.
 
         If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
-        After ``lasts`` seconds, other processes consider a run in progress abandoned. If a run's
-        process has died, the record that ``unfinished`` returns is stored in place of the run.
+        If a run is in progress for more than ``lasts`` seconds, other processes consider it
+        abandoned. If a run's process has died, the record that ``unfinished`` returns is stored in
+        place of the run.
         """
         self._most, self._most_bytes = most, most_bytes
         self._path, self._unfinished = path, unfinished

@@ -39,7 +39,7 @@ class KeyHolder(NamedTuple):
 
     @property
     def reads(self) -> str | None:
-        """The name whose runs this caller may read; None for all."""
+        """The name of the caller whose runs this caller may read; None if it may read all."""
         return None if self.reads_all else self.name
 
 

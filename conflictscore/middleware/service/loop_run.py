@@ -33,7 +33,7 @@ Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
 _RENDERED_CHARS = 50_000
-"""Longer answers are shown as plain text."""
+"""The maximum length of an answer whose Markdown is rendered; longer answers stay plain text."""
 
 
 class LoopFailure(NamedTuple):

@@ -84,7 +84,7 @@ class _StreamOptions(_Part):
 
 def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
     """Validate the conversation with one message for all its possible forms."""
-    with suppress(ValidationError):  # it would name each member of the union by itself
+    with suppress(ValidationError):  # its error would list every member of the union
         if (content := validate(value)) != []:
             return content
     raise PydanticCustomError("input", "must be a string or a list of items, not empty")
@@ -239,7 +239,7 @@ def _earlier(reference: Fields, param: str, earlier: Mapping[str, str]) -> str:
     if text is None:
         _refuse(
             f"{param}.id",
-            "this answer is not stored here, or no longer; send the message itself, as the AI SDK"
+            "this answer is not stored here, or no longer stored; send the message itself, as the AI SDK"
             " does with providerOptions.openai.store set to false",
         )
     return text

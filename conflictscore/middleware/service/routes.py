@@ -55,7 +55,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """Return the holder of the request's key; a request without a valid key is refused."""
+    """Return the caller to whom the request's key belongs; refuse a request without a valid key."""
     return service.access.caller(request)
 
 

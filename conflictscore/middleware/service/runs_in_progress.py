@@ -25,9 +25,10 @@ _TABLES = (
     " process TEXT NOT NULL, began BIGINT NOT NULL, until BIGINT NOT NULL)",
 )
 _CONFIRMED_EVERY_S, _CONFIRMED_FOR_S = 5.0, 30
-"""How often a process confirms its runs, and how long a confirmation lasts, in seconds.
+"""The seconds between a process's confirmations of its runs, and how long one stays valid.
 
-So a few confirmations may fail before a run counts as abandoned.
+A confirmation stays valid for several intervals, so a few of them may fail before a run counts as
+abandoned.
 """
 
 
