@@ -239,8 +239,8 @@ def _earlier(reference: Fields, param: str, earlier: Mapping[str, str]) -> str:
     if text is None:
         _refuse(
             f"{param}.id",
-            "this answer is not stored here, or no longer stored; send the message itself, as the AI"
-            " SDK does with providerOptions.openai.store set to false",
+            "this answer is not stored here, or no longer stored; send the message itself, as the"
+            " AI SDK does with providerOptions.openai.store set to false",
         )
     return text
 
