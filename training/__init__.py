@@ -1,4 +1,4 @@
-"""How the project's own NLI model is made: data, training, export and figures.
+"""Makes the project's own NLI model: prepares its data, trains, exports and measures it.
 
 None of this is part of the installed package. `training.train` needs only torch, numpy and click.
 """

@@ -1,11 +1,11 @@
-"""How well a second annotator agrees with the corpus, by kind.
+"""Measures how well a second annotator agrees with the labels of the corpus, by kind of case.
 
-A random tenth of the cases is labelled again by somebody who sees only the claim, titles, dates and
-texts; ``--show`` prints these. ``second_labels.jsonl`` has the second labels, a case per line:
-``id``, and ``labels`` by document title; a document added later has none. A case that was changed
-or removed after the comparison stays there with its ``kind`` and its old labels as ``before``, so
-that the agreement is not only that of the cases that remain. ``second_labels_further.jsonl`` has
-further claims with the second annotator's labels.
+A random tenth of the cases was labelled again by a person who saw only what ``--show`` prints: the
+claims, and the titles, dates and texts of the documents. ``second_labels.jsonl`` has the second
+labels, one case per line: ``id``, and ``labels`` by document title; a document that was added later
+has no label. A case that was changed or removed after the comparison stays in the file, with its
+``kind`` and, as ``before``, its old labels. So the cases on which the annotators disagreed are not
+lost. ``second_labels_further.jsonl`` has further claims with the second annotator's labels.
 """
 
 import json
@@ -23,7 +23,7 @@ from training.pairs import LABELS, Label
 SECOND_LABELS = CORPUS / "second_labels.jsonl"
 SECOND_FURTHER = CORPUS / "second_labels_further.jsonl"
 _DRAWN = 10
-"""One case in this many is labelled a second time."""
+"""The share of the cases that are labelled a second time is one in this many."""
 
 
 class Compared(NamedTuple):
@@ -35,12 +35,12 @@ class Compared(NamedTuple):
 
 
 def is_drawn(case: NaturalCase) -> bool:
-    """Whether a case is labelled a second time."""
+    """Return whether a case is labelled a second time."""
     return lot(f"second {case.id}") % _DRAWN == 0
 
 
 def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compared]:
-    """The documents that have two labels."""
+    """Return the documents that have two labels."""
     by_id = {case.id: case for case in cases}
     found = []
     for record in map(json.loads, lines):
@@ -56,7 +56,7 @@ def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compare
 
 
 def compared_further(claims: Iterable[FurtherClaim], lines: Iterable[str]) -> list[Compared]:
-    """The documents that have two labels for a further claim."""
+    """Return the documents that have two labels for a further claim."""
     first_labels = {(claim.case, claim.claim): claim.labels for claim in claims}
     documents = []
     for second in map(FurtherClaim.model_validate_json, lines):
@@ -67,7 +67,7 @@ def compared_further(claims: Iterable[FurtherClaim], lines: Iterable[str]) -> li
 
 
 def kappa(documents: Sequence[Compared]) -> float:
-    """Cohen's kappa: agreement beyond what the label shares give by chance."""
+    """Return Cohen's kappa: the agreement beyond that expected by chance."""
     total = len(documents)
     agreed = sum(one.first == one.second for one in documents) / total
     first, second = (

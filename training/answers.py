@@ -27,7 +27,7 @@ _INITIAL = re.compile(r"(?<=[a-z]) [A-Z]\.(?= [A-Z][a-z])")
 
 
 def restated(answer: str, rng: Random) -> str | None:
-    """The same answer in another form; None if no other form is known."""
+    """Return the same answer in another form; None if no other form is known."""
     forms: list[str] = []
     if date := _date(answer):
         day, month, year = date
@@ -51,7 +51,7 @@ def restated(answer: str, rng: Random) -> str | None:
 
 
 def coarser(answer: str) -> str | None:
-    """A less exact answer that follows from an answer: a date's year, the larger place, or None."""
+    """Return a less exact answer that an answer implies, such as the year of a date; else None."""
     if date := _date(answer):
         return date[2]
     if found := _MONTH_YEAR.fullmatch(answer):
@@ -63,13 +63,13 @@ def coarser(answer: str) -> str | None:
 
 
 def apart(one: str, other: str) -> bool:
-    """Whether two answers to a question are certainly different: neither is part of the other."""
+    """Return whether two answers certainly differ: neither is part of the other."""
     first, second = set(claim_key(one).split()), set(claim_key(other).split())
     return not first <= second and not second <= first
 
 
 def states(text: str, answer: str) -> bool:
-    """Whether a text contains an answer word for word, or a date in another form."""
+    """Return whether a text contains an answer word for word, or a date in another form."""
     key, words = f" {claim_key(text)} ", [claim_key(answer)]
     if date := _date(answer):
         day, month, year = date

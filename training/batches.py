@@ -9,13 +9,13 @@ from training.packed import Numbers, Packed
 from training.pairs import LABELS
 
 _PAD = 0
-"""Any token will do, since padding is masked."""
+"""The token of the padding; any token would do, since padding is masked."""
 _SORTED_TOGETHER = 32
-"""How many batches' worth of pairs are sorted by length together."""
+"""Number of batches whose pairs are sorted by length together."""
 
 
 class Batch(NamedTuple):
-    """Windows with claims, padded to the longest.
+    """Windows with their claims, padded to the length of the longest.
 
     Attributes:
         ids: Token numbers, of shape (windows, length).
@@ -37,14 +37,14 @@ class Batch(NamedTuple):
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
-    """Draw pairs: equally many per label, and from each set by the square root of its size.
+    """Draw as many pairs of each label; each set's part is proportional to the root of its size.
 
     A pair is drawn twice only after all others of its set and label have been drawn.
 
     Args:
         packed: The pairs.
         places: Indices of the pairs to draw from.
-        size: How many to draw.
+        size: How many pairs to draw.
         rng: Decides which pairs are drawn.
 
     Returns:
@@ -65,7 +65,7 @@ def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generato
 
 
 def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
-    """Indices of the validation pairs to measure on, up to a number per set; 0 is all."""
+    """Return the indices of up to ``of_set`` validation pairs per set; of all pairs if it is 0."""
     places = packed.of_part("validation")
     if not of_set:
         return places
@@ -75,12 +75,13 @@ def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
 
 
 def batched(packed: Packed, order: Numbers, tokens: int, rng: np.random.Generator) -> list[Numbers]:
-    """Cut an order into batches of pairs of similar length.
+    """Divide ordered pairs into batches of pairs of similar length.
 
     Args:
         packed: The pairs.
         order: Indices of pairs.
-        tokens: The most tokens in a batch, including padding; a longer pair is its own batch.
+        tokens: The maximum tokens of a batch, including padding; a longer pair is a batch by
+            itself.
         rng: Decides the order of the batches.
 
     Returns:

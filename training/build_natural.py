@@ -1,10 +1,11 @@
 """Builds the data of the natural stage: the corpus, RAMDocs' entities, and old passages.
 
 ``--out`` is written with the token numbers that ``training.train`` reads, with claims and windows
-as the NLI labeler shows them. The corpus and its short pairs have people's labels. So do the
-questions of RAMDocs' first half with all their documents, if the claim names its entity. Old
-passages have the present models' probabilities (``training.held``). One case in ten is kept out to
-choose the epoch, with some validation pairs of the nine sets. Do not add the output to the
+as the NLI labeler shows them. The data have three parts. The corpus, with its short pairs, was
+labelled by people. So were the questions of RAMDocs' first half; their claims name the entity that
+they are about, and are paired with all documents. Old passages have the probabilities of the
+present models instead of labels (``training.held``). One case in ten, and some validation pairs of
+the nine sets, are kept out of training to choose the best epoch. Do not add the output to the
 repository.
 """
 
@@ -36,25 +37,25 @@ from training.pairs import LABELS, Pair, Row
 from training.taught_pairs import closest_windows, with_own_windows
 
 _KEPT_OUT = 10
-"""One case in this many is kept out."""
+"""The share of the cases that are kept out of training is one in this many."""
 
 
 def is_kept_out(case: NaturalCase) -> bool:
-    """Whether a case is kept out to choose the epoch."""
+    """Return whether a case is kept out of training, to choose the best epoch."""
     return lot(case.id) % _KEPT_OUT == 0
 
 
 def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
-    """The first cases in random order, for a learning curve; a smaller part is within a larger."""
+    """Return a random part of the cases, for a learning curve; larger parts contain smaller."""
     ordered = sorted(cases, key=lambda case: lot(f"share {case.id}"))
     return sorted(ordered[: round(share * len(cases))], key=lambda case: case.id)
 
 
 def telling_pairs(cases: Sequence[NaturalCase], folder: Path) -> list[Pair]:
-    """The cases' further claims, with their documents.
+    """Return the further claims of the cases, each paired with each document of its case.
 
-    A neighbouring fact and a document that does not mention it teach little, and such pairs would
-    be a quarter of all, so they are left out.
+    Pairs of a neighbouring fact and a document that does not mention it are left out. They teach
+    little, and would be a quarter of all pairs.
     """
     pairs = further_pairs(cases, further_claims(cases, folder))
     return [pair for pair in pairs if (pair.kind, pair.label) != ("neighbour", "IRRELEVANT")]
@@ -63,7 +64,7 @@ def telling_pairs(cases: Sequence[NaturalCase], folder: Path) -> list[Pair]:
 def rows_of(
     cases: Sequence[NaturalCase], added: Sequence[Pair], validation: Sequence[Pair]
 ) -> list[Row]:
-    """The pairs with people's labels: first those to validate on, then those to learn from."""
+    """Return the pairs labelled by people: first those to validate on, then those to learn from."""
     out = [case for case in cases if is_kept_out(case)]
     learned_from = [case for case in cases if not is_kept_out(case)]
     return [
@@ -73,7 +74,7 @@ def rows_of(
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """Each pair with one window of its own; the held pairs come last, with their probabilities.
+    """Give each pair one window of its own, and the held pairs (the last ones) their probabilities.
 
     A document of several windows is represented by the window closest to its claim.
     """
@@ -86,7 +87,7 @@ def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
 
 
 def held_rows(held: Sequence[HeldPair]) -> list[Row]:
-    """The held pairs, with the label that the models find most likely."""
+    """Return the held pairs, each with the label that the models find most likely."""
     return [
         Row("taught", pair._replace(label=LABELS[int(np.argmax(probabilities))]))
         for pair, probabilities in held
@@ -104,13 +105,13 @@ def held_rows(held: Sequence[HeldPair]) -> list[Row]:
     default=128,
     show_default=True,
     type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
-    help="Tokens of claim and window.",
+    help="Maximum tokens of a claim and a window together.",
 )
 @click.option("--share", default=1.0, show_default=True, help="Share of the cases to learn from.")
 @click.option(
-    "--most-further", default=100_000, show_default=True, help="Pairs of further claims, at most."
+    "--most-further", default=100_000, show_default=True, help="Maximum pairs of further claims."
 )
-@click.option("--entities", default=600, show_default=True, help="Pairs of RAMDocs, at most.")
+@click.option("--entities", default=600, show_default=True, help="Maximum pairs of RAMDocs.")
 @click.option("--most-held", default=100_000, show_default=True)
 @click.option("--measured", default=40, show_default=True, help="Validation pairs per set.")
 @click.option("--seed", default=0, show_default=True)
@@ -156,7 +157,7 @@ def main(
 
 
 def _few(pairs: Sequence[Pair], of_set: int, rng: Random) -> list[Pair]:
-    """A number of pairs from each set."""
+    """Return up to a number of pairs from each set."""
     by_set: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_set.setdefault(pair.source, []).append(pair)

@@ -3,11 +3,13 @@
 ``--out`` gets ``pairs.npz``: token numbers from which a machine without the data can train. Do not
 add it to the repository.
 
-There are six parts: ``questions`` (answers to questions with passages), ``human`` (people's
-labels), ``general`` (public inference sets, the compressed files of the folder), ``neutral`` (their
-claims with passages on the same topic that do not bear on them), ``validation`` and, from
-``--made``, ``synthetic``. No claim of ``validation`` occurs, even nearly, in another part, from
-whatever set. RAMDocs' questions resemble each other, so each is entirely on one side.
+There are six parts. ``questions`` has answers to questions, with passages. ``human`` has pairs that
+people labelled. ``general`` has public inference sets, which are the compressed files of the
+folder. ``neutral`` has the claims of these sets, with passages that are on the same topic but do
+not bear on them. ``validation`` has the pairs to measure on, and ``synthetic`` the pairs from
+``--made``. No other part contains a claim of ``validation``, or nearly the same claim, whichever
+set it is from. The questions of RAMDocs resemble each other, so all pairs of a question are in the
+same part.
 """
 
 from collections import Counter
@@ -33,7 +35,7 @@ def rows_of(
     made: Path | None = None,
     seed: int,
 ) -> Iterator[Row]:
-    """All rows, those to measure on first.
+    """Yield all rows; those to measure on come first.
 
     Args:
         files: The output of :func:`~training.human.data_files`.
@@ -75,7 +77,7 @@ def rows_of(
     default=256,
     show_default=True,
     type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
-    help="Tokens of claim and window.",
+    help="Maximum tokens of a claim and a window together.",
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option(

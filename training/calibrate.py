@@ -1,7 +1,8 @@
 """Fits the temperature of an NLI model's probabilities on pairs that people labelled.
 
-Put the file beside the model as ``calibration.json``. The command prints the log loss and the
-expected calibration error before and after; on other pairs, the errors after fitting are higher.
+Put the file that it writes into the model's folder, as ``calibration.json``. The command prints the
+log loss and the expected calibration error before and after fitting. On other pairs, the errors
+after fitting are higher.
 """
 
 import asyncio
@@ -28,11 +29,11 @@ _SLOPES = (0.02, 20.0)
 """Bounds of 1 / temperature, since perfectly separated labels have no optimum."""
 
 Scored = tuple[Label, Mapping[Label, float]]
-"""People's label, and the labeler's log-probability of each label."""
+"""The label that people gave, and the labeler's log-probability of each label."""
 
 
 def fit_temperature(scored: Sequence[Scored]) -> float:
-    """The temperature that makes people's labels most likely, to three decimals."""
+    """Return the temperature that makes people's labels most likely, to three decimals."""
     from scipy.optimize import minimize_scalar
 
     logprobs = np.array([[said[label] for label in _LABELS] for _, said in scored])
@@ -66,7 +67,7 @@ async def _scored(labeler: NliLabeler, pairs: Sequence[Pair]) -> list[Scored]:
 @click.command(help=__doc__)
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--model", required=True, help="The folder of an NLI model.")
-@click.option("--sample", type=int, help="Pairs of each file, balanced by label. Default: all.")
+@click.option("--sample", type=int, help="Pairs of each file, as many of each label. Default: all.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: Path) -> None:

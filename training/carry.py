@@ -15,7 +15,8 @@ from conflictscore.errors import ConflictScoreError
 from training import weights
 
 _MPNET_FIRST_POSITION = 2
-"""The first position of an MPNet checkpoint: after the padding token's number, 1."""
+"""The first position that an MPNet checkpoint uses: positions begin after 1, the padding token's
+number."""
 _ARRANGED = re.compile(
     r"(shape|part|axis|zero)/.*|scale|axes|unit|far|one|zero|first|first_position|last|most"
     r"|.*_(scale|zero_point)"
@@ -28,10 +29,10 @@ _LINEAR = ("attention", "attended", "inner", "output", "head")
 
 
 def _unpacked(path: Path) -> weights.Weights:
-    """The weights of a model that training exported.
+    """Return the weights of a model that training exported.
 
-    These are the rounded weights: a matrix product differs from the exported model's only by the
-    rounding of its inputs.
+    The weights are those of the exported model, which are rounded. So a matrix product with them
+    differs from the exported model's only because that model also rounds its inputs.
 
     Raises:
         ValueError: The file is from another kind of model.
@@ -58,7 +59,7 @@ def _unpacked(path: Path) -> weights.Weights:
 
 
 def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
-    """The matrices that are stored in 8-bit blocks."""
+    """Return the matrices that are stored in 8-bit blocks."""
     found: weights.Weights = {}
     for name, blocks in stored.items():
         place = name.removesuffix(".blocks")
@@ -76,7 +77,7 @@ def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
 
 
 def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
-    """The row of each bucket, from the rows of all distances; zeros for a bucket of no distance."""
+    """Return a row for each bucket, from the rows for distances; zeros for a bucket without one."""
     most = len(of_distance) // 2
     of_what = weights.buckets(np.arange(-most, most + 1))
     found = np.zeros((of_what.max() + 1, of_distance.shape[1]), np.float32)
@@ -86,13 +87,13 @@ def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
 
 @click.group(help=__doc__)
 def main() -> None:
-    """The group of commands."""
+    """Group the commands."""
 
 
 @main.command()
 @click.option(
     "--model",
-    help="A folder of training.export, or nli-mpnet; by default the model of the package.",
+    help="A folder written by training.export, or nli-mpnet; by default the bundled model.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 def unpack(model: str | None, out: Path) -> None:
@@ -113,7 +114,7 @@ def unpack(model: str | None, out: Path) -> None:
 @click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 def mean(trained: tuple[Path, ...], file: Path) -> None:
-    """Write the mean of the TRAINED weights of runs with the same start to FILE."""
+    """Write to FILE the mean of the TRAINED weights of runs that started from the same weights."""
     try:
         found = weights.mean([weights.load(path) for path in trained])
     except ValueError as error:
@@ -125,11 +126,12 @@ def mean(trained: tuple[Path, ...], file: Path) -> None:
 @click.argument("start", type=click.Path(exists=True, path_type=Path))
 @click.argument("trained", type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--share", required=True, type=click.FloatRange(0, 1), help="Share of the change.")
+@click.option("--share", required=True, type=click.FloatRange(0, 1), help="Share of it to add.")
 def part(start: Path, trained: Path, file: Path, share: float) -> None:
-    """Write START plus a share of the change from START to TRAINED to FILE.
+    """Write to FILE the START weights plus a share of their change in training.
 
-    A smaller share forgets less of what the model knew before (Wortsman et al., CVPR 2022).
+    With a smaller share, the model forgets less of what it knew before (Wortsman et al., CVPR
+    2022).
     """
     try:
         found = weights.between(weights.load(start), weights.load(trained), share)
@@ -141,10 +143,10 @@ def part(start: Path, trained: Path, file: Path, share: float) -> None:
 @main.command()
 @click.argument("trained", type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--supports", default=0.0, show_default=True, help="Added to its logit.")
-@click.option("--contradicts", default=0.0, show_default=True, help="Added to its logit.")
+@click.option("--supports", default=0.0, show_default=True, help="Added to the logit.")
+@click.option("--contradicts", default=0.0, show_default=True, help="Added to the logit.")
 def bias(trained: Path, file: Path, supports: float, contradicts: float) -> None:
-    """Write TRAINED weights that take sides more, or less, readily to FILE."""
+    """Write to FILE the TRAINED weights, changed to take sides more readily, or less."""
     found = weights.load(trained)
     if "head.bias" not in found:
         raise click.BadParameter("these weights were not trained", param_hint="TRAINED")

@@ -1,8 +1,7 @@
-"""The project's own corpus: natural cases written by hand, and rules that they must keep.
+"""Reads and checks the project's own corpus: natural cases written by hand.
 
-``training/natural/README.md`` describes them. ``python -m training.cases`` reads the corpus,
-reports everything that is wrong with it, and prints its contents; the exit code is 1 if something
-is wrong.
+``training/natural/README.md`` describes them. ``python -m training.cases`` reports every fault of
+the corpus, and prints statistics of its contents. The exit code is 1 if there is a fault.
 """
 
 import re
@@ -30,10 +29,10 @@ KINDS = frozenset(
     report_of_dispute study_results restated changed_rule denial quoted_wrong minority_record
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
-"""The kind of a case: a real dispute, or something that only looks like one."""
+"""The kinds of cases. Each kind is a real dispute, or something that only looks like a dispute."""
 RUN_WORDS = 5  # shorter runs of words are shared by chance
 MOST_SHARED = 0.2
-"""The largest share of a document's runs of five words that another document may contain."""
+"""Another document may contain at most this share of a document's runs of five words."""
 _FEWEST_WORDS = 15  # a shorter text is a statement without the context that real documents have
 _WORD = re.compile(r"\w+")
 
@@ -43,8 +42,8 @@ Resolution = Literal["right_wins", "name_both", "no_dispute", "refuted"]
 class CaseDocument(Record):
     """A document of a case, labelled independently of the others.
 
-    ``says`` is the value that the document gives for the case's question, or None; ``why`` gives
-    the reason for its label in a few words.
+    ``says`` is the value with which the document answers the case's question, or None. ``why``
+    gives the reason for the document's label in a few words.
     """
 
     title: str
@@ -86,7 +85,7 @@ class NaturalCase(Record):
         if self.conflict != (supported and contradicted):
             raise ValueError("conflict and the labels of the documents disagree")
         if self.resolution == "no_dispute" and contradicted:
-            raise ValueError("no_dispute, and a document contradicts")
+            raise ValueError("the resolution is no_dispute, but a document contradicts the claim")
         if self.resolution == "refuted" and (supported or not contradicted):
             raise ValueError("refuted means that documents contradict and none supports")
         return self
@@ -107,7 +106,7 @@ class FurtherClaim(Record):
 
 
 class SharedRuns(NamedTuple):
-    """Two documents, and the share of the first one's runs of five words that are in the second."""
+    """Two documents, and the share of the runs of five words in the first that the second has."""
 
     share: float
     document: str
@@ -115,7 +114,7 @@ class SharedRuns(NamedTuple):
 
 
 def read_cases(folder: Path = CORPUS) -> list[NaturalCase]:
-    """The cases of all files in a folder, in order.
+    """Return the cases of all files in a folder, in order.
 
     Raises:
         InputError: A file is not JSON lines, or a case breaks a rule; the message names both.
@@ -124,7 +123,7 @@ def read_cases(folder: Path = CORPUS) -> list[NaturalCase]:
 
 
 def read_case_file(path: Path) -> list[NaturalCase]:
-    """The cases of a file, in order.
+    """Return the cases of a file, in order.
 
     Raises:
         InputError: The file is not JSON lines, or a case breaks a rule; the message names both.
@@ -142,7 +141,7 @@ def _case(record: dict[str, Any], where: str) -> NaturalCase:
 
 
 def further_claims(cases: Iterable[NaturalCase], folder: Path = CORPUS) -> list[FurtherClaim]:
-    """The further claims about these cases, in the order of the files.
+    """Return the further claims about these cases, in the order of the files.
 
     Raises:
         InputError: A file is not JSON lines, or a claim does not have one label for each document.
@@ -166,7 +165,7 @@ def further_claims(cases: Iterable[NaturalCase], folder: Path = CORPUS) -> list[
 
 
 def further_pairs(cases: Sequence[NaturalCase], claims: Iterable[FurtherClaim]) -> Iterator[Pair]:
-    """Each further claim with each document of its case."""
+    """Yield a pair for each further claim and each document of its case."""
     documents = {case.id: case.documents for case in cases}
     for claim in claims:
         for document, label in zip(documents[claim.case], claim.labels, strict=True):
@@ -182,7 +181,7 @@ def further_pairs(cases: Sequence[NaturalCase], claims: Iterable[FurtherClaim]) 
 
 
 def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
-    """Each case's claim with each of its documents."""
+    """Yield a pair for the claim of each case and each document of the case."""
     for case in cases:
         for document in case.documents:
             yield Pair(
@@ -197,7 +196,7 @@ def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
 
 
 def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
-    """Claims with single sentences: the same fact, another value, and two other kinds of fact.
+    """Yield claims with single sentences: of the same fact, another value, or another kind of fact.
 
     Raises:
         InputError: The file is not JSON lines.
@@ -208,7 +207,7 @@ def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
 
 
 def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
-    """Documents that share more than a fifth of their runs of five words with another."""
+    """Return documents that share more than a fifth of their runs of five words with another."""
     runs: dict[str, set[tuple[str, ...]]] = {}
     holders: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case in cases:
@@ -231,9 +230,9 @@ def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
 
 
 def faults(cases: Sequence[NaturalCase]) -> list[str]:
-    """Faults of the corpus beyond single cases, one per line."""
+    """Return the faults of the corpus that concern more than one case, one per line."""
     numbers = Counter(case.id for case in cases)
-    twice = [f"{name} stands there {count} times" for name, count in numbers.items() if count > 1]
+    twice = [f"{name} occurs {count} times" for name, count in numbers.items() if count > 1]
     shared = [
         f"{one.document} shares {one.share:.2f} of its runs of {RUN_WORDS} words with {one.other}"
         for one in shared_runs(cases)

@@ -1,4 +1,4 @@
-"""An encoder with three outputs, as functions of a dictionary of tensors.
+"""Computes the outputs of an encoder with a head of three outputs, from a dictionary of tensors.
 
 The architecture is BERT's (Devlin et al., NAACL 2019) or, if the tensors have ``relative`` and no
 ``sides``, MPNet's (Song et al., NeurIPS 2020). It is written directly in torch, so training needs
@@ -19,17 +19,17 @@ Parameters = dict[str, Tensor]
 
 
 def short_products(device: str) -> torch.autocast:
-    """A context in which products are in bfloat16, if the device supports them natively."""
+    """Return a context in which products are computed in bfloat16, if the device supports this."""
     return torch.autocast(device, torch.bfloat16, enabled=device == "cuda" or _has_short_products())
 
 
 def _has_short_products() -> bool:
-    """Whether this CPU multiplies in bfloat16; torch has no public function for it."""
+    """Return whether this CPU multiplies in bfloat16; torch has no public function for this."""
     return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
 
 
 def parameters(weights: Weights, *, device: Any) -> Parameters:
-    """The tensors to train."""
+    """Return the tensors to train."""
     return {
         name: torch.tensor(value, dtype=torch.float32, device=device).requires_grad_()
         for name, value in weights.items()
@@ -37,7 +37,7 @@ def parameters(weights: Weights, *, device: Any) -> Parameters:
 
 
 def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
-    """Names of the embeddings and of the frozen first layers; empty if no layer is frozen."""
+    """Return the names of the embeddings and of the frozen layers; empty if no layer is frozen."""
     if not layers:
         return []
     whole = tuple(f"layer.{layer}." for layer in range(layers))
@@ -46,14 +46,14 @@ def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
 
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:
-    """The tensors as arrays, for saving."""
+    """Return the tensors as arrays, for saving."""
     return {name: value.detach().float().cpu().numpy() for name, value in trained.items()}
 
 
 def logits(
     p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, *, dropout: float = 0.0
 ) -> Tensor:
-    """Logits of the model for a batch.
+    """Return the logits of a model for a batch.
 
     Args:
         p: The model.
@@ -61,7 +61,7 @@ def logits(
         sides: 0 for the document's tokens and marks, 1 for the claim's; same shape; ignored by a
             model without ``sides``.
         mask: Whether a position has a token, rather than padding; same shape, boolean.
-        dropout: The share of values to drop; 0 for measuring.
+        dropout: The share of values to drop; it must be 0 when a model is measured.
 
     Returns:
         Shape (batch, 3).
@@ -71,7 +71,7 @@ def logits(
 
 
 def embedded(p: Parameters, ids: Tensor, sides: Tensor, *, dropout: float = 0.0) -> Tensor:
-    """The input of the first layer, of shape (batch, length, size)."""
+    """Return the input of the first layer, of shape (batch, length, size)."""
     x = p["words"][ids] + p["positions"][: ids.shape[1]]
     if "sides" in p:
         x = x + p["sides"][sides]
@@ -82,7 +82,7 @@ def embedded(p: Parameters, ids: Tensor, sides: Tensor, *, dropout: float = 0.0)
 def through(
     p: Parameters, x: Tensor, mask: Tensor, layers: range, *, dropout: float = 0.0
 ) -> Tensor:
-    """The output of the last of some layers for each token, given the input of the first.
+    """Run some layers one after another, and return the last one's output for each token.
 
     Args:
         p: The model.
@@ -115,16 +115,17 @@ def through(
 
 
 def head(p: Parameters, x: Tensor, mask: Tensor, *, dropout: float = 0.0) -> Tensor:
-    """Logits of shape (batch, 3), from the last layer's output for each token."""
+    """Return the logits, of shape (batch, 3), from the last layer's output for each token."""
     kept = mask[:, :, None].to(x.dtype)
     pooled = functional.dropout((x * kept).sum(1) / kept.sum(1), dropout)
     return _linear(p, "head", pooled)
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: float) -> Tensor:
-    """Attention of shape (batch, heads, length, size of a head).
+    """Return the attention's output, of shape (batch, heads, length, size of a head).
 
-    On a CPU it is written out, since torch's own takes a third of a training step there.
+    On a CPU, this function computes it step by step, since torch's own function would take a third
+    of a training step.
 
     Args:
         query: Same shape.
@@ -145,7 +146,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: 
 
 
 def _relative(table: Tensor, length: int) -> Tensor:
-    """The heads' position bias for each pair of tokens, of shape (heads, length, length)."""
+    """Return the heads' bias for the distance of each two tokens, as (heads, length, length)."""
     places = np.arange(length)
     of_pair = torch.from_numpy(buckets(places[None, :] - places[:, None])).to(table.device)
     return functional.embedding(of_pair, table).permute(2, 0, 1)

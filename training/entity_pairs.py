@@ -1,7 +1,7 @@
-"""Pairs of RAMDocs: claims that name their entity, each with all documents of its question.
+"""Makes pairs from RAMDocs: claims that name their entity, each with all documents of its question.
 
-Documents about namesakes, and noise, then decide nothing. The pairs come from the first half of the
-questions; results are measured on the second half.
+Since a claim names its entity, documents about namesakes, and noise, do not bear on it. The pairs
+come from the first half of the questions; results are measured on the second half.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ SOURCE = "ramdocs_entities"
 
 
 def halves(files: Sequence[Path]) -> tuple[list[Question], list[Question]]:
-    """The questions of RAMDocs: the first and the second half, in file order.
+    """Return the first and the second half of the questions of RAMDocs, in file order.
 
     Raises:
         InputError: The file cannot be read.
@@ -29,11 +29,11 @@ def halves(files: Sequence[Path]) -> tuple[list[Question], list[Question]]:
 
 
 def entity_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
-    """Each answer with a known entity, in a claim that names it, with all documents.
+    """Yield a claim for each answer whose entity is known, paired with each document.
 
     A document that gives another answer without naming its entity (misinformation) contradicts the
-    claim only if all known answers are about one entity. A document that contains the claim's
-    answer word for word but is said to be about something else is left out.
+    claim only if all known answers are about one entity. A document is left out if RAMDocs says
+    that it is about something else, although it contains the claim's answer word for word.
     """
     for question in questions:
         entities = {reply.answer: reply.entity for reply in question.replies if reply.entity}
@@ -49,12 +49,12 @@ def entity_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
 
 
 def learned(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
-    """Pairs from the questions that are not measured on."""
+    """Return the pairs of the questions that are not measured on."""
     return entity_pairs([one for one in questions if not is_measured(one)], seed=seed)
 
 
 def named(question: str, answer: str, entity: str, rng: Random) -> str:
-    """A claim that an answer is right for an entity."""
+    """Return a claim that an answer is right for an entity."""
     name = entity.split(" (")[0]
     said = statement(question, answer)
     if said is not None and name in said.text and entity not in said.text:

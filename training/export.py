@@ -1,7 +1,7 @@
 """Writes a trained model as a folder for ``--nli-model``, in int8 ONNX.
 
-The folder gets ``model.onnx``, ``tokenizer.json`` and ``config.json``. For comparison,
-``float/model.onnx`` has the same model in single precision.
+The folder gets ``model.onnx``, ``tokenizer.json`` and ``config.json``. For comparison, the folder
+also gets ``float/model.onnx``, the same model in single precision.
 """
 
 import json
@@ -169,7 +169,7 @@ def _embedded(w: _Writer) -> str:
 
 
 def _hidden(w: _Writer, mask: str) -> str:
-    """The value to add to tokens' scores, so that padding is far below all others."""
+    """Return the value to add to tokens' scores, so that padding is far below all others."""
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
     away = w.add("Sub", [w.constant("unit", np.array(1, np.float32)), wide], "mask/away")
@@ -178,7 +178,7 @@ def _hidden(w: _Writer, mask: str) -> str:
 
 
 def _pooled(w: _Writer, x: str, mask: str) -> str:
-    """The mean of all tokens except padding."""
+    """Return the mean of all tokens except padding."""
     middle = w.constant("axis/1", np.array([1], np.int64))
     last = w.add("Unsqueeze", [mask, w.constant("axis/-1", np.array([-1], np.int64))], "mask/last")
     kept = w.add("Mul", [x, last], "kept")

@@ -1,4 +1,4 @@
-"""Measures how well a model's verdicts agree with people's, per set."""
+"""Measures how well a model's labels agree with people's labels, per set."""
 
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ def verdicts(probabilities: Numbers, owner: Numbers, pairs: int) -> Numbers:
 
 
 def figures(gold: Numbers, given: Numbers) -> SetFigures:
-    """Compare people's labels with a model's; at least one pair."""
+    """Compare people's labels with a model's; there must be at least one pair."""
     confusion = np.zeros((len(LABELS), len(LABELS)), int)
     np.add.at(confusion, (gold, given), 1)
     right = confusion.diagonal()
@@ -65,5 +65,5 @@ def figures(gold: Numbers, given: Numbers) -> SetFigures:
 
 
 def mean_macro_f1(sets: dict[str, SetFigures]) -> float:
-    """The mean over sets, with equal weights."""
+    """Return the mean macro-F1 over the sets; all sets have the same weight."""
     return float(np.mean([one.macro_f1 for one in sets.values()]))

@@ -1,4 +1,4 @@
-"""Pairs from public inference sets, so that a model keeps its general ability."""
+"""Makes pairs from public inference sets, so that a model keeps its general ability."""
 
 import gzip
 import json
@@ -23,36 +23,40 @@ _TAKEN = {
     "newprotocols_wiki.dev": 6000, "semiauto_wiki": 6000, "snli_18k": 10_000, "wanli_15k": 15_000,
     "wice_claim.dev": 200, "wice_claim.test": 200,
 }  # fmt: skip
-"""Sets to learn from, with the most pairs of each. Sets without IRRELEVANT are included for their
-long passages; :func:`topical_pairs` joins most of their claims with passages that decide
-nothing."""
+"""Sets to learn from, each with the maximum number of its pairs. Sets without IRRELEVANT are
+included for their long passages; :func:`topical_pairs` joins most of their claims with passages
+that decide nothing."""
 _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
-"""A label whose meaning differs in this set: there, it marks sentences about different things."""
+"""Labels that are not learned, each with its set. The label has a different meaning there: it marks
+sentences about different things."""
 _MOST_WORDS = 400  # words of a passage; longer ones would fill most of a batch with one pair
 _TOPICAL = {
     "check_covid": 700, "feverous_text.dev": 2000, "fever_nli.dev": 3000, "fever_nli.test": 3000,
     "fm2_passage.dev": 1200, "fm2_passage.test": 1400, "wice_claim.dev": 200,
     "wice_claim.test": 200,
 }  # fmt: skip
-"""Sets whose claims are joined with passages that do not bear on them, and for how many claims."""
+"""Sets whose claims are paired with passages that do not bear on them, and the maximum number of
+these claims."""
 _NEAR, _OWN = 2, 3
-"""The most passages of other claims, and parts of its own document, joined with a claim."""
+"""Maximum number of passages of other claims' documents, and of parts of its own document, that are
+paired with a claim."""
 _LOOKED_AT = 30
-"""How many of the passages nearest to a claim are considered."""
+"""Number of passages that are considered for a claim: the nearest ones."""
 _LONGEST = 3000  # words of a document that is divided into passages
 _FEWEST_WORDS = 5
-"""The fewest content words of a claim; a single word of a passage can contradict a shorter one."""
+"""Minimum number of content words of a claim; a single word of a passage can contradict a shorter
+claim."""
 _RELATED = 0.25
-"""The share of a claim's words in a passage that is on its topic."""
+"""A passage is on the topic of a claim if it has at least this share of the claim's words."""
 
 
 def general_files(folders: list[Path]) -> list[Path]:
-    """The compressed files under folders, in a fixed order."""
+    """Return the compressed files in folders, in a fixed order."""
     return sorted(path for one in folders if one.is_dir() for path in one.rglob("*.jsonl.gz"))
 
 
 def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
-    """Training pairs, up to a number per set, drawn by the hash of their words."""
+    """Yield training pairs, up to a number per set; the hash of their words decides which."""
     for path in files:
         name = path.name.removesuffix(".jsonl.gz")
         if name in _TAKEN:
@@ -60,11 +64,12 @@ def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
 
 
 def topical_pairs(files: Sequence[Path]) -> Iterator[Pair]:
-    """Claims with passages on their topic that neither support nor contradict them.
+    """Yield claims with passages on their topic that neither support nor contradict them.
 
-    One kind of passage is a claim's own document without the sentences that share much with it. The
-    other is the passages of others' documents that are nearest to the claim, by BM25, but share as
-    little with it.
+    There are two kinds of such passages. The first is made of a claim's own document, by removing
+    the sentences that share many words with the claim. The second is taken from the documents of
+    other claims: the passages that are nearest to the claim by BM25, but share equally few words
+    with it.
     """
     taken = [(path, path.name.removesuffix(".jsonl.gz")) for path in files]
     pairs = [

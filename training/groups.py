@@ -1,9 +1,10 @@
 """Writes the pairs to measure on as groups: a file for each set, a line for each claim.
 
 ``conflictscore bench conflict-detection`` measures models on them, and ``training.calibrate`` fits
-scores to them. Besides the sets labelled by people there are answers to RAMDocs' questions, claims
-that name their entity with all documents of RAMDocs' second half, the natural cases that no model
-learns from, and all natural cases by the hands that the shipped models have not learned from.
+scores to them. There are five kinds of sets: pairs labelled by people; answers to the questions of
+RAMDocs; claims that name their entity, with all documents of their question, from RAMDocs' second
+half; the natural cases that no model learns from; and all natural cases by those authors from whom
+the shipped models have not learned.
 """
 
 import json
@@ -25,7 +26,7 @@ from training.questions import questions_in
 
 
 def measured_on(data: Sequence[Path]) -> list[Pair]:
-    """The validation pairs of a data folder: first people's, then RAMDocs' answers.
+    """Return the validation pairs of a data folder: first people's, then RAMDocs' answers.
 
     Raises:
         InputError: A file cannot be read.
@@ -36,7 +37,7 @@ def measured_on(data: Sequence[Path]) -> list[Pair]:
 
 
 def entities_measured_on(data: Sequence[Path]) -> list[Pair]:
-    """Claims that name their entity, with all documents of their question in RAMDocs' second half.
+    """Return the pairs of RAMDocs' second half, with claims that name their entity.
 
     Raises:
         InputError: A file cannot be read.
@@ -45,11 +46,12 @@ def entities_measured_on(data: Sequence[Path]) -> list[Pair]:
 
 
 LEARNED_HANDS = "abc"
-"""The hands whose cases the shipped models have learned, by the first letter of a case's id."""
+"""The authors whose cases the shipped models have learned; an author is the first letter of a
+case's id."""
 
 
 def natural_kept_out(folder: Path = CORPUS) -> list[Pair]:
-    """The pairs of the natural cases that no model learns from, with the date before the text.
+    """Return the pairs of the cases that no model learns from, each with the date before the text.
 
     Raises:
         InputError: A file cannot be read.
@@ -59,7 +61,7 @@ def natural_kept_out(folder: Path = CORPUS) -> list[Pair]:
 
 
 def natural_not_learned(folder: Path = CORPUS) -> list[Pair]:
-    """All pairs by other hands than ``LEARNED_HANDS``, with the date before the text.
+    """Return the pairs of all authors but ``LEARNED_HANDS``, each with the date before the text.
 
     Raises:
         InputError: A file cannot be read.
@@ -81,7 +83,7 @@ def _dated(cases: Sequence[NaturalCase], folder: Path, source: str) -> list[Pair
 
 
 def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
-    """Validation pairs as groups, one for each claim and set, in order."""
+    """Group validation pairs by set and claim, in order."""
     documents: dict[tuple[str, str], list[GroupDocument]] = {}
     for pair in pairs:
         document = GroupDocument(text=pair.document, title=pair.title, label=Label(pair.label))

@@ -1,10 +1,12 @@
-"""Labels old passages with the present models, so that the next model does not forget.
+"""Labels passages of earlier stages with the present models, so that the next model remembers them.
 
-A model that learns only natural cases forgets how other sets are labelled, and the raw labels of
-these sets pull it in another direction. So it also learns old passages, with the mean of the
-bundled model's and nli-mpnet's probabilities for each. No claim that is measured on is among them.
+A model that learns only natural cases forgets how other sets are labelled, and the original labels
+of these sets would pull it in another direction. So it also learns passages of these sets, each
+with the mean of the probabilities that the bundled model and nli-mpnet give it. No claim that is
+measured on is among them.
 
-The replies are JSON lines in a fixed order, so the same command resumes however it was stopped.
+The replies are written as JSON lines in a fixed order. So if the command is stopped, the same
+command resumes it.
 """
 
 import asyncio
@@ -35,7 +37,8 @@ from training.questions import questions_in
 from training.sentences import content_words
 
 _DRAWN = {"human": 360, "questions": 80, "general": 200}
-"""How many pairs of people's sets, of answers to questions, and of public inference sets."""
+"""Number of pairs to draw: pairs labelled by people, answers to questions, and pairs of public
+inference sets."""
 _WORDS = {Label(label): place for place, label in enumerate(LABELS)}
 
 
@@ -47,11 +50,11 @@ class HeldPair(NamedTuple):
 
 
 def drawn_pairs(data: Sequence[Path], *, times: int = 1, seed: int) -> list[Pair]:
-    """The old pairs, each cut to the window that shares most words with its claim.
+    """Return the pairs of earlier stages, each cut to the window nearest to its claim by words.
 
     Args:
         data: Folders or files with the data.
-        times: Factor on the number of pairs of each kind, at least 1.
+        times: The number of pairs of each kind is multiplied by this, which is at least 1.
         seed: Seed of the draw.
     """
     files = data_files(list(data))
@@ -73,7 +76,7 @@ def drawn_pairs(data: Sequence[Path], *, times: int = 1, seed: int) -> list[Pair
 
 
 def closest_window(pair: Pair) -> Pair:
-    """The pair, with only the window of its document that shares most words with the claim."""
+    """Return a pair with only the window of its document that shares most words with the claim."""
     tokenizer = shared_model(None).tokenizer
     room = premise_tokens(
         tokenizer.count(pair.claim), shared_model(None).pair_tokens, tokenizer.marks
@@ -113,7 +116,7 @@ def read_held(path: Path) -> list[HeldPair]:
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Factor on the 640 pairs.",
+    help="Multiplies the number of pairs, which is 640.",
 )
 @click.option("--seed", default=0, show_default=True)
 def main(data: tuple[Path, ...], out: Path, larger: bool, times: int, seed: int) -> None:

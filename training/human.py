@@ -1,7 +1,8 @@
-"""Pairs that people labelled, some for training and some only for measuring.
+"""Reads pairs that people labelled, and divides them into pairs for training and for measuring.
 
-Each claim is on one side only, whichever sets contain it. NatConfQA, for example, is built from
-HealthVer and Climate-FEVER, so a NatConfQA claim that is measured on is not trained on in any set.
+All pairs of a claim are for the same purpose, whichever sets contain the claim. NatConfQA, for
+example, is built from HealthVer and Climate-FEVER, so a NatConfQA claim that is measured on is not
+trained on in any set.
 """
 
 import random
@@ -22,21 +23,22 @@ _LABELS: dict[str, Label] = {
     "IRRELEVANT": "IRRELEVANT",
 }
 _HELD_OUT = 5
-"""One in this many claims is for measuring, in a set without such a part."""
+"""In a set that has no part for measuring, one claim in this many is for measuring."""
 _HALVED = "wikicontradict"
-"""Has no training part; half of its questions are trained on all the same."""
+"""A set without a training part, of which half of the questions are nevertheless used for
+training."""
 _ALIKE = 0.8  # minimum Jaccard index of the words of two claims that count as one
 _QUESTIONS_ONLY = "truthfulqa"
-"""The questions of a benchmark: nothing of it is read."""
+"""A folder that is never read, since it has the questions of a benchmark."""
 
 
 class Labelled(NamedTuple):
-    """A pair, and the facts that decide on which side it belongs.
+    """A pair, and the facts that decide whether it is for training or for measuring.
 
     Attributes:
         pair: The pair.
         split: The part of its set, as published.
-        group: The unit that must stay on one side: the claim's question, or the claim.
+        group: The claim's question, or the claim; all pairs of a group are for the same purpose.
     """
 
     pair: Pair
@@ -45,7 +47,7 @@ class Labelled(NamedTuple):
 
 
 def data_files(folders: list[Path]) -> list[Path]:
-    """The JSON-lines files below folders, or single files, in a fixed order.
+    """Return the JSON-lines files in folders, and single files, in a fixed order.
 
     Raises:
         InputError: There is no such file.
@@ -60,7 +62,7 @@ def data_files(folders: list[Path]) -> list[Path]:
 
 
 def label_files(files: list[Path]) -> list[Path]:
-    """The files of a data folder that contain people's labels."""
+    """Return the files of a data folder that contain people's labels."""
     return [path for path in files if path.parent.name == "labels"]
 
 
@@ -88,9 +90,9 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
 
 
 def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
-    """Draw equally many pairs of every label that occurs, in random order, by seed.
+    """Draw as many pairs of each label that occurs, in a random order that the seed determines.
 
-    There are at most ``size`` pairs, and fewer if a label has too few.
+    At most ``size`` pairs are drawn, or fewer if a label has too few pairs.
     """
     rng = random.Random(seed)  # noqa: S311 - a sample, not a secret
     labels = sorted({pair.label for pair in pairs})
@@ -102,7 +104,7 @@ def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
 
 
 def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
-    """The training and validation pairs of several files.
+    """Divide the pairs of several files into training and validation pairs.
 
     Returns:
         Training and validation pairs; no claim is in both.
@@ -117,7 +119,7 @@ def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
 
 
 def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pair]:
-    """Yield the training pairs whose claim is not, even nearly, a claim that is measured on."""
+    """Yield the training pairs whose claims are not (nearly) the same as validation claims."""
     measured = [frozenset(key.split()) for key in {claim_key(pair.claim) for pair in validation}]
     holding: dict[str, list[frozenset[str]]] = {}
     for words in measured:
@@ -128,8 +130,8 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
     def leaks(claim: str) -> bool:
         words = frozenset(claim_key(claim).split())
         rarest = sorted(words, key=lambda word: len(holding.get(word, ())))
-        # Two claims that share 80 % of their words share one of the rarest fifth of the words, or
-        # one more.
+        # If two claims share 80 % of their words, then they share at least one of the rarest fifth
+        # of the words plus one.
         few = rarest[: len(words) // 5 + 1]
         near = (other for word in few for other in holding.get(word, ()))
         return any(len(words & o) >= _ALIKE * len(words | o) for o in near)
@@ -138,12 +140,12 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
 
 
 def measures_wikicontradict(group: str) -> bool:
-    """Whether a question of WikiContradict, given as its ``claim_key``, is measured on."""
+    """Return whether a question of WikiContradict (its ``claim_key``) is measured on."""
     return lot(group) % 2 == 0
 
 
 def lot(text: str) -> int:
-    """A number derived from a text, the same on every machine."""
+    """Return a number derived from a text; it is the same on every machine."""
     # Python's own hash differs in every process
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big")
 

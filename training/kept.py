@@ -1,7 +1,7 @@
 """Stores the frozen layers' output for each token, so that training computes it only once.
 
-This is what makes a run affordable on a CPU: with half of the layers frozen, an epoch takes less
-than half the time.
+This makes a run affordable on a CPU: if half of the layers are frozen, an epoch takes less than
+half the time.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ _NOT_KEPT = -1  # the start of a window that is not in the file
 
 
 class KeptActivations:
-    """Activations below the first trained layer, for every training window.
+    """The output of the last frozen layer, for every training window.
 
-    They are stored in a file in half precision: 768 bytes per token for MiniLM, twice that for
-    MPNet.
+    It is stored in a file in half precision, which takes 768 bytes per token for MiniLM, and twice
+    as many for MPNet.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class KeptActivations:
         if path.exists() and about.exists() and about.read_text("utf-8") == of_what:
             self._kept = np.memmap(path, np.float16, "r", shape=shape)
             return
-        say(f"asking {frozen} frozen layers about {total:,} tokens")
+        say(f"running {frozen} frozen layers on {total:,} tokens")
         about.unlink(missing_ok=True)
         self._kept = np.memmap(path, np.float16, "w+", shape=shape)
         for pairs in batched(packed, places, _BATCH_TOKENS, np.random.default_rng(0)):
@@ -64,7 +64,7 @@ class KeptActivations:
         about.write_text(of_what, "utf-8")
 
     def logits(self, batch: Batch, dropout: float) -> Tensor:
-        """Logits of shape (windows, 3) for a batch of training pairs."""
+        """Return the logits, of shape (windows, 3), for a batch of training pairs."""
         rows, length = batch.ids.shape
         x = np.zeros((rows, length, self._kept.shape[1]), np.float16)
         for row, window in enumerate(batch.windows):
@@ -88,7 +88,7 @@ class KeptActivations:
 
 
 def _starts(packed: Packed, places: Numbers) -> tuple[Numbers, int]:
-    """For each training window, the position of its first token in the file; and the total."""
+    """Return where the first token of each training window is in the file, and the total."""
     windows, claims = packed.windows.lengths(), packed.claims.lengths()
     starts = np.full(len(windows), _NOT_KEPT, np.int64)
     total = 0

@@ -1,4 +1,4 @@
-"""The training loss, and the measurement of a model during training."""
+"""Computes the training loss, and measures a model during training."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,11 @@ from training.pairs import LABELS
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 Run = Callable[[Batch, float], Tensor]
-"""A function from a batch and a dropout share to logits of shape (windows, 3)."""
+"""A function that takes a batch and a dropout share, and returns logits of shape (windows, 3)."""
 
 
 def on(p: Parameters, *, device: str) -> Run:
-    """Run a model on a device, as in :func:`short_products`."""
+    """Return a function that runs a model on a device, with :func:`short_products`."""
 
     def run(batch: Batch, dropout: float) -> Tensor:
         ids, sides, mask = (
@@ -35,13 +35,13 @@ def on(p: Parameters, *, device: str) -> Run:
 
 
 def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
-    """Cross-entropy of the windows that answer for their documents.
+    """Return the cross-entropy of those windows that represent their documents.
 
-    People labelled documents, not windows. A document that takes a side must have a window that
-    does: the one that the model finds most likely to. A document that takes no side has no such
-    window, so the window closest to a side is pushed away from it. No window may take the wrong
-    side, so the one closest to the wrong side is pushed away too. With a single window, this is
-    plain cross-entropy.
+    People labelled documents, not windows. If a document takes a side, one of its windows must take
+    this side, and the loss trains the window that is most likely to do so according to the model.
+    If a document takes no side, no window may, so the loss trains the window that is closest to a
+    side. No window may take the wrong side either, so the loss also trains the window that is
+    closest to the wrong side. If each document has a single window, this is plain cross-entropy.
 
     Args:
         said: Logits of shape (windows, 3).
@@ -70,9 +70,9 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
 
 
 def taught_loss(said: Tensor, batch: Batch) -> Tensor:
-    """Cross-entropy between a teacher's probabilities for each window and the model's.
+    """Return the cross-entropy between the teacher's and the model's probabilities for windows.
 
-    (Hinton, Vinyals and Dean, arXiv:1503.02531, at temperature 1.)
+    This is distillation at temperature 1 (Hinton, Vinyals and Dean, arXiv:1503.02531).
 
     Args:
         said: Shape (windows, 3).
@@ -82,7 +82,7 @@ def taught_loss(said: Tensor, batch: Batch) -> Tensor:
 
 
 def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:
-    """For each pair, the index of its strongest window."""
+    """Return the index of each pair's strongest window."""
     most = torch.full((pairs,), -1.0, device=strength.device, dtype=strength.dtype)
     most.scatter_reduce_(0, owner, strength, "amax")
     places = torch.arange(len(owner), device=owner.device)
@@ -93,13 +93,13 @@ def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:
 
 
 def measure(run: Run, packed: Packed, places: Numbers, *, tokens: int) -> dict[str, SetFigures]:
-    """The figures of each set among some pairs.
+    """Return the figures of each set, measured on some pairs.
 
     Args:
         run: The model.
         packed: All pairs.
         places: The pairs to measure on.
-        tokens: The most tokens of a batch.
+        tokens: The maximum tokens of a batch.
     """
     given = np.zeros(len(packed.label), np.int64)
     with torch.no_grad():

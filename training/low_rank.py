@@ -1,7 +1,7 @@
 """Low-rank adaptation: trains products of two narrow matrices beside fixed wide matrices.
 
-That saves a third of the work per step, and makes the trained part of MPNet small enough to come
-with the package. (LoRA: Hu et al., ICLR 2022.)
+This saves a third of the work per step, and makes the trained part of MPNet small enough to come
+with the package. The method is LoRA (Hu et al., ICLR 2022).
 """
 
 from collections.abc import Mapping
@@ -36,5 +36,5 @@ def add_products(p: dict[str, Tensor], rank: int, *, frozen: int, seed: int) -> 
 
 
 def learned_in(p: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that are trained: the narrow matrices, and all others that are not frozen."""
+    """Return the tensors to train: the narrow matrices, and all others that are not frozen."""
     return {name: value.detach() for name, value in p.items() if value.requires_grad}

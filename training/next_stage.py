@@ -2,8 +2,9 @@
 
 A stage trains products of narrow matrices for the upper layers, and their biases, norms and head.
 The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value; the
-rest goes into the graph ``model.onnx``. If a matrix has products of more than --most-rank in all,
-their sum is approximated by one of that rank, so that the folder does not grow with each stage.
+rest goes into the graph ``model.onnx``. If the products of a matrix have a total rank of more than
+--most-rank, their sum is approximated by a product of that rank. So the folder does not grow with
+each stage.
 
     python -m training.next_stage --learned RUN/learned.npz --out FOLDER
 """
@@ -23,7 +24,8 @@ from conflictscore.labelers.nli.adapted import LEARNED, NLI_MPNET
 from training.weights import DOWN, UP
 
 MOST_RANK = 64
-"""The largest rank of the sum of a matrix's products by default: nli-mpnet's folder stays small."""
+"""Default of the largest rank of the sum of a matrix's products, which keeps nli-mpnet's folder
+small."""
 _MOST = 127
 """The largest 8-bit value."""
 
@@ -43,7 +45,7 @@ class Narrow(NamedTuple):
 
 
 def narrowed(change: NDArray[Any], rank: int) -> Narrow:
-    """The two 8-bit matrices of this rank whose product best approximates a change."""
+    """Return the two 8-bit matrices of this rank whose product best approximates a change."""
     up, sizes, down = np.linalg.svd(change, full_matrices=False)
     up, down = up[:, :rank], down[:rank]
     most_up, most_down = np.abs(up).max(axis=0), np.abs(down).max(axis=1)
@@ -60,7 +62,7 @@ def with_products(
     share: float = 1.0,
     most_rank: int = MOST_RANK,
 ) -> dict[str, Any]:
-    """The arrays of the previous stage's ``learned.npz``, with this stage's products added.
+    """Return the arrays of the previous stage's ``learned.npz``, with this stage's products.
 
     Args:
         before: Arrays by name: ``order``, and ``PLACE.down``, ``.scale`` and ``.up``.
@@ -87,12 +89,12 @@ def with_products(
 
 
 def _widened(product: Narrow) -> NDArray[Any]:
-    """The matrix that a product of narrow matrices is, of shape (outputs, inputs)."""
+    """Return the product of two narrow matrices, as a matrix of shape (outputs, inputs)."""
     return (product.up * product.scale.astype(np.float64)) @ product.down.astype(np.float64)
 
 
 def _joined(earlier: Narrow, later: Narrow) -> Narrow:
-    """The sum of two products, as one product of wider matrices."""
+    """Return the sum of two products, as a single product of wider matrices."""
     return Narrow(
         np.concatenate([earlier.down, later.down]),
         np.concatenate([earlier.scale, later.scale]),
@@ -108,7 +110,7 @@ def put_into_graph(
     Args:
         graph: Changed in place.
         learned: Trained values by name; products of narrow matrices are ignored.
-        share: How far to move, in [0, 1].
+        share: The share of the difference by which to move, in [0, 1].
 
     Raises:
         ValueError: The graph lacks a constant, or has it in another shape.
@@ -141,7 +143,8 @@ def write_next_stage(
         learned: The run's trained tensors, by name.
         shipped: The folder of the stage with which the run began.
         folder: The folder to write; it gets all files of ``shipped``, and the new ones.
-        share: The share of the trained change; below 1 it gives a weighted mean of the stages.
+        share: The share of the trained change to add. If it is below 1, the new stage is a weighted
+            mean of this stage and the previous one.
         most_rank: See :func:`with_products`.
     """
     shutil.copytree(shipped, folder, dirs_exist_ok=True)
@@ -155,7 +158,7 @@ def write_next_stage(
 @click.command(help=__doc__)
 @click.option("--learned", "file", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--share", default=1.0, show_default=True, help="Share of the trained change.")
+@click.option("--share", default=1.0, show_default=True, help="Share of the trained change to add.")
 @click.option("--most-rank", default=MOST_RANK, show_default=True, type=click.IntRange(min=1))
 def main(file: Path, out: Path, share: float, most_rank: int) -> None:
     """Write the folder, and print its size."""

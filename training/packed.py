@@ -1,4 +1,4 @@
-"""The file of token numbers: its contents, and how to read it.
+"""Reads and writes the file of token numbers.
 
 Each window and claim is stored once, and pairs point to them, so a few hundred thousand pairs take
 a few megabytes. Reading and writing need only numpy.
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 COLUMNS = ("first_window", "window_count", "claim", "label", "part", "source")
 """Fields of each pair."""
 PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral", "taught")
-"""Names of the parts that ``part`` of a pair indexes."""
+"""Names of the parts; ``part`` of a pair is an index into this."""
 
 Numbers = NDArray[Any]
 """An array of integers, one-dimensional unless stated otherwise."""
 
 
 class Texts(NamedTuple):
-    """Texts as token numbers, end to end.
+    """Texts as token numbers, one text directly after another.
 
     Attributes:
         tokens: All token numbers, uint16.
@@ -33,11 +33,11 @@ class Texts(NamedTuple):
     ends: Numbers
 
     def text(self, place: int) -> Numbers:
-        """The token numbers of one text."""
+        """Return the token numbers of one text."""
         return self.tokens[self.ends[place - 1] if place else 0 : self.ends[place]]
 
     def lengths(self) -> Numbers:
-        """The number of tokens of each text."""
+        """Return the number of tokens of each text."""
         return np.diff(self.ends, prepend=0)
 
 
@@ -56,7 +56,7 @@ class Marks(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many tokens a pair has besides those of its texts."""
+        """The number of tokens that a pair has besides the tokens of its texts."""
         return sum(map(len, self))
 
 
@@ -67,7 +67,7 @@ class Packed(NamedTuple):
         windows: The windows of all documents.
         claims: The claims of all pairs.
         first_window: For each pair, its document's first window.
-        window_count: For each pair, the number of its document's windows, from the first on.
+        window_count: For each pair, the number of its document's windows, which follow one another.
         claim: For each pair, its claim.
         label: For each pair, its label, as an index into ``LABELS``.
         part: For each pair, its part, as an index into ``PARTS``.
@@ -94,16 +94,16 @@ class Packed(NamedTuple):
     taught: Numbers | None = None
 
     def of_part(self, part: str) -> Numbers:
-        """The indices of the pairs of a part."""
+        """Return the indices of the pairs of a part."""
         return np.flatnonzero(self.part == PARTS.index(part))
 
     def only(self, places: Numbers) -> "Packed":
-        """Some of the pairs, with all texts."""
+        """Return a copy with some of the pairs, but with all texts."""
         found: dict[str, Any] = {name: getattr(self, name)[places] for name in COLUMNS}
         return self._replace(**found)
 
     def sha256(self) -> str:
-        """Digest of the whole content of the file."""
+        """Return a digest of everything in the file."""
         columns = (self.first_window, self.window_count, self.claim, self.label, self.part)
         digest = sha256(repr((self.sources, self.pair_tokens, self.marks)).encode())
         for values in (*self.windows, *self.claims, *columns, self.source):

@@ -12,17 +12,18 @@ from training.packed import PARTS, Marks, Packed, Texts, save_packed
 from training.pairs import LABELS, Pair, Row
 
 _MOST_CLAIM_TOKENS = 128
-"""The most tokens of a claim that are used in training."""
+"""Maximum number of tokens of a claim that are used in training."""
 
 
 def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) -> int:
     """Write the token numbers of pairs.
 
     Args:
-        rows: The pairs, read once.
+        rows: The pairs; they are iterated over only once.
         path: The file to write.
         tokenizer: A ``tokenizer.json`` with fewer than 65,536 tokens.
-        pair_tokens: Tokens of a claim and a window together, as the labeler will be configured.
+        pair_tokens: Maximum tokens of a claim and a window together, which must be the pair length
+            of the labeler.
 
     Returns:
         Number of bytes in the file.
@@ -89,7 +90,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
 
 
 def document_of(pair: Pair) -> Document:
-    """The document of a pair, as a labeler sees it."""
+    """Return the document of a pair, as a labeler sees it."""
     document = Document(number=1, text=pair.document, title=pair.title)
     return document.model_copy(update={"metadata": {"date": pair.date}}) if pair.date else document
 
@@ -100,7 +101,7 @@ def _texts(tokens: bytearray, lengths: bytearray) -> Texts:
 
 
 def marks_of(tokenizer: Path) -> Marks:
-    """Tokens that a tokenizer puts around a pair.
+    """Return the tokens that a tokenizer puts around a pair.
 
     Args:
         tokenizer: A ``tokenizer.json``.

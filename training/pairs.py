@@ -1,4 +1,4 @@
-"""A claim, a document and a label: the unit that a model is trained and measured on."""
+"""Defines the unit that a model is trained and measured on: a claim, a document and a label."""
 
 import gzip
 import json
@@ -16,9 +16,9 @@ _OTHERWISE = """
     newprotocols_wiki.dev semiauto_wiki snli_18k wanli_15k
 """
 OTHERWISE = frozenset(_OTHERWISE.split())
-"""Sets that label differently: there, sentences about different things are IRRELEVANT, or two
-captions that cannot both be true contradict each other. If the claim is an answer, a passage with
-another answer contradicts it."""
+"""Sets whose labels have a different meaning. In some, sentences about different things are
+IRRELEVANT; in others, two captions that cannot both be true contradict each other. In all other
+sets, a claim that is an answer is contradicted by a passage with another answer."""
 
 Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral", "taught"]
 
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 def claim_key(text: str) -> str:
-    """A key that two claims share if they differ only in case, punctuation and spaces."""
+    """Return a key that claims share if they differ only in case, punctuation and spaces."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

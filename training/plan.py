@@ -1,4 +1,4 @@
-"""The plan of a training run, complete before the run begins."""
+"""Plans a training run completely before it begins."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,10 +15,10 @@ class Settings:
 
     Attributes:
         epochs: Epochs over the pairs that a teacher labelled (``training.teach``).
-        taught_share: The share of the loss that compares each window with the teacher; the rest
-            compares each pair with its label.
+        taught_share: The weight, in the loss, of comparing each window with the teacher. The rest
+            of the weight belongs to comparing each pair with its label.
         rate: The highest learning rate.
-        warmup: Share of the steps in which the rate rises; then it falls to 0.
+        warmup: The share of the steps in which the rate rises; after these steps, it falls to 0.
         batch_tokens: Tokens of a batch, padding included.
         decay: Weight decay.
         dropout: Share of values left out.
@@ -27,10 +27,11 @@ class Settings:
             nothing.
         rank: Columns of the narrow matrices whose products are trained beside the matrices of
             unfrozen layers; 0 trains the matrices themselves.
-        averaged: The share of steps, at the end, over which weights are averaged, by a moving
-            average with a rate of 1/50; 0 keeps the last weights.
-        keep_from: From this many frozen layers on, a CPU stores their output in a file, so they run
-            once instead of in every epoch.
+        averaged: The share of steps, at the end of the run, in which a moving average of the
+            weights is updated, with a rate of 1/50. If it is 0, the weights of the last step are
+            used.
+        keep_from: If at least this many layers are frozen, their output is stored in a file when a
+            CPU is used. So they run once instead of in every epoch.
         validated: Pairs per set, drawn by seed, on which an epoch is measured; 0 for all.
         seed: Seed for all random choices.
     """
@@ -77,7 +78,7 @@ class Plan:
         return Epoch(self._batches(number), rates)
 
     def progress(self, number: int, step: int) -> float:
-        """The share of all steps that precede a step of an epoch, in [0, 1]."""
+        """Return the share of all steps that precede a step of an epoch, in [0, 1]."""
         return (sum(self._lengths[:number]) + step) / sum(self._lengths)
 
     def _batches(self, number: int) -> list[Numbers]:

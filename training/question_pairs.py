@@ -1,4 +1,4 @@
-"""Pairs of an answer and a passage that gives the same answer, a different one, part, or none."""
+"""Makes pairs of answers and passages; a passage gives the answer, part of it, another, or none."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,23 +11,25 @@ from training.sentences import sentences_of
 from training.wordings import asked, statement, worded
 
 _ROUNDS = {"conflict_nq": 3, "ramdocs": 4, "wikicontradict": 3}
-"""How often each set's questions are used, worded differently each time; other sets, once."""
+"""How often the questions of a set are used, worded differently each time. Questions of other sets
+are used once."""
 _RESTATED = 0.25
-"""Share of the answers that are put in another form, if one is known."""
+"""Share of the answers that are put in another form, if another form is known."""
 _QUALIFIED = 0.15
-"""Share of a passage's claims that name their entity."""
+"""Share of the passages that also get a claim that names its entity."""
 _ELSEWHERE = 0.35
-"""Passages of other questions for each claim, which do not bear on it."""
+"""Share of the answers that are also paired with a passage of another question, which does not bear
+on them."""
 _SILENCED = 0.4
 """Share of the passages that are also used without their answer."""
 _FEWEST_WORDS = 20
-"""The fewest words that must remain of such a passage."""
+"""Minimum number of words that must remain of such a passage."""
 _OPENING_WORDS = 2
-"""Questions that begin alike ask for the same kind of thing."""
+"""Questions that agree in this many first words ask for the same kind of thing."""
 
 
 def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
-    """The questions of RAMDocs that are measured on: each answer with each passage.
+    """Yield the pairs of RAMDocs to measure on: each answer to a question with each passage.
 
     A passage with another answer contradicts the claim, even if it is about another thing of the
     same name, since it answers the question differently. Each claim occurs twice: with the question
@@ -50,7 +52,7 @@ def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
 
 
 def learned_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
-    """Pairs of the other questions.
+    """Yield the pairs of all other questions.
 
     Args:
         questions: All questions; those that are measured on are left out, with all their passages.
@@ -97,7 +99,7 @@ def _of_question(one: Question, others: Sequence[Question], rng: Random) -> Iter
 
 
 def _silenced(one: Question, rng: Random) -> Iterator[Pair]:
-    """Passages without the sentences that state an answer: on the topic, but silent."""
+    """Yield passages without the sentences that state the answer; they are still on the topic."""
     for reply in one.replies:
         if reply.answer is None or rng.random() > _SILENCED:
             continue
@@ -112,7 +114,7 @@ def _silenced(one: Question, rng: Random) -> Iterator[Pair]:
 
 
 def _label(answer: str, reply: Reply) -> Label | None:
-    """The label of a passage for an answer; None if it is not certain."""
+    """Return the label of a passage for an answer; None if the label is not certain."""
     if reply.answer is None:
         return None if states(reply.text, answer) else "IRRELEVANT"
     if answer == reply.answer:
@@ -139,7 +141,7 @@ def _claimed(one: Question, answer: str, reply: Reply, label: Label, rng: Random
 
 
 def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
-    """Claims that name their entity, with a passage about it and one about a namesake."""
+    """Yield a claim that names its entity, with a passage about the entity or about a namesake."""
     others = [other for other in one.replies if other.entity and other.entity != reply.entity]
     if not reply.entity or reply.answer is None or not others or rng.random() > _QUALIFIED:
         return
@@ -151,7 +153,7 @@ def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
 
 
 def _another_answer(answer: str, others: Sequence[Question], rng: Random) -> str | None:
-    """The answer to another question of the same kind."""
+    """Return an answer to another question of the same kind."""
     known = [other for one in others for other in one.answers if apart(other, answer)]
     return rng.choice(known) if known else None
 

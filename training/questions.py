@@ -1,6 +1,6 @@
-"""Questions with passages that answer them differently: the cases the loop must distinguish.
+"""Reads questions with passages that answer them differently, as in the disputes of real answers.
 
-A question is either trained on or measured on, by the hash of its words.
+The hash of a question's words decides whether it is used for training or for measuring.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from training.pairs import claim_key
 from training.sentences import silent_runs
 
 _HELD_OUT = 4
-"""One question of RAMDocs in four is kept for measuring."""
+"""One question of RAMDocs in this many is used only for measuring."""
 _TRUSTED = ("No conflict", "Conflict due to outdated information", "Conflict due to misinformation")
 """The kinds of rows of CONFLICTS whose gold answer is reliable."""
 _SAID = re.compile(r"(?P<question>.+?\?) (?P<answer>[^?]+)")
@@ -30,9 +30,9 @@ class Reply(NamedTuple):
 
     Attributes:
         text: The passage.
-        answer: Its answer; None if it gives none.
-        entity: Which of several namesakes it is about; empty if unknown.
-        sentence: Its answer as a whole sentence; empty if the set has none.
+        answer: The answer that the passage gives; None if it gives none.
+        entity: The one of several namesakes that the passage is about; empty if unknown.
+        sentence: The answer as a whole sentence; empty if the set has no such sentence.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Question(NamedTuple):
     Attributes:
         text: The question, with its question mark.
         source: The set.
-        answers: All known answers and those that passages give, right or wrong.
+        answers: All answers that are known or that a passage gives, right or wrong.
         replies: The passages.
     """
 
@@ -58,14 +58,14 @@ class Question(NamedTuple):
 
 
 def is_measured(question: Question) -> bool:
-    """Whether a question is kept for measuring."""
+    """Return whether a question is used only for measuring."""
     if question.source == "wikicontradict":
         return measures_wikicontradict(claim_key(question.text))
     return question.source == "ramdocs" and lot(claim_key(question.text)) % _HELD_OUT == 0
 
 
 def questions_in(files: list[Path]) -> Iterator[Question]:
-    """The questions in those files of a data folder that have questions.
+    """Yield the questions of the files in a data folder that have questions.
 
     NatConfQA is left out: all its claims and passages are measured on.
 
@@ -111,9 +111,10 @@ def _wikicontradict(path: Path) -> Iterator[Question]:
 
 
 def _conflicts(path: Path) -> Iterator[Question]:
-    """Whole pages that contain the gold answer, and parts of any pages that say little.
+    """Yield questions with pages that contain the gold answer, and with silent parts of pages.
 
-    Nobody labelled the other pages.
+    Pages without the gold answer have no labels, so only parts that say little about the question
+    are used of them.
     """
     for _, record in read_json_lines(path):
         answer = (record.get("gold_answer") or "").strip().rstrip(".")
@@ -137,7 +138,7 @@ def _conflicts(path: Path) -> Iterator[Question]:
 
 
 def _conflict_nq(path: Path) -> Iterator[Question]:
-    """Claims are "question? answer": a question's passages are those of its claims."""
+    """Yield questions with passages; in this set, a claim has the form "question? answer"."""
     replies: dict[str, dict[str, str]] = defaultdict(dict)
     answers: dict[str, dict[str, None]] = defaultdict(dict)
     for record in _packed_lines(path):

@@ -21,7 +21,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text in order, with white space collapsed; headings count as sentences."""
+    """Return the sentences of a text, with collapsed white space; headings count as sentences."""
     parts: list[str] = []
     start = 0
     for mark in _END.finditer(text):
@@ -35,23 +35,23 @@ def sentences_of(text: str) -> list[str]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words and numbers that carry a text's meaning, without endings."""
+    """Return the words and numbers that carry a text's meaning, without endings."""
     found = (word.lower() for word in _TOKEN.findall(text))
     return frozenset(_stem(word) for word in found if word not in _STOP)
 
 
 def coverage(claim: str, text: str) -> float:
-    """The share of a claim's content words that a text has, in [0, 1]; 1 if the claim has none."""
+    """Return the share (0 to 1) of a claim's content words that a text has; 1 if it has none."""
     words = content_words(claim)
     return len(words & content_words(text)) / len(words) if words else 1.0
 
 
 def silent_runs(text: str, claim: str) -> list[str]:
-    """The runs of a text's sentences, of 25 to 120 words, that say little about a claim.
+    """Return the runs of sentences, of 25 to 120 words, that say little about a claim.
 
-    Each of their sentences has less than .45 of the claim's content words, so a run may be on the
-    claim's topic but neither supports nor contradicts it. For an empty claim, every sentence says
-    little.
+    Each sentence of a run has less than .45 of the claim's content words. So a run may be on the
+    claim's topic, but neither supports nor contradicts the claim. For an empty claim, every
+    sentence says little.
     """
     runs: list[list[str]] = [[]]
     for sentence in sentences_of(text):

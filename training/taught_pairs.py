@@ -11,16 +11,16 @@ from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
 from training.pairs import LABELS, OTHERWISE
 
 _WINDOWS = 2
-"""How many windows of a document are used in training: those closest to the claim."""
+"""Number of windows of a document that are used in training: those closest to the claim."""
 UNLABELLED = 255
-"""Stands for the label if the teacher decides."""
+"""The label of a pair that the teacher has to label."""
 
 _NEAR = 12
-"""A claim is crossed with passages from this many, the nearest of its set by words."""
+"""A crossed pair joins a claim with one of this many passages of its set: the nearest by words."""
 
 
 class Drawn(NamedTuple):
-    """The most pairs of each kind that a teacher labels.
+    """Maximum number of pairs of each kind that a teacher labels.
 
     Attributes:
         human: Pairs that people labelled.
@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
         general: Pairs of general inference sets.
         neutral: Passages on the topic of a claim that do not bear on it.
         made: Pairs made by rule, with one window, equally many per label. The rule is more reliable
-            than a teacher, since it knows what is in their windows.
+            than a teacher, since it made the contents of the windows.
         crossed: Claims that people judged, each paired with another passage of its set.
     """
 
@@ -41,17 +41,18 @@ class Drawn(NamedTuple):
 
 
 def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
-    """Draw the pairs for a teacher, in addition to all that is measured on.
+    """Draw the pairs for a teacher, and return them with all pairs that are measured on.
 
     Args:
         packed: The output of ``training.build_pairs``.
-        draw: How many pairs of each kind.
-        seed: Decides which.
+        draw: How many pairs of each kind to draw.
+        seed: Decides which pairs are drawn.
 
     Returns:
-        The pairs. Those to teach are in the part ``taught``, with windows of their own; ``taught``
-        has the probabilities of constructed pairs, and zeros for the others. Crossed pairs are
-        unlabelled, and so are those of sets that label differently (``training.pairs.OTHERWISE``).
+        The pairs. Those for the teacher are in the part ``taught``, and share no windows. The array
+        ``taught`` has the probabilities of pairs made by rule, and zeros for other pairs. Crossed
+        pairs are unlabelled, and so are pairs of sets whose labels have a different meaning
+        (``training.pairs.OTHERWISE``).
     """
     human, questions, general, neutral, made, crossed = draw
     rng = np.random.default_rng(seed)
@@ -84,7 +85,7 @@ def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
 
 
 def _by_rule(packed: Packed) -> Packed:
-    """All training pairs as one part, with the labels of constructed pairs as probabilities."""
+    """Put all training pairs into one part; turn the labels of rules into probabilities."""
     made = packed.of_part("synthetic")
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
     taught[packed.first_window[made], packed.label[made]] = 1
@@ -97,7 +98,7 @@ def _by_rule(packed: Packed) -> Packed:
 def _crossed(
     packed: Packed, human: Numbers, size: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Windows with claims other than their own, and the set of both; equally many per set."""
+    """Yield windows with claims of other documents, and their set; as many for each set."""
     sources = np.unique(packed.source[human])
     of_claim: dict[int, set[int]] = {}
     for pair in human:
@@ -121,7 +122,7 @@ def _as_words(tokens: Numbers) -> str:
 
 
 def with_own_windows(packed: Packed) -> Packed:
-    """The same pairs, without unused windows; training pairs share no window."""
+    """Return the same pairs without unused windows; training pairs get windows of their own."""
     taught = packed.part != PARTS.index("validation")
     copied: list[int] = []
     shared: dict[tuple[int, int], int] = {}
@@ -148,7 +149,7 @@ def _texts(texts: Texts, places: Sequence[int] | Numbers) -> Texts:
 
 
 def closest_windows(packed: Packed, most: int) -> Packed:
-    """The pairs, with only a few windows of each document.
+    """Return the pairs with only a few windows of each document.
 
     A document that takes a side usually does so in a window that shares rare tokens with the claim,
     and a model that must find the deciding window needs to distinguish such windows. Pairs that are
@@ -156,8 +157,8 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
     Args:
         packed: All pairs.
-        most: How many windows of a document to keep, at least one: those that share most with the
-            claim, with tokens weighted higher the fewer windows have them.
+        most: How many windows of a document to keep, at least one. They are those that share most
+            tokens with the claim; a token has more weight if fewer windows have it.
     """
     weight = _weights(packed.windows)
     learned = packed.part != PARTS.index("validation")
@@ -179,7 +180,7 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
 
 def _weights(windows: Texts) -> Numbers:
-    """The inverse document frequency of every token, over windows."""
+    """Return the inverse document frequency of every token; each window counts as a document."""
     # room for further tokens, which claims may have although no window has them
     seen = np.zeros(int(windows.tokens.max(initial=0)) + 1 + 2**16, np.int64)
     for window in range(len(windows.ends)):

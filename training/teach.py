@@ -1,12 +1,13 @@
 """Lets a larger model label pairs for a smaller one to learn from (distillation).
 
 The teacher gives each window a probability for each label, from which ``training.train`` learns. It
-labels pairs that already have a label and, since then any claim and any passage can be a pair,
-claims that people judged with other passages of their sets. Pairs made by a rule keep the rule's
-label. The output replaces ``pairs.npz``: it has these pairs and the validation pairs.
+labels pairs that already have a label. With a teacher, any claim and any passage can be a pair, so
+it also labels claims that people judged, with other passages of their sets. Pairs made by a rule
+keep the rule's label. The output replaces ``pairs.npz``: it has these pairs and the validation
+pairs.
 
-The teacher's replies are stored beside it in ``.said.npz``, so the same command resumes a stopped
-run.
+The teacher's replies are stored in a file beside the output (``.said.npz``), so the same command
+resumes a run that was stopped.
 """
 
 import time
@@ -32,11 +33,11 @@ _SAVE_SECONDS = 60.0  # a stopped run loses at most this much work
 
 
 def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
-    """The pairs in the tokens of another encoder's tokenizer.
+    """Return the pairs in the tokens of another encoder's tokenizer.
 
     Args:
         packed: The pairs.
-        tokens: For each token of their tokenizer, the other tokenizer's token.
+        tokens: For each token of the pairs' tokenizer, the token of the other tokenizer.
         marks: The marks of the other tokenizer.
     """
     windows, claims = (
@@ -46,12 +47,13 @@ def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
 
 
 def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
-    """The pairs with the teacher's probabilities, and with its verdict if they had no label.
+    """Return the pairs with the teacher's probabilities, and its verdict if there was no label.
 
     Args:
         packed: The pairs.
-        taught: Its probabilities for each window, of shape (windows, 3); zeros if it was not asked.
-            A pair to be taught without probabilities, from the teacher or a rule, is left out.
+        taught: The teacher's probabilities for each window, of shape (windows, 3); zeros for a
+            window that the teacher was not asked about. A training pair that has probabilities
+            neither from the teacher nor from a rule is left out.
     """
     if packed.taught is not None:
         taught = np.where(packed.taught.any(axis=1, keepdims=True), packed.taught, taught)
@@ -73,8 +75,8 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--batch-tokens", default=3072, show_default=True)
-@click.option("--minutes", default=1e9, help="Ask for this many, and leave out the other pairs.")
-@click.option("--threads", default=1, show_default=True, help="Where there is no GPU.")
+@click.option("--minutes", default=1e9, help="Ask for this many minutes; leave out other pairs.")
+@click.option("--threads", default=1, show_default=True, help="Number of threads without a GPU.")
 def main(
     pairs: Path,
     tokenizer: Path,
@@ -107,7 +109,7 @@ def main(
 
 
 def _between(packed: Packed, own: Path, other: Path) -> Numbers:
-    """For each token of a tokenizer, another tokenizer's token for the same letters."""
+    """Return, for each token of a tokenizer, another tokenizer's token for the same letters."""
     from tokenizers import Tokenizer
 
     known, there = (
@@ -119,7 +121,7 @@ def _between(packed: Packed, own: Path, other: Path) -> Numbers:
     used = np.union1d(packed.windows.tokens, packed.claims.tokens)
     if missing := int(np.count_nonzero(found[used] == _NONE)):
         raise click.ClickException(
-            f"{other} lacks {missing} tokens of {own} that stand in the pairs: the teacher cannot"
+            f"{other} lacks {missing} tokens of {own} that are in the pairs: the teacher cannot"
             " read them"
         )
     return found
@@ -134,22 +136,22 @@ def _asked(
     batch_tokens: int,
     minutes: float = 1e9,
 ) -> Numbers:
-    """The probabilities of a model for each window of some pairs.
+    """Return the probabilities of a model for each window of some pairs.
 
     Args:
         packed: The pairs, in the tokens of the model.
         places: Indices of the pairs to ask about.
-        model: Its weights.
-        kept: A file for its replies, from which the next call resumes however this one ended.
-        batch_tokens: The most tokens in a batch.
-        minutes: Stop asking after this many.
+        model: The weights of the model.
+        kept: A file for the replies. If the call is interrupted, the next call resumes from it.
+        batch_tokens: The maximum tokens of a batch.
+        minutes: Stop asking after this many minutes.
 
     Returns:
         Probabilities of shape (windows, 3), with the windows of the pairs in the order of
-        ``places``; zeros for windows not asked about.
+        ``places``; zeros for windows that the model was not asked about.
 
     Raises:
-        ClickException: The file belongs to another model or to other pairs.
+        ClickException: The file belongs to another model or other pairs.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     run = on(parameters(weights.load(model), device=device), device=device)
@@ -162,7 +164,7 @@ def _asked(
     if kept.exists():
         with np.load(kept) as file:
             if str(file["of_what"]) != of_what or file["said"].shape != said.shape:
-                raise click.ClickException(f"{kept} is of another model or pairs: move it away")
+                raise click.ClickException(f"{kept} is for another model or pairs: move it away")
             said, done = file["said"], int(file["done"])
     begun = saved = time.monotonic()
     try:
@@ -184,7 +186,7 @@ def _asked(
 
 
 def _windows_of(packed: Packed, places: Numbers) -> Numbers:
-    """The windows of some pairs, in the order of :func:`_asked`."""
+    """Return the windows of some pairs, in the order of :func:`_asked`."""
     return _spans(packed.first_window[places], packed.window_count[places])
 
 
@@ -201,7 +203,7 @@ def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:
 
 
 def _unsaid(packed: Packed, places: Numbers) -> Numbers:
-    """The pairs without a label from a rule."""
+    """Return the pairs that have no label from a rule."""
     if packed.taught is None:
         return places
     return places[~packed.taught[packed.first_window[places]].any(axis=1)]

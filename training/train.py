@@ -1,8 +1,8 @@
-"""Train the NLI model further on what a teacher says.
+"""Train the NLI model further on the probabilities of a teacher.
 
-It needs torch and numpy, the file that ``training.teach`` wrote and weights to start from. Stopped
-in any way, or after ``--minutes``, the same command goes on where it was. The exit code is 3 where
-there is more to do.
+The command needs torch and numpy, the file that ``training.teach`` wrote, and weights to start
+from. If a run was interrupted, or stopped after ``--minutes``, the same command resumes it. The
+exit code is 3 if the run is not finished.
 """
 
 import sys
@@ -19,18 +19,22 @@ from training.plan import Settings
 _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
 _UNFINISHED = 3  # exit code of a run that was stopped early and can be resumed
 _RUN_BOOK = """\b
-The two models that are shipped were trained in stages, each from the weights before it. The last
-two stages of the bundled model are described here; its first five, and nli-mpnet's first two, are
-described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
-53259e3, which writes its low-rank products, too. Its fourth ran on a GPU, by training/fourth_stage
-of commit 823c9e22. Both learned from pairs made by rule, which
-training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its pairs.jsonl.gz. Without,
-leave out --made; the model then takes passages on the topic for a side more often, and keeps
-changed dates, numbers and names apart less well (608 of 685 for 651).
+The two shipped models were trained in stages, each from the weights of the stage before. This text
+describes the last two stages of the bundled model, and the last stage of nli-mpnet. For the other
+stages, see this command's text in earlier commits: commit 1d80338 for the bundled model's first
+five stages and nli-mpnet's first two, and commit 53259e3 for nli-mpnet's third stage, which also
+writes its low-rank products. nli-mpnet's fourth stage ran on a GPU, with training/fourth_stage of
+commit 823c9e22.
 \b
-The bundled model's sixth stage learned what nli-mpnet says, from the model of the stage before
-(here from the one that is shipped). The teacher was asked for 28 minutes of two cores; with made
-pairs that came to 25,741 pairs; two runs took 44 minutes of a core each:
+Both models learned from pairs made by rule, which training.build_pairs of commit 50cf32d writes
+(--rounds 1). MADE is the pairs.jsonl.gz that it writes. If you do not have this file, leave out
+--made. The model then labels passages on the topic as a side more often, and distinguishes changed
+dates, numbers and names less well (608 of 685 instead of 651).
+\b
+The bundled model's sixth stage learned from the labels of nli-mpnet. It started from the model of
+the fifth stage; these commands start from the shipped model. The teacher ran for 28 minutes on two
+cores; together with the pairs made by rule, this gave 25,741 pairs. Each of the two runs took 44
+minutes on one core:
 \b
        conflictscore model fetch nli-mpnet
        python -m training.carry unpack --model nli-mpnet --out build/teacher
@@ -44,12 +48,13 @@ pairs that came to 25,741 pairs; two runs took 44 minutes of a core each:
          --seed 1 --threads 2 --minutes 28 --out build/nli/taught.npz
        python -m training.train --pairs build/nli/taught.npz --start build/nli/before.npz \\
          --out build/nli/taught0 --seed 0
-       (taught1 likewise, with --seed 1)
+       (the same for taught1, with --seed 1)
        python -m training.carry mean build/nli/taught0/best.npz build/nli/taught1/best.npz \\
          build/nli/student.npz
 \b
-How readily a side is taken was chosen on three in ten of the validation claims (by
-training.choose_bias of commit 50cf32d); then come the figures and the temperature:
+The bias towards the two sides was chosen on three in ten of the validation claims (with
+training.choose_bias of commit 50cf32d). These commands add it, measure the model, and fit the
+temperature:
 \b
        python -m training.carry bias build/nli/student.npz build/nli/best.npz \\
          --supports .5 --contradicts .4
@@ -61,9 +66,10 @@ training.choose_bias of commit 50cf32d); then come the figures and the temperatu
        python -m training.calibrate --model build/nli/model --sample 300 \\
          --out build/nli/model/calibration.json build/groups/SET_groups.jsonl ...
 \b
-The bundled model's seventh stage learned the corpus of natural cases, and began with the files of
-commit 764c115c (docs/findings/nli-model.md). Copy model.onnx, tokenizer.json and config.json from
-build/mini/model, with the new calibration.json, into conflictscore/labelers/nli/minilm:
+The bundled model's seventh stage learned from the corpus of natural cases, and started from the
+model in commit 764c115c (docs/findings/nli-model.md). After these commands, copy model.onnx,
+tokenizer.json, config.json and calibration.json from build/mini/model to
+conflictscore/labelers/nli/minilm:
 \b
        python -m training.carry unpack --out build/mini
        python -m training.held --data DATA --times 12 --out build/held12.jsonl
@@ -80,9 +86,9 @@ build/mini/model, with the new calibration.json, into conflictscore/labelers/nli
        python -m training.calibrate --model build/mini/model --sample 90 \\
          --out build/mini/model/calibration.json build/groups/SET_groups.jsonl ...
 \b
-nli-mpnet's fifth stage learned the corpus of natural cases, by narrow products beside the matrices
-of its upper layers (docs/findings/nli-model.md). It began with the files of commit 10beeb3a. The
-last commands write the folder that comes with the package:
+nli-mpnet's fifth stage learned from the corpus of natural cases. It trained products of narrow
+matrices beside the matrices of the upper layers (docs/findings/nli-model.md), and started from the
+model in commit 10beeb3a. The last commands write the folder that comes with the package:
 \b
        python -m training.held --data DATA --larger --out build/held.jsonl
        python -m training.build_natural --data DATA --held build/held.jsonl \\
@@ -115,9 +121,9 @@ def _with_settings(command: Any) -> Any:
 @click.option("--pairs", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--start", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--minutes", default=1e9, help="Stop after so many, and go on another time.")
+@click.option("--minutes", default=1e9, help="Stop after this many minutes; resume later.")
 @click.option("--save-minutes", default=5.0, show_default=True, help="Time between checkpoints.")
-@click.option("--threads", default=1, show_default=True, help="Where there is no GPU.")
+@click.option("--threads", default=1, show_default=True, help="Number of threads without a GPU.")
 @_with_settings
 def main(
     pairs: Path,
@@ -128,7 +134,7 @@ def main(
     threads: int,
     **settings: Any,
 ) -> None:
-    """Run, and say how it goes."""
+    """Run the training, and report its progress."""
     import torch
 
     from training.trainer import Trainer

@@ -25,9 +25,9 @@ from training.plan import Epoch, Plan, Settings
 
 _MOST_NORM = 1.0  # gradients are scaled down to this norm, so that one odd batch cannot ruin a run
 _AVERAGING = 0.02
-"""How far the moving average moves in a step, so that it covers about the last 50 steps."""
+"""Rate of the moving average, which therefore covers about the last 50 steps."""
 _DECAYED = 2
-"""Weights with this many dimensions decay; biases and norms do not."""
+"""Weights with at least this many dimensions decay; biases and norms do not."""
 
 
 class Trainer:
@@ -51,15 +51,16 @@ class Trainer:
 
         Raises:
             ValueError: The run in the folder has other settings, pairs or layers; the pairs were
-                made with the tokenizer of another encoder; or they have no teacher.
+                made with the tokenizer of another encoder; or the pairs have no probabilities of a
+                teacher.
         """
         if ("relative" in start) != (len(packed.marks.middle) > 1):
             raise ValueError(
-                "the pairs were made with the tokenizer of another encoder: make them anew with the"
+                "the pairs were made with the tokenizer of another encoder: make new ones with the"
                 " tokenizer.json that was written beside the weights"
             )
         if packed.taught is None:
-            raise ValueError("there is no teacher in the pairs: give the file of training.teach")
+            raise ValueError("the pairs have no teacher's labels: give the file of training.teach")
         self._pairs_sha256 = packed.sha256()
         self._packed, self._folder, self._settings = packed, folder, settings
         self._device = device
@@ -89,8 +90,8 @@ class Trainer:
         """Train until the run is finished or the time is up; progress is saved either way.
 
         Args:
-            minutes: Stop after this many, at the end of a step.
-            save_minutes: Write a checkpoint at least this often.
+            minutes: Stop after this many minutes, at the end of a step.
+            save_minutes: Minutes between checkpoints, at most.
             say: Called with progress messages.
         """
         end = time.monotonic() + 60 * minutes
@@ -127,7 +128,7 @@ class Trainer:
         return True
 
     def _learning_model(self, say: Callable[[str], None]) -> Run:
-        """The model on the training pairs; frozen layers are run once, if that pays."""
+        """Return a function that runs the model on training pairs, perhaps from stored layers."""
         frozen = self._settings.frozen
         if self._device != "cpu" or frozen < self._settings.keep_from:
             return on(self._p, device=self._device)
@@ -212,8 +213,8 @@ class Trainer:
         state = torch.load(self._folder / "checkpoint.pt", map_location="cpu", weights_only=True)
         if other := self._differences(state):
             raise ValueError(
-                f"{self._folder} holds a run with another {', '.join(other)}: give another --out,"
-                " or what that run began with"
+                f"{self._folder} has a run with another {', '.join(other)}: give another --out,"
+                " or the same values as that run"
             )
         with torch.no_grad():
             for name, value in state["parameters"].items():
@@ -226,9 +227,10 @@ class Trainer:
         self.epoch, self.step, self.best = state["epoch"], state["step"], state["best"]
 
     def _differences(self, state: dict[str, Any]) -> list[str]:
-        """Settings in which a checkpoint's run differs from this one.
+        """Return the settings in which a checkpoint's run differs from this run.
 
-        Of the weights, only names and shapes count: a run may continue from other values.
+        Only the names and shapes of the weights are compared, since a run may resume with other
+        values.
         """
         here, there = asdict(self._settings), state["settings"]
         found = sorted(name for name in here | there if here.get(name) != there.get(name))
@@ -254,7 +256,7 @@ def _optimizer(p: Parameters, settings: Settings) -> torch.optim.AdamW:
 
 @contextmanager
 def _stop_signals() -> Iterator[list[int]]:
-    """A list that is empty until the process is asked to end."""
+    """Yield a list that is empty until the process is asked to end."""
     seen: list[int] = []
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(kind, lambda number, frame: seen.append(number)) for kind in kinds]

@@ -1,8 +1,8 @@
-"""Weights as files, in half precision.
+"""Reads, writes and combines weights; files have half precision.
 
-A file of weights is an ``.npz`` of arrays by name, and needs only numpy to be read. A BERT has
-``sides``; an MPNet has ``relative`` instead, the value that heads add to a score for the distance
-of two tokens.
+A file of weights is an ``.npz`` of arrays by name, and needs only numpy to be read. A BERT has the
+array ``sides``. An MPNet has ``relative`` instead: the values that its heads add to the scores of
+two tokens, by their distance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,20 @@ EPSILON = 1e-12
 """Epsilon of layer norms, as in BERT. MPNet's is 1e-5; its token outputs differ by at most 0.0005,
 less than the precision of half floats."""
 DOWN, UP = ".down", ".up"
-"""Added to the name of a matrix for the two narrow matrices whose product is trained beside it."""
+"""Suffixes of the names of the two narrow matrices whose product is trained beside a matrix."""
 HEADS = 12
 """Attention heads of every layer."""
 _BEGIN = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91)
-"""The distances at which a bucket begins, apart from the first: each distance up to 8, from there
-on the distances where 8 * 16 ** (k / 8) is reached. They are integers, since float logarithms are
-unreliable at 16."""
+"""The distances at which the buckets begin, except the first bucket. Up to 8, each distance has its
+own bucket; after that, a bucket begins where 8 * 16 ** (k / 8) is reached. The distances are listed
+as integers, since float logarithms are unreliable at 16."""
 
 
 def buckets(distances: NDArray[Any]) -> NDArray[Any]:
-    """MPNet's bucket of each distance: near distances have one each, far distances share one.
+    """Return MPNet's bucket of each distance; each near distance has one, far ones share one.
 
-    The buckets are those of Raffel et al., JMLR 2020, for both directions, with 32 buckets and 128
-    as the longest distance.
+    The buckets are those of Raffel et al., JMLR 2020: 32 buckets for both directions together, and
+    128 as the longest distance.
 
     Args:
         distances: The position of the attended token minus that of the attending one.
@@ -45,12 +45,12 @@ def buckets(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def layers_of(weights: Mapping[str, Any]) -> int:
-    """The number of layers."""
+    """Return the number of layers."""
     return sum(name.endswith(".attention.weight") for name in weights)
 
 
 def mean(several: Sequence[Weights]) -> Weights:
-    """The mean of weights trained from the same start, which agree in names and shapes.
+    """Return the mean of weights that were trained from the same start.
 
     The average of several short runs is better than each of them (Wortsman et al., ICML 2022).
 
@@ -65,7 +65,7 @@ def mean(several: Sequence[Weights]) -> Weights:
 
 
 def between(start: Weights, trained: Weights, share: float) -> Weights:
-    """Weights on the line between two models.
+    """Return weights on the line between those of two models.
 
     Args:
         start: The weights before training.

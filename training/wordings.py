@@ -1,4 +1,4 @@
-"""Words a question and its answer as a claim, in the many ways in which claims are worded."""
+"""Turns a question and its answer into a claim, in the many ways in which claims are worded."""
 
 import re
 from random import Random
@@ -13,7 +13,7 @@ _WITHIN = 0.2  # within a frame such as "As far as is known"
 _HEDGED = 0.1
 
 _FEW_WORDS = 8
-"""The most words of an answer from which a sentence can be made."""
+"""Maximum number of words of an answer from which a sentence is made."""
 _YES_OR_NO = re.compile(r"(?:yes|no|true|false)\b", re.IGNORECASE)
 
 _ASKED = (
@@ -75,12 +75,12 @@ class Wording(NamedTuple):
 
 
 def asked(question: str, answer: str) -> str:
-    """The claim that repeats the question, which is the form that is measured."""
+    """Return the claim that repeats the question, which is the form used for measuring."""
     return _ASKED[0].format(question=question, answer=_bare(answer))
 
 
 def statement(question: str, answer: str) -> Statement | None:
-    """The sentence that an answer to a question makes; None if the question has another form."""
+    """Return an answer to a question as a sentence; None if the question's form is unknown."""
     answer = _bare(answer)
     place = "on" if _DAY.search(answer) else "in"
     if found := _KIND.fullmatch(question):
@@ -107,7 +107,7 @@ def statement(question: str, answer: str) -> Statement | None:
 
 
 def worded(question: str, answer: str, rng: Random) -> Wording:
-    """A random wording of a claim.
+    """Return a claim in a random wording.
 
     Args:
         question: The question, with its question mark.
