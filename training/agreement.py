@@ -23,7 +23,7 @@ from training.pairs import LABELS, Label
 SECOND_LABELS = CORPUS / "second_labels.jsonl"
 SECOND_FURTHER = CORPUS / "second_labels_further.jsonl"
 _DRAWN = 10
-"""The share of the cases that are labelled a second time is one in this many."""
+"""One case in this many is labelled a second time."""
 
 
 class Compared(NamedTuple):

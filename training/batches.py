@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
-    """Draw as many pairs of each label; each set's part is proportional to the root of its size.
+    """Draw the same number of pairs per label, in proportion to the square root of a set's size.
 
     A pair is drawn twice only after all others of its set and label have been drawn.
 

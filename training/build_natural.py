@@ -37,7 +37,7 @@ from training.pairs import LABELS, Pair, Row
 from training.taught_pairs import closest_windows, with_own_windows
 
 _KEPT_OUT = 10
-"""The share of the cases that are kept out of training is one in this many."""
+"""One case in this many is kept out of training."""
 
 
 def is_kept_out(case: NaturalCase) -> bool:
@@ -74,7 +74,7 @@ def rows_of(
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """Give each pair one window of its own, and the held pairs (the last ones) their probabilities.
+    """Give each pair one window of its own, and give the held pairs (at the end) probabilities.
 
     A document of several windows is represented by the window closest to its claim.
     """

@@ -67,7 +67,7 @@ async def _scored(labeler: NliLabeler, pairs: Sequence[Pair]) -> list[Scored]:
 @click.command(help=__doc__)
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--model", required=True, help="The folder of an NLI model.")
-@click.option("--sample", type=int, help="Pairs of each file, as many of each label. Default: all.")
+@click.option("--sample", type=int, help="Pairs per file, balanced by label. Default: all.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: Path) -> None:

@@ -126,7 +126,7 @@ def mean(trained: tuple[Path, ...], file: Path) -> None:
 @click.argument("start", type=click.Path(exists=True, path_type=Path))
 @click.argument("trained", type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--share", required=True, type=click.FloatRange(0, 1), help="Share of it to add.")
+@click.option("--share", required=True, type=click.FloatRange(0, 1), help="Share of the change.")
 def part(start: Path, trained: Path, file: Path, share: float) -> None:
     """Write to FILE the START weights plus a share of their change in training.
 

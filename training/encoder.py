@@ -146,7 +146,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: 
 
 
 def _relative(table: Tensor, length: int) -> Tensor:
-    """Return the heads' bias for the distance of each two tokens, as (heads, length, length)."""
+    """Return each head's bias for each pair of tokens, of shape (heads, length, length)."""
     places = np.arange(length)
     of_pair = torch.from_numpy(buckets(places[None, :] - places[:, None])).to(table.device)
     return functional.embedding(of_pair, table).permute(2, 0, 1)

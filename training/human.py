@@ -90,7 +90,7 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
 
 
 def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
-    """Draw as many pairs of each label that occurs, in a random order that the seed determines.
+    """Draw the same number of pairs of each label that occurs, in an order set by the seed.
 
     At most ``size`` pairs are drawn, or fewer if a label has too few pairs.
     """
