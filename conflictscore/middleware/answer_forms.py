@@ -78,7 +78,7 @@ def _field(holder: object, name: str) -> Any:
 
 
 def _completed(output: Any, run: Run) -> Any:
-    """Return a ``ChatCompletion`` with the final answer and, as ``conflictscore``, the run."""
+    """Return a ``ChatCompletion`` with the final answer, and the run in ``conflictscore``."""
     is_model = isinstance(output, BaseModel)
     fields = output.model_dump() if is_model else deepcopy(dict(output))
     fields["choices"][0]["message"]["content"] = run.answer
@@ -169,7 +169,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
-    """Return a function that checks answers against a format; None if it requests no JSON."""
+    """Return a function that checks answers against a format; None if the format is not JSON."""
     if isinstance(response_format, type) and issubclass(response_format, BaseModel):
         return check_of(response_format.model_json_schema())
     if not isinstance(response_format, Mapping):

@@ -226,7 +226,7 @@ def _opened(
     return run_context(model, **settings)
 
 
-# a program seldom uses more combinations of models and settings at a time
+# a program seldom uses more than eight combinations of models and settings at a time
 @lru_cache(maxsize=8)
 def _kept_open(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, *settings: tuple[str, Any]

@@ -91,8 +91,8 @@ def self_correct(
 
     The function may return a text, a message, or a mapping with a text under a key such as
     ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is
-    under ``conflictscore``; a text has it in the attribute ``run``. JSON, mappings of data and
-    pydantic models are checked value by value.
+    under ``conflictscore``; if the function returns a text, it is in the attribute ``run``. JSON,
+    mappings of data and pydantic models are checked value by value.
 
     If a claim has evidence on both sides, the function is called again. It gets the same documents,
     and a question that includes the first answer and the evidence (template ``reconsider``). If
@@ -291,7 +291,7 @@ class AsyncSelfCorrecting(_Decorated):
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
         await asyncio.to_thread(self._opened)
-        with self._unseen() as context:  # the caller's context, not the context of a node
+        with self._unseen() as context:  # run in the caller's context, not in a node's
 
             async def call(*arguments: Any) -> object:
                 answering = self.function(*arguments, *more, **named)

@@ -27,9 +27,9 @@ _LEAST_EVIDENCE = 12
 """A tool result with fewer words than this is usually a receipt, a time or a sum."""
 _SHARED_TERMS = 2
 """A short tool result with at least this many terms of the question concerns the question."""
-_PROSE_WORDS = 40  # a longer result says more than that nothing was found
+_PROSE_WORDS = 40  # a result with more words does not only say that nothing was found
 _WORD = re.compile(r"\w+")
-_NOTHING_CHARS = 400  # characters in which a search says that it found nothing
+_NOTHING_CHARS = 400  # a search that found nothing says so within this many characters
 NOTHING_FOUND = re.compile(
     r"\bno (?:\w+ ){0,4}(?:results?|matches|documents?|hits|pages?)\b"
     r"|\bnothing (?:was )?found\b|\b(?:could not|couldn't|did not|didn't) find any\b",

@@ -99,7 +99,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     report = state["report"]
     for claim in report["claims"]:
         for pair in claim["labels"]:
-            del pair["cached"]  # a resumed run finds more verdicts in the cache
+            del pair["cached"]  # differs in a resumed run, which finds more in the cache
     error = unscored_reason(scored)
     outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))
@@ -132,6 +132,6 @@ def scoring_settings(context: RunContext) -> dict[str, Any]:
         "max_claims": settings.max_claims,
         "budget_seconds": settings.budget_seconds,
     }
-    # in the form that is read back from a file
+    # convert the fields to the form in which they will be read back from a file
     plain: dict[str, Any] = json.loads(json.dumps(fields))
     return plain

@@ -50,8 +50,8 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
             )
             for s in sets
         ),
-        "undecidable: unlabelled pairs could make the claim a conflict; it is left out of the"
-        " figures above, so recall may be too high",
+        "undecidable: claims that unlabelled pairs could turn into conflicts; they are left out of"
+        " the figures above, so recall may be too high",
         free_text=True,
     )
     if figures.reliability is not None:

@@ -34,7 +34,7 @@ class ReliabilityBin(Record):
 
     low: float
     high: float
-    """The upper bound of the bin, which belongs to the bin only if it is 1."""
+    """The upper bound of the bin. The bound itself is in the bin only if it is 1."""
     probability: float
     """The mean probability of the labels in this bin, in [0, 1]."""
     right: Proportion

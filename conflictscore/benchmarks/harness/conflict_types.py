@@ -40,7 +40,7 @@ def all_behaviours(prompts: PromptSet) -> str:
 
 
 def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
-    """Return the template fields ``type`` and ``rule`` of a conflict type; empty without a type."""
+    """Return a conflict type's template fields ``type`` and ``rule``; empty if the type is None."""
     return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 

@@ -174,7 +174,7 @@ class Cost(Record):
     uncounted_calls: int = 0
     """The number of replies that an earlier version cached without their token counts."""
     unknown_prices: tuple[str, ...] = ()
-    """The models with unknown prices that were called or whose cached replies were used."""
+    """The models whose price is unknown, if they were called or their cached replies were used."""
     seconds: float
     """The total time of all steps, in seconds.
 

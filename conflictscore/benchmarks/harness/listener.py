@@ -7,9 +7,10 @@ from conflictscore.records import Usage
 
 
 class Listener:
-    """Called at every step, in the thread of the event loop; its methods must not block.
+    """Follows a run.
 
-    The base class does nothing; a listener overrides the methods for the events that it needs.
+    Its methods are called in the thread of the event loop, so they must not block. The base class
+    does nothing; a listener overrides the methods for the events that it needs.
     """
 
     def ended(self, record: StepRecord) -> None:

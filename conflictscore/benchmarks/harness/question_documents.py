@@ -50,7 +50,7 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
 
 
 def _recording(retriever: Any) -> Any:
-    """Return the recording that a retriever reads, even if other retrievers wrap it."""
+    """Return the recording that a retriever, or a retriever wrapped in it, reads."""
     while retriever is not None and not hasattr(retriever, "missing"):
         retriever = getattr(retriever, "retriever", None)
     return retriever

@@ -225,7 +225,7 @@ class _Recorded:
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
         """Return an answer with the verdicts from its grade, or with none if it has no grade yet.
 
-        Equally worded answers share a grade, whichever methods gave them.
+        Equally worded answers share a grade, even if different methods gave them.
         """
         grade, report = self._grades.get(grade_key), None
         if self._question.options:  # with options, the only measure is accuracy

@@ -13,8 +13,8 @@ ENTRY = Entry(
     judged_by="conflicts recall",
     methods=(*COMMON_METHODS, *OPEN_METHODS),
     flags={
-        "error_types": "Also classify each answer that does not report every conflict by the"
-        " paper's types of error, either by rule or with one more call."
+        "error_types": "If an answer does not report every conflict, also name the paper's type of"
+        " error, either by rule or with one more call."
     },
     docs="docs/findings/natconfqa.md",
     examples=(

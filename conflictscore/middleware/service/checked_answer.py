@@ -54,7 +54,7 @@ _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
-"""The limits of a note: characters of a title and of a claim, sources per side, and claims."""
+"""The limits of a note: characters per title, characters per claim, sources per side, claims."""
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
 """The kind of gap for each step that may fail; for steps not listed, it is ``CHECK_FAILED``."""
 

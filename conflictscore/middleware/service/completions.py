@@ -19,7 +19,7 @@ Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
 
 _HANDED_ON = (GapKind.NOT_CHECKABLE, GapKind.NOT_ANSWERED)
-"""The kinds of gaps of replies that are passed on unchanged."""
+"""If a reply has a gap of one of these kinds, it is passed on unchanged."""
 
 
 def completion_of(

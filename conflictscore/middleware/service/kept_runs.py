@@ -23,9 +23,9 @@ _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
 """The maximum length of a question or an answer in a list of runs, in characters."""
 _SEARCHED_CHARS = 8000
-"""The length of a run's text that a search examines, in characters."""
+"""A search examines only this many characters of a run's text."""
 _MARKDOWN_CHARS = 4 * _SHOWN_CHARS
-"""The length of the Markdown from which the shown beginning of an answer is made, in characters.
+"""The number of characters of Markdown that are converted to show the beginning of an answer.
 
 The Markdown is longer than the shown text, since its Markdown characters are removed.
 """
@@ -253,7 +253,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the runs with these ids that are still stored; this does not count as use."""
+        """Yield the stored runs among these ids. Reading them does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])

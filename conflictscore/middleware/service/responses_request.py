@@ -83,7 +83,7 @@ class _StreamOptions(_Part):
 
 
 def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Validate the conversation with one message for all its possible forms."""
+    """Validate the conversation. A single error message covers all forms that it may have."""
     with suppress(ValidationError):  # its error would list every member of the union
         if (content := validate(value)) != []:
             return content

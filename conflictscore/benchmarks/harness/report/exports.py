@@ -247,7 +247,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    """Return a value that no spreadsheet reads as a formula, even after invisible characters."""
+    """Return a value in a form that no spreadsheet takes for a formula."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():

@@ -35,7 +35,10 @@ An answer is hedged if it is true but uninformative.
 
 
 def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """Draw the changes by each method that reconsiders first answers; none for graded measures."""
+    """For each method that reconsiders first answers, draw how it changed them.
+
+    Graded measures have no such charts.
+    """
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
