@@ -82,7 +82,7 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
             inside = False
             if (name := _words(match["said"])) not in choices_by_words:
                 allowed_words = ", ".join(map(str, choices_by_words.values()))
-                raise ValueError(f'the line "{word}:" said none of {allowed_words}')
+                raise ValueError(f'the line "{word}:" named none of {allowed_words}')
             named_choices.add(choices_by_words[name])
         elif match := note_of.match(line):
             inside = True
@@ -91,7 +91,7 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
             notes[-1].append(line)
     if len(named_choices) != 1:
         raise ValueError(
-            f'the line "{word}:" {"said more than one thing" if named_choices else "was missing"}'
+            f'the line "{word}:" {"named more than one choice" if named_choices else "was missing"}'
         )
     return named_choices.pop(), " ".join(" ".join(notes[0]).split()) if notes else ""
 

@@ -234,15 +234,15 @@ class SelfCorrectingChatModel(SettingFields):
         final answer go to the answering model's own :meth:`with_structured_output`, which puts the
         answer into the form. That method gets the same arguments and this model's call parameters.
         Callbacks see all of this as one call. The message of this call, which ``include_raw=True``
-        also returns, has the form as the model wrote it, the run in
-        ``response_metadata["conflictscore"]``, and the tokens of all inner calls.
+        also returns, contains the structured answer as the model wrote it. The message has the run
+        in ``response_metadata["conflictscore"]``, and the tokens of all inner calls.
 
         Raises:
             NotImplementedError: The model does not support structured output.
         """
         loop = self._open()
         parameters = in_words(self._parameters(None, {}))
-        parameters.pop("response_format", None)  # the structured output sets its own
+        parameters.pop("response_format", None)  # structured output sets its own format
         writer = loop.chat.with_structured_output(
             schema, include_raw=True, **{**parameters, **kwargs}
         )

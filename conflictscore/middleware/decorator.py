@@ -91,13 +91,14 @@ def self_correct(
 
     The function may return a text, a message, or a mapping with a text under a key such as
     ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is
-    under ``conflictscore``; if the function returns a text, it is in the attribute ``run``. JSON,
-    mappings of data and pydantic models are checked value by value.
+    under ``conflictscore``; if the function returns a text, the run is in the text's attribute
+    ``run``. JSON, mappings of data and pydantic models are checked value by value.
 
-    If a claim has evidence on both sides, the function is called again. It gets the same documents,
-    and a question that includes the first answer and the evidence (template ``reconsider``). If
-    that call raises an error, the first answer is kept, with a note. Inside a LangGraph graph, the
-    tokens of models that the function calls are not streamed, since the answer may be replaced.
+    If a claim has evidence on both sides, the function is called again. The function then gets the
+    same documents, and a question that includes the first answer and the evidence (template
+    ``reconsider``). If that call raises an error, the first answer is kept, with a note. Inside a
+    LangGraph graph, the tokens of models that the function calls are not streamed, since the answer
+    may be replaced.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
     too.

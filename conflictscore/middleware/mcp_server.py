@@ -137,7 +137,7 @@ class _Tools:
         """Split an answer into claims, and check each against every document.
 
         Returns the documents that support and contradict each claim, CS-C, CS-R and coverage.
-        Without documents, a search for the question finds them.
+        If no documents are given, a search for the question finds them.
         """
         async with self._opened(call) as context:
             evidence, notes = await self._found(documents, question)
@@ -154,8 +154,8 @@ class _Tools:
         """Check an answer claim by claim, and correct it where the documents disagree with it.
 
         Returns the corrected text, each change with its evidence and reason, and whether the
-        answer was checked. Text that no document disputes is kept unchanged. Without documents, a
-        search for the question finds them.
+        answer was checked. Text that no document disputes is kept unchanged. If no documents
+        are given, a search for the question finds them.
         """
         async with self._opened(call) as context:
             evidence, notes = await self._found(documents, question)
@@ -168,7 +168,7 @@ class _Tools:
     ) -> CallToolResult:
         """Answer a question from documents, and check and correct each claim of the answer.
 
-        Without documents, a search for the question finds them.
+        If no documents are given, a search for the question finds them.
         """
         async with self._opened(call) as context:
             check_question(question, ())
@@ -278,7 +278,7 @@ def run_text(run: Run) -> str:
 
 
 def harmless_run(run: Run) -> dict[str, Any]:
-    """Return a run as the HTTP service returns it, without the texts of its documents.
+    """Return a run in the form of the HTTP service, without the texts of its documents.
 
     In all other texts, control tokens of chat templates are neutralised.
     """

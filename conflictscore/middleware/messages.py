@@ -101,11 +101,10 @@ class ChatQuestion:
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """Return this question.
+        """Return this question with its documents.
 
-        If no tool has returned documents since it was asked, it gets the documents of earlier tool
-        results. The model often answers a follow-up question from earlier tool results, without
-        calling a tool again.
+        If it has no documents, those of earlier tool results are added. The model often answers a
+        follow-up question from earlier tool results, without calling a tool again.
         """
         if self.documents:
             return self

@@ -106,7 +106,10 @@ def inner_runs() -> Iterator[list[Mapping[str, Any]]]:
 
 
 def note_inner_run(run: Mapping[str, Any]) -> None:
-    """Hand the run of an agent's last answer to the outer agent, if a tool of one called it."""
+    """Hand the run of an agent's last answer to the outer agent whose tool called the agent.
+
+    Does nothing if there is no outer agent.
+    """
     runs = _inner_runs.get()
     if runs is not None:
         runs.append(run)

@@ -101,7 +101,7 @@ class Chatbot:
 
 @dataclass(frozen=True)
 class OwnAnswer(ModelAnswerer):
-    """Answers with the model's reply to the user's own messages.
+    """Uses the model's reply to the user's own messages as the first answer.
 
     The model gets no instructions on style or length. The documents that the loop found are put
     before the text of the last message, in the same message. Corrections use the usual prompts.

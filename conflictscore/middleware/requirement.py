@@ -3,8 +3,8 @@
 The setting means the same at every entry point (agent, chat model, function, ``correct``, service).
 ``"fully"`` accepts only fully checked answers; ``"partly"`` also accepts partly checked answers.
 Answers that state nothing, such as greetings, are always returned, since there is nothing to check.
-All other answers are refused, including answers whose check failed. Without a requirement, every
-answer is returned with its verdict.
+All other answers are refused, including answers whose check failed. If there is no requirement,
+every answer is returned with its verdict.
 """
 
 from typing import Literal, NoReturn, get_args

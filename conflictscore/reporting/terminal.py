@@ -40,7 +40,7 @@ _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
 
 
 def printable(value: object) -> str:
-    """Return a text without control characters and marks that change the direction of text."""
+    """Remove control characters, and marks that change the direction of text, from a text."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 

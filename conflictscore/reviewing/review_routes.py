@@ -38,7 +38,8 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # entries on one page of a list
-# An export is built in memory, so only one is built at a time. Others wait for at most this time.
+# An export is built in memory, so only one is built at a time. Other exports wait for at most this
+# many seconds.
 _EXPORT_WAITS_S = 60.0
 _routes = APIRouter()
 

@@ -1,4 +1,4 @@
-"""Runs over a file: opens the input, scores the unfinished rows, and writes the output.
+"""Scores a file: opens the input, scores the unfinished rows, and writes the output.
 
 ```
 OUT      the rows of the input in their order, written once all have finished
@@ -115,7 +115,8 @@ async def ascore_file(
         await engine.run(source, journal.starts.keys() - again, take)
         if len(journal.starts) < source.total:
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
-        # even if no row was scored now: a kill may have prevented the output of an earlier session
+        # written even if no row was scored now, since an earlier session may have been killed
+        # before it wrote the output
         write_output(source, journal.outcomes(), out)
     summary.failed = len(journal.failed)
     summary.incomplete = len(journal.flawed) - summary.failed

@@ -68,8 +68,8 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     """From every set, draw ConflictBench's numbers of groups with a conflict and without one.
 
-    If a set has fewer groups with a conflict, all of these are returned. The same applies to groups
-    without a conflict.
+    If a set has fewer groups with a conflict than ConflictBench, all of them are returned. The same
+    applies to groups without a conflict.
     """
     all_groups = list(groups)
     if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):

@@ -149,7 +149,7 @@ paper's method *vanilla*.
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
-    """Define CONFLICTS in free form, judged by its three measures."""
+    """Define CONFLICTS in free form; its three measures judge the answers."""
     file = read_conflicts(data)
     right = sum(bool(question.correct) for question in file.questions)
     notes = [

@@ -1,8 +1,8 @@
 """The conflict taxonomy of "DRAGged into Conflicts": types, expected behaviour, and citations.
 
 The correction loop does not use these types. The questions of CONFLICTS come with an annotated
-type. The ``oracle`` method uses this type. With the ``pipeline`` and ``taxonomy-aware`` methods,
-the model names a type itself.
+type. The ``oracle`` method uses this type. In the ``pipeline`` and ``taxonomy-aware`` methods, the
+model names a type itself.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Computes the cost of a run and of each method, both as paid and as if nothing had been cached.
 
 The cost per net correction is the cost of a method divided by the method's number of net
-corrections. The cost is computed as if nothing had been cached. What counts as the cost depends on
-the method:
+corrections. The cost is computed as if nothing had been cached. The parts of the cost depend on the
+method:
 
 - ``regenerated-rag``: the cost of everything that the loop does after its first answer, that is, of
   extracting claims, of labelling them and of giving the second answer. Questions without a conflict

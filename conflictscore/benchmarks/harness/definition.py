@@ -51,7 +51,9 @@ class AnswerJudge(Protocol):
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """Return one verdict for each measure; without a judgement, it has an error and no value.
+        """Return one verdict for each measure.
+
+        If there is no judgement, the verdict has an error and no value.
 
         Raises:
             ConfigurationError: A setting is invalid, so nothing can be judged.
@@ -95,7 +97,7 @@ class Benchmark:
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if it differs from the default.
 
-    The limit applies to first answers, second samples and reports.
+    The limit applies to first answers, to the second samples of ``resample``, and to reports.
     """
     offered: tuple[str, ...] = COMMON_METHODS
     """The methods that make sense for this benchmark; ``--methods all`` selects all of them."""

@@ -44,7 +44,7 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""The share of first answers that have evidence on both sides.
+"""The share of first answers with a claim that has evidence on both sides.
 
 It is the paper's share for binary choice (section 6.4).
 """

@@ -174,7 +174,7 @@ class Cost(Record):
     uncounted_calls: int = 0
     """The number of replies that an earlier version cached without their token counts."""
     unknown_prices: tuple[str, ...] = ()
-    """The models whose price is unknown, if they were called or their cached replies were used."""
+    """Models whose price is unknown, among those that were called or had replies in the cache."""
     seconds: float
     """The total time of all steps, in seconds.
 
@@ -188,9 +188,10 @@ class Cost(Record):
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The cost in US dollars per net correction.
 
-    The method's cost beyond the baseline, without a cache, is divided by its net corrections.
+    The cost that the method adds to the baseline is divided by the method's net corrections. This
+    cost is computed as if nothing had been cached.
 
-    It is None if there are no net corrections, or if the cost is unknown.
+    The figure is None if there are no net corrections, or if the cost is unknown.
     """
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The input and output tokens per net correction."""

@@ -226,7 +226,7 @@ class QuestionResult(Record):
     Methods that have not run yet are absent.
     """
     conflict: bool | None = None
-    """Whether a claim of the first answer has evidence on both sides; None without a score."""
+    """Whether a claim of the first answer has evidence on both sides; None if there is no score."""
     reconsidered: ClaimEvidence | None = None
     """The claim that the loop asked the model to reconsider, with its labels, if there is one."""
     changes: dict[str, tuple[Change, ...]] = Field(default_factory=dict)
@@ -319,8 +319,8 @@ def meaning_key(first: str, second: str) -> str:
 def scored_methods(results: Sequence[QuestionResult], methods: Iterable[str]) -> list[str]:
     """Return the methods whose answers all have a ConflictScore.
 
-    If only some of a method's answers are scored, their mean does not describe the method. Without
-    a guard, for example, answers are scored only if their questions have no conflict.
+    If only some of a method's answers are scored, their mean does not describe the method. For
+    example, if no method needs a guard, the loop's second answers are not scored.
     """
     answers_by_method = {
         method: [

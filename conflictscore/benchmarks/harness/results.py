@@ -179,7 +179,7 @@ class _Recorded:
 
     @cached_property
     def _first(self) -> MethodResult | None:
-        """The loop's first answer, which counts even if the loop failed later."""
+        """The loop's first answer, which is used even if the loop failed later."""
         loop = self._loop
         return self._attempt(loop.attempts[0]) if isinstance(loop, LoopValue) else loop
 
@@ -194,7 +194,10 @@ class _Recorded:
 
     @cached_property
     def _guard(self) -> Guard | None:
-        """The guard's verdict that the loop recorded; computed here for runs of format 1."""
+        """The guard's verdict, as the loop recorded it.
+
+        For runs of format 1, it is computed here.
+        """
         if not isinstance(self._loop, LoopValue) or self._loop.regeneration_error is not None:
             return None
         if self._loop.guard is not None:
@@ -228,7 +231,7 @@ class _Recorded:
         Equally worded answers share a grade, even if different methods gave them.
         """
         grade, report = self._grades.get(grade_key), None
-        if self._question.options:  # with options, the only measure is accuracy
+        if self._question.options:  # if there are options, the only measure is accuracy
             verdicts = {self._measures[0]: self._choice(answer)}
         elif grade is None:
             verdicts = {}
@@ -271,7 +274,7 @@ class _Recorded:
         return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        """Return whether a claim of the first answer is in conflict; None without a score."""
+        """Return whether a claim of the first answer is in conflict; None if it has no score."""
         report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None

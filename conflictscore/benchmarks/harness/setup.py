@@ -51,9 +51,9 @@ class RunSettings:
     temperature: float | None = None
     """The temperature at which questions are answered.
 
-    If it is None, the answering model keeps the temperature with which it was opened. In this case,
-    a model that is named by a spec answers at temperature 0. The temperature does not affect
-    claims, labels or verdicts.
+    If it is None, the answering model keeps the temperature with which it was opened. Models that
+    are named by a spec are opened with temperature 0. The temperature does not affect claims,
+    labels or verdicts.
     """
     reconsider: Reconsider = "worst"
     """How the paper's loop chooses the claim to reconsider; see ``RunContext``."""
@@ -130,7 +130,7 @@ class Setup:
         return cls(settings, loop, context, grader)
 
     def fitted(self, benchmark: Benchmark) -> "Setup":
-        """Return the setup for a benchmark, with its prompts, after checking the methods."""
+        """Check the methods, and return the setup with the benchmark's prompts."""
         methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
         setup = replace(self, settings=replace(self.settings, methods=methods), context=context)

@@ -92,8 +92,8 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     """Compute p, in (0, 1], by the two-sided Wilcoxon signed-rank test over questions.
 
     Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
-    difference less credible. Without ties and zeros, scipy computes p exactly for up to 50
-    differences. With ties or zeros, it uses all patterns of signs for up to 13 differences.
+    difference less credible. If there are no ties or zeros, scipy computes p exactly for up to 50
+    differences. If there are any, scipy uses all patterns of signs for up to 13 differences.
     Otherwise, it uses the normal distribution. Returns 1 if all differences are 0, and None if
     there are none.
     """
@@ -155,7 +155,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 
     Both the count and the total are sums over questions. Whole questions are resampled, since the
     runs of a question are dependent. ``n`` is the total. If all bootstrap samples are equal, the
-    interval has no bounds. If the total is 0, it has no value either.
+    interval has no bounds. If the total is 0, the interval has no value either.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)

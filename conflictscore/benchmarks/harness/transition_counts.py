@@ -362,7 +362,7 @@ def _categories(
 def _predicted_types(
     question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """Compute the accuracy of methods that name a conflict type; empty without annotated types."""
+    """Compute the accuracy of methods that name a conflict type; empty if no type was annotated."""
     results_with_type = [
         question_result
         for question_result in question_results

@@ -72,7 +72,7 @@ class DecisionAgreement(Record):
     undecided: _Natural
     """The number of decisions that the judge failed to make.
 
-    These decisions count in ``decisions``, but in no other figure.
+    These decisions are included in ``decisions``, but in no other figure.
     """
     agreement: Proportion
     kappa: float | None

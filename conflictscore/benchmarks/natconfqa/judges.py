@@ -1,4 +1,4 @@
-"""Makes the decisions about an answer from which measures are computed (formulas 1 to 4)."""
+"""Makes decisions about an answer. The measures are computed from them (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ class Judgement(Record):
     conflicts: tuple[Verdict, ...] = ()
     """For each conflict of the decomposition, whether the passages contain it (formula 4)."""
     undecided_pairs: tuple[Verdict, ...] = ()
-    """The verdicts on pairs of short answers for which the judge failed to decide."""
+    """The verdicts that the judge failed to give on pairs of short answers; each has an error."""
     listed: tuple[AnswerPair, ...] = ()
     """The pairs that the judge listed as conflicting when it split the answer."""
     listed_conflicts: tuple[Verdict, ...] = ()

@@ -24,7 +24,7 @@ class ContradictingQuestion(Record):
     contradiction_type: str
     """The type of contradiction, which is ``Explicit`` or ``Implicit (reasoning required)``.
 
-    The paper calls the latter type IV.
+    In the paper, the implicit type is called type IV.
     """
     contexts_self_contained: tuple[str, str]
     """Longer versions of the passages, in which names replace words such as pronouns."""

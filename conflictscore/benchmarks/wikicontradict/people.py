@@ -15,7 +15,7 @@ from conflictscore.benchmarks.wikicontradict.benchmark import ModelRating, Ratin
 from conflictscore.errors import InputError, ProviderError
 
 _PROMPTS = 5
-"""The number of prompts, and so of answers in each row."""
+"""The number of prompts, which is also the number of answers in each row."""
 _Label = Literal["Correct", "Partially correct", "Incorrect"]
 
 

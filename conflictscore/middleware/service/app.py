@@ -136,7 +136,7 @@ class _Metered:
                 message = {**message, "headers": [*message.get("headers", ()), _NO_SNIFFING]}
             await send(message)
 
-        in_flight = int(scope["path"] != "/metrics")  # requests for the metrics do not count
+        in_flight = int(scope["path"] != "/metrics")  # requests for the metrics are not counted
         metrics.in_flight.inc(in_flight)
         try:
             await self._app(scope, receive, sending)

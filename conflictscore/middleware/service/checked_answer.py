@@ -113,7 +113,10 @@ class CheckedAnswer:
         return await self._unchecked(stage, reason)
 
     def _run_context(self) -> RunContext:
-        """Return the context for this request; if there is no draft, the loop requests one."""
+        """Return the context for this request.
+
+        If the upstream has not answered yet, the loop calls it.
+        """
         service, request = self._service, self._request
         model = service.context.generator
         always = getattr(model.chat, "extra_body", None) or {}

@@ -34,7 +34,7 @@ _MOST_WORDS = 8
 _ALL = 1 << 62
 """A limit that no list of runs reaches."""
 _TELL_SEVERAL = frozenset({RevisionAction.HEDGE, RevisionAction.EXPLAIN})
-"""The changes after which a passage reports several answers."""
+"""The kinds of change after which a passage reports several answers."""
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
 """The statuses of runs with a disputed claim."""
 _TABLES = (

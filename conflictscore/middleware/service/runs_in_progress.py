@@ -1,9 +1,10 @@
 """Announces runs in progress to other processes, and notices when their process has died.
 
-With a file of runs, each process holds a lock on a file beside it. The operating system releases
-the lock when the process ends, however it ends. With a shared database, the database server notices
-that the process's sessions have ended. If a pooler or another user hides the sessions, or if the
-whole machine fails, a run counts as abandoned once its process has not confirmed it for a while.
+If the runs are stored in a file, each process holds a lock on another file next to it. The
+operating system releases the lock when the process ends, even if the process is killed. If the runs
+are stored in a shared database, the database server notices that the process's sessions have ended.
+If a pooler or another user hides the sessions, or if the whole machine fails, a run counts as
+abandoned once its process has not confirmed it for a while.
 """
 
 import json
@@ -48,7 +49,10 @@ class RunsInProgress:
     """The runs in progress of all processes that share a database or a file of runs."""
 
     def __init__(self, database: Database, path: Path | None, lasts: float) -> None:
-        """Make the table; ``path`` is the file of runs; ``lasts`` is a run's maximum in seconds."""
+        """Make the table.
+
+        ``path`` is the file of runs; ``lasts`` is a run's maximum duration in seconds.
+        """
         self._database, self._path, self._lasts = database, path, lasts
         self.process = database.session or uuid4().hex
         self._owners: dict[str, str] = {}

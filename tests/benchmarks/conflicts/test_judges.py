@@ -113,7 +113,7 @@ async def test_one_sentence_that_cannot_be_judged_leaves_no_share() -> None:
     assert verdicts[GROUNDING].value is None
     error = verdicts[GROUNDING].error or ""
     assert error.startswith("sentence 2 of 2: ")
-    assert 'the line "GROUNDING:" said none of supported, unsupported' in error
+    assert 'the line "GROUNDING:" named none of supported, unsupported' in error
     assert verdicts[BEHAVIOUR].value is verdicts[RECALL].value is True
 
 

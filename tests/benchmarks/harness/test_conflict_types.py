@@ -29,10 +29,10 @@ def test_small_departures_from_the_form_are_read(reply: str, kind: str) -> None:
     [
         ("", 'the line "TYPE:" was missing'),
         ("outdated", 'the line "TYPE:" was missing'),
-        ("TYPE: outdated\nTYPE: complementary", "said more than one thing"),
-        ("TYPE:", "said none of no-conflict, complementary, conflicting-opinions,"),
-        ("TYPE: outdated, misinformation", "said none of"),
-        ("TYPE: not outdated", "said none of"),
+        ("TYPE: outdated\nTYPE: complementary", "named more than one choice"),
+        ("TYPE:", "named none of no-conflict, complementary, conflicting-opinions,"),
+        ("TYPE: outdated, misinformation", "named none of"),
+        ("TYPE: not outdated", "named none of"),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(reply: str, problem: str) -> None:

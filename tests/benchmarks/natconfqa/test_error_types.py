@@ -61,7 +61,7 @@ async def test_without_a_decision_or_a_readable_type_there_is_none() -> None:
             (judgement([True, None, False], [False, False]), "ill"),
             (judgement([True, False, False], [False, None]), "ill"),
             (judgement([True, False, False], [False, False], None), "unreadable"),
-            (judgement([True, True, False], [False, False]), 'the line "ERROR:" said none of'),
+            (judgement([True, True, False], [False, False]), 'the line "ERROR:" named none of'),
         ):
             verdict = await told_in_full(WH, "An answer.", made, judge)
             assert verdict.value is None

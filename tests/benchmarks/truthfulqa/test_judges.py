@@ -56,7 +56,7 @@ async def test_both_judges_see_question_answer_and_all_references_and_give_a_rea
 @pytest.mark.parametrize(
     ("measure", "said", "values", "told"),
     [
-        ("informative", "HELPFUL: partly", [True, None], "said none of True, False"),
+        ("informative", "HELPFUL: partly", [True, None], "named none of True, False"),
         ("truthful", Fault(400, message="too long"), [None, False], "HTTP 400: "),
     ],
 )

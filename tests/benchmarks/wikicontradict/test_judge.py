@@ -50,7 +50,7 @@ async def test_an_unreadable_reply_is_asked_for_again_and_then_unjudged() -> Non
     assert 'the line "RATING:" was missing' in server.requests[1].prompt
     verdicts, _ = await judged("It is fine.", "RATING: good")
     [error] = {one.error for one in verdicts.values()}
-    assert 'the line "RATING:" said none of correct, partially correct, inc' in (error or "")
+    assert 'the line "RATING:" named none of correct, partially correct, inc' in (error or "")
 
 
 async def test_a_failed_call_is_unjudged_and_a_wrong_key_ends_it() -> None:

@@ -27,7 +27,7 @@ class Asker:
     context: RunContext
     """The run's models, labeler and prompts.
 
-    Each call sets a method, so the context's is not used.
+    Each call sets a method, so the context's own method is not used.
     """
     usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]]
     """A function that opens a context. The context collects the usage of the calls made inside it,

@@ -119,6 +119,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle is given the conflict type that annotators assigned. It is an upper bound that"
-    " cannot be reached in practice, since the type is then unknown.",
+    caveat="oracle is given the conflict type that annotators assigned. Its figures are an"
+    " upper bound, since the type is unknown in practice.",
 )

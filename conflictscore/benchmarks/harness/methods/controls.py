@@ -2,7 +2,7 @@
 
 The controls show the effect of asking a second time without evidence. Like ``regenerated-rag``,
 they ask again only if the first answer has a disputed claim; otherwise they keep the first answer.
-Whatever ``regenerated-rag`` gains beyond the controls is due to its evidence.
+If ``regenerated-rag`` gains more than the controls, the difference is due to the evidence.
 """
 
 from dataclasses import replace

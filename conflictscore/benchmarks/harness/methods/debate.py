@@ -1,7 +1,8 @@
-"""The ``madam-rag`` method: a debate of up to three rounds, with one reader per document.
+"""The ``madam-rag`` method: a debate of up to three rounds.
 
-An aggregator summarises every round. The procedure is that of MADAM-RAG (Wang et al., 2025, arXiv
-2504.13079, section 4), but the prompts are our own. The method uses no labels.
+For each document, a model call acts as its reader. An aggregator summarises every round. The
+procedure is that of MADAM-RAG (Wang et al., 2025, arXiv 2504.13079, section 4), but the prompts are
+our own. The method uses no labels.
 """
 
 import re

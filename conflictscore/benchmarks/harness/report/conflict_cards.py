@@ -39,8 +39,8 @@ def conflict_cards(
 ) -> Iterator[Card]:
     """Yield a heading, and one table per method.
 
-    Without ``verbose``, a method is shown only if it reconsiders the first answer, or if another
-    method is compared with it.
+    Unless ``verbose`` is set, a method is shown only if it reconsiders the first answer, or if
+    another method is compared with it.
     """
     compared_with = {pair.against for pair in figures.compared}
     tables = [

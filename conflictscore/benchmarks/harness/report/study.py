@@ -66,7 +66,7 @@ class PooledPair(Record):
     between: float | None
     """The standard deviation of the individual runs' differences.
 
-    Only questions that were judged in all runs count. It is None if there is only one run.
+    Only questions that were judged in all runs are included. It is None if there is only one run.
     """
     by_chance: float | None
     """The value that ``between`` would have if runs differed only by chance on single questions.

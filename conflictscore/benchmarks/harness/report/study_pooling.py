@@ -58,8 +58,9 @@ class PooledTransitions(Record):
     questions: int
     """The number of questions whose first answer has a conflict in at least one run."""
     answers: int
-    """The number of first answers with a conflict, summed over the runs. Only questions that the
-    method answered count.
+    """The number of first answers with a conflict, summed over the runs.
+
+    Only questions that the method answered are counted.
     """
     retained: Interval
     revised: Interval
@@ -68,7 +69,7 @@ class PooledTransitions(Record):
     harmed: Interval
     """The share of changes from right to wrong, among revised answers judged before and after."""
     harmed_of_conflict: Interval
-    """The share of harmed answers, among all answers with a conflict judged before and after."""
+    """The share of harmed answers, among the answers with a conflict judged before and after."""
 
 
 class CategoryGain(Record):

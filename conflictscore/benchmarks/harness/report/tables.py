@@ -275,7 +275,7 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
     """Tabulate the figures by category.
 
     If there are few categories, such as conflict types, they are always shown. Otherwise they are
-    shown only with ``verbose``.
+    shown only if ``verbose`` is set.
     """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
         return
@@ -318,8 +318,8 @@ def _coverage(figures: Figures) -> str:
 def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
     """List why methods failed, and why answers lack a verdict or a score; merge equal reasons.
 
-    The counts are numbers of questions. A reason counts once if several methods of a question share
-    it.
+    The counts are numbers of questions. If several methods failed on a question for the same
+    reason, the reason is counted once.
     """
     ids_by_reason = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
     for question_result in question_results:

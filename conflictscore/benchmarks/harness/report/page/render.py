@@ -243,7 +243,7 @@ class FlipCard:
         return self.result.claims_about(self.method)
 
     def tally(self, claim: ClaimEvidence) -> str:
-        """Count documents for and against a claim like the score: ``1 for, 4 against``."""
+        """Count the documents for and against a claim, such as ``1 for, 4 against``."""
         first = self.result.methods.get(BASELINE)
         report = first.report if first is not None else None
         duplicates = report.duplicates if report is not None else {}

@@ -27,7 +27,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with Matplotlib: charts look the same everywhere
+    "font.family": "DejaVu Sans",  # part of Matplotlib, so charts look the same everywhere
     "font.size": 9,
     "svg.fonttype": "path",  # text becomes outlines, so readers need no font
     "svg.hashsalt": "conflictscore",  # equal charts then give identical files
