@@ -132,7 +132,7 @@ def test_a_verdict_is_read_whatever_its_case_brackets_and_markdown(
         ("TRUTHFUL: Truely", "none of True, False"),
         ("TRUTHFUL:\nTrue", "none of True, False"),
         ("TRUTHFUL: yes", "none of True, False"),
-        ("TRUTHFUL: True\nTRUTHFUL: False", "more than one thing"),
+        ("TRUTHFUL: True\nTRUTHFUL: False", "more than one choice"),
         ("TRUTHFUL: True\nEXPLANATION: x\nTRUTHFUL: mostly", "none of True, False"),
     ],
 )
