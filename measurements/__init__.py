@@ -1,5 +1,5 @@
 """Measurements for developers of conflictscore: speed, cost and accuracy.
 
-None of this is part of the installed package: each is a command to run in a clone, ``python -m
-measurements.NAME --help``, and its figures are in ``docs/findings/``.
+They are not part of the installed package. Run them in a clone of the repository: ``python -m
+measurements.NAME --help``. Their figures are in ``docs/findings/``.
 """

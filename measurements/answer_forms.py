@@ -1,9 +1,10 @@
-"""Run small cases of answer forms through the product, with a scripted model on loopback.
+"""Runs small cases with different forms of answers, using a scripted model on this machine.
 
-The arguments are case folders. Beside them is ``oracle.py``, a scripted model that recognises a
-prompt by its first words. For templates that it does not know, this script replies: ``relation``
-calls each statement a rival, unless the case's script has ``"relation": [[part of the statement,
-reply], …]``. Each case runs in its own process and prints what was claimed, checked and changed.
+The arguments are case folders. Next to them is ``oracle.py``, a scripted model that recognises a
+prompt by its first words. It does not know the template ``relation``, so this script replies to it.
+The reply calls each statement a rival, unless the case's script contains ``"relation": [[part of
+the statement, reply], …]``. Each case runs in its own process. It prints the claims, how far the
+answer was checked, and what was changed.
 """
 
 import importlib.util
@@ -20,7 +21,7 @@ _STATEMENT = re.compile(r"^(\d+)\. \"(.*?)\" \(Document ", re.MULTILINE)
 
 
 def relation_reply(prompt: str, known: list[list[str]]) -> str:
-    """A line for each statement: the reply that the case gives for it, or RIVAL."""
+    """Return a line for each statement: the reply that the case specifies, or RIVAL."""
     lines = []
     for number, statement in _STATEMENT.findall(prompt):
         reply = next((reply for part, reply in known if part in statement), "RIVAL")
@@ -29,7 +30,7 @@ def relation_reply(prompt: str, known: list[list[str]]) -> str:
 
 
 def oracle_with_own_kinds(folder: Path) -> Any:
-    """The cases' scripted model, extended to our other templates."""
+    """Load the cases' scripted model, and add replies to the template that it does not know."""
     spec = importlib.util.spec_from_file_location("oracle", folder.parent / "oracle.py")
     if spec is None or spec.loader is None:
         raise click.ClickException(f"{folder.parent}: there is no oracle.py beside the case")

@@ -1,13 +1,15 @@
-"""The product of probabilities from which two documents disagree, by the number of documents.
+"""Finds the bound above which two documents count as disagreeing, by number of documents.
 
-The largest product of one document's P(SUPPORTS) and another's P(CONTRADICTS) grows with the number
-of documents, whether or not they disagree. So the bound grows too: bound * (documents / 2) **
-growth. Both numbers are chosen on half of the claims, by the F1 of finding conflicts, and reported
-on the other half. Each claim counts with its first 2, 3, 5 and 7 documents and with all of them, so
-sets of every size occur. All prefixes of a claim are in the same half.
+The bound applies to the largest product of one document's P(SUPPORTS) and another document's
+P(CONTRADICTS). This product grows with the number of documents, even if they agree. The bound
+therefore grows too: bound * (documents / 2) ** growth. The bound and its growth are chosen on one
+half of the claims, by the F1 of finding conflicts, and reported on the other half. Each claim is
+tried with its first 2, 3, 5 and 7 documents and with all of them, so that there are sets of
+documents of every size. All these sets of a claim are in the same half.
 
---conflicts takes the file of CONFLICTS. Its questions that people call "no conflict", with claims
-written by us (no_conflict_claims.json), are added to the sets and reported by number of documents.
+--conflicts takes the file of the CONFLICTS benchmark. It adds the questions that people labelled
+"no conflict", with claims that we wrote (no_conflict_claims.json). Their figures are reported by
+number of documents.
 """
 
 import asyncio
@@ -40,21 +42,21 @@ Numbers = NDArray[Any]
 
 NO_CONFLICT = "conflicts_no_conflict"
 _CLAIMS = Path(__file__).with_name("no_conflict_claims.json")
-_PREFIXES = (2, 3, 5, 7)  # numbers of documents of a claim for which the rule is tried
+_PREFIXES = (2, 3, 5, 7)  # numbers of first documents with which each claim is tried
 _BOUNDS = np.arange(0.1, 0.62, 0.02)
 _GROWTHS = np.arange(0, 0.85, 0.05)
-_MOST = 0.95  # the bound's own maximum in the labeler
+_MOST = 0.95  # the bound's maximum in the labeler
 
 
 class Prefix(NamedTuple):
-    """The first documents of a claim.
+    """A claim with the first few of its documents.
 
     Attributes:
-        set: The claim's set.
+        set: The name of the data set that contains the claim.
         claim: The claim.
         documents: Number of documents.
-        product: The largest product.
-        is_conflict: Whether people labelled some of them SUPPORTS and some CONTRADICTS.
+        product: The largest product of P(SUPPORTS) and P(CONTRADICTS) of two of the documents.
+        is_conflict: Whether people labelled some of the documents SUPPORTS and some CONTRADICTS.
     """
 
     set: str
@@ -65,7 +67,7 @@ class Prefix(NamedTuple):
 
 
 def no_conflict_groups(path: Path) -> Iterator[ClaimGroup]:
-    """CONFLICTS' questions that people call "no conflict", each with a right claim."""
+    """Yield CONFLICTS' questions that people labelled "no conflict", each with a true claim."""
     claims = json.loads(_CLAIMS.read_text("utf-8"))
     for number, (_, record) in enumerate(read_json_lines(path)):
         if record["query"] in claims and record["conflict_type"] == "No conflict":
@@ -81,7 +83,7 @@ def no_conflict_groups(path: Path) -> Iterator[ClaimGroup]:
 async def prefixes_of(
     labeler: NliByClaim, groups: Sequence[ClaimGroup], bar: CountBar
 ) -> list[Prefix]:
-    """Every claim with its first documents, in order of the claims."""
+    """Return each claim with each number of its first documents, in the order of the claims."""
     meter = UsageMeter()
     found: list[Prefix] = []
     for number, group in enumerate(groups, start=1):
@@ -99,7 +101,7 @@ async def prefixes_of(
 
 
 def f1_of(prefixes: Sequence[Prefix], bound: float, growth: float) -> float:
-    """F1 of finding conflicts under a rule."""
+    """Return the F1 of finding conflicts with this bound and growth."""
     gold = np.array([one.is_conflict for one in prefixes])
     called = _called(prefixes, bound, growth)
     return 2 * float((gold & called).sum()) / max(1, int(gold.sum() + called.sum()))
@@ -112,7 +114,7 @@ def _called(prefixes: Sequence[Prefix], bound: float, growth: float) -> Numbers:
 
 
 def best_rule(prefixes: Sequence[Prefix]) -> tuple[float, float]:
-    """The bound of two documents and its growth with the highest F1."""
+    """Return the bound (for two documents) and the growth that yield the highest F1."""
     rules = [(float(bound), float(growth)) for bound in _BOUNDS for growth in _GROWTHS]
     return max(rules, key=lambda rule: f1_of(prefixes, *rule))
 
@@ -120,7 +122,13 @@ def best_rule(prefixes: Sequence[Prefix]) -> tuple[float, float]:
 @click.command(help=__doc__)
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--conflicts", type=click.Path(exists=True, path_type=Path))
-@click.option("--model", "names", multiple=True, default=("",), help="Their mean is judged.")
+@click.option(
+    "--model",
+    "names",
+    multiple=True,
+    default=("",),
+    help="An NLI model; repeat it to use the mean of several.",
+)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(
     data: tuple[Path, ...], conflicts: Path | None, names: tuple[str, ...], file: Path

@@ -1,4 +1,4 @@
-"""The steps of the interpreter for a call to a judge, counted without a clock."""
+"""Counts the interpreter's work for a call to a judge, without a clock."""
 
 import asyncio
 import cProfile
@@ -10,15 +10,16 @@ from conflictscore.models.spec import open_model
 from measurements.simulated_upstream import reply_to
 from tests.fakes.openai_server import OpenAIServer
 
-_CLAIMS, _DOCUMENTS = 6, 10  # an ordinary answer, and the default number of documents
+_CLAIMS, _DOCUMENTS = 6, 10  # an ordinary answer; the default number of documents
 
 
 def call_steps() -> float:
-    """Calls of functions, those of C among them, in the thread of the event loop for a call.
+    """Return the number of function calls in the event loop's thread per call to a judge.
 
-    It is the mean over the 61 calls that score an answer of six claims by ten documents with the
-    labeler ``json``; all that goes on around these calls is included. The first answer is not
-    counted: it opens connections, and learns what the endpoint can do.
+    Calls of C functions are included. The number is the mean over the 61 model calls that score an
+    answer of six claims against ten documents with the labeler ``json``. All work around these
+    calls is included. The first answer is not counted, because it opens connections and detects the
+    capabilities of the endpoint.
     """
     with OpenAIServer(lambda request: reply_to(request.body, _CLAIMS)) as server:
         model = open_model("test-model", base_url=server.base_url)

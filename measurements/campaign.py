@@ -1,13 +1,14 @@
-"""A campaign of attacks and failures: what others send, write and break, in one table.
+"""Runs random attacks and failures, and prints in one table how many of them broke something.
 
-Each part makes cases from a seed until its share of the time is up, and its row is printed when it
-ends. On SIGTERM or Ctrl-C it finishes the case in progress and prints the table so far. Nothing
-leaves this machine: the service, its upstream and the addresses that must never be reached all
-listen on the loopback interface. The exit code is 1 if anything broke; otherwise, if a signal ended
-the campaign, it is 128 plus the signal's number. The same seed reproduces most failures.
+Each part of the campaign makes cases from a seed until its share of the time is used up. The part's
+row is printed when the part ends. On SIGTERM or Ctrl-C, the campaign finishes the case in progress
+and prints the table so far. Nothing leaves this machine: the service, its upstream and the
+addresses that must never be reached all listen on the loopback interface. The exit code is 1 if
+anything broke; otherwise, if a signal ended the campaign, it is 128 plus the signal's number. The
+same seed reproduces most failures.
 
-The parts draw the sizes of hostile texts, how often a case is hostile, and the pauses between
-attacks. These ranges were chosen by hand.
+The sizes of hostile texts, the share of hostile cases and the pauses between attacks are drawn at
+random. Their ranges were chosen by hand.
 """
 
 import logging
@@ -32,16 +33,16 @@ from measurements.campaign_voices import dates, neighbours, provenance
 from tests.postgres_server import FOUND
 
 Case = str | None
-"""The failure; None for a case that passed."""
+"""A description of the failure; None if the case passed."""
 Part = Callable[[random.Random, Path], Generator[Case]]
-"""Makes random cases in an empty folder, one for each request."""
+"""Runs random cases in an empty folder, and yields the outcome of each."""
 
 _SHOWN = 5  # failures of each part that are printed in full
 
 
 @dataclass
 class Outcome:
-    """Result of one part."""
+    """The outcome of one part of the campaign."""
 
     cases: int = 0
     broken: list[str] = field(default_factory=list)
@@ -82,15 +83,15 @@ def campaign(
     stopped: Callable[[], bool] = lambda: False,
     ended: Callable[[str, Outcome], None] = lambda name, outcome: None,
 ) -> dict[str, Outcome]:
-    """Run at least one case of each part, for its share of the time or up to a number of cases.
+    """Run each part for its share of the time or for a number of cases, but at least one case.
 
     Args:
-        parts: Which of ``PARTS`` to run.
-        seconds: Time for all of them together.
-        cases: The most cases of each part; None for as many as the time allows.
-        seed: Seed of the first part; each further part adds one.
-        stopped: Whether to end now; called after each case. Parts not yet started are then left
-            out.
+        parts: The parts to run, by name.
+        seconds: Time for all parts together.
+        cases: Maximum number of cases of each part; None for as many as the time allows.
+        seed: Seed of the first part. The seed of each further part is one higher.
+        stopped: Called before each part and after each case; returns whether to end the campaign
+            now.
         ended: Called with the outcome of each part when it ends.
     """
     outcomes = {}
@@ -120,10 +121,15 @@ def campaign(
 @click.command(help=__doc__)
 @click.option("--seconds", default=60.0, show_default=True, help="Time for all parts together.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="These parts alone.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([*PARTS]),
+    help="Run only this part; repeat it for several.",
+)
 def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
-    """Run the campaign, and print what passed and what broke."""
-    logging.disable()  # refusals are logged, as they should be
+    """Run the campaign, and print its table and the failures."""
+    logging.disable()  # the cases cause many refusals, which the service logs
     chosen = {name: part for name, part in PARTS.items() if not only or name in only}
     signals: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Parts of the campaign about MCP over HTTP, killed commands and the pages in a browser."""
+"""Attacks on MCP over HTTP, killed commands, and hostile text on pages in a browser."""
 
 import json
 import os
@@ -39,9 +39,9 @@ from tests.world import DISAGREEING, World
 Case = str | None
 
 HAS_BROWSER = bool(shutil.which("chromium") and shutil.which("chromedriver"))
-_ROWS = 8  # rows of the file that a killed command scores
+_ROWS = 8  # rows in the file that the killed commands process
 _SLOW_S = 0.02
-"""Delay of each reply, so that a kill meets calls in flight."""
+"""Delay of each reply, so that commands are often killed during a call."""
 _ENDS_WITHIN_S = 240.0  # a command that takes longer counts as hanging, even on a busy machine
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 _REFUSED = frozenset({200, 202, 400, 404, 405, 406, 408, 413, 415, 429})
@@ -51,7 +51,7 @@ _ACCEPTS = {"accept": "application/json, text/event-stream"}
 
 
 def mcp_over_http(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Requests of any shape to the MCP server; an honest client is still answered."""
+    """Send random requests to the MCP server; an honest client must still get an answer."""
     from conflictscore.middleware.mcp_server import http_app, mcp_server
 
     with OpenAIServer(World()) as upstream:
@@ -78,7 +78,7 @@ def mcp_over_http(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _tool_call(chance: random.Random) -> dict[str, Any]:
-    """A call of one of the tools, with hostile texts in some of its arguments."""
+    """Return a call of one of the tools, with hostile texts in some of its arguments."""
 
     def text(usual: str) -> str:
         return slow_text(chance, 20_000) if chance.random() < 0.3 else usual
@@ -93,7 +93,7 @@ def _tool_call(chance: random.Random) -> dict[str, Any]:
 
 
 def killed_commands(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A command is killed at any moment; run again, it ends as if nothing had happened."""
+    """Kill a command at a random moment; when it is run again, it must finish as usual."""
     kinds = [_killed_serve, _killed_record, _killed_score_file, _killed_bench]
     case = 0
     while True:
@@ -106,7 +106,7 @@ def killed_commands(chance: random.Random, folder: Path) -> Generator[Case]:
 def _killed_and_resumed(
     chance: random.Random, folder: Path, arguments: Sequence[str], seen: Callable[[], int]
 ) -> int:
-    """Kill a command after some requests, and run it again; return the exit code of the end."""
+    """Kill a command after some requests, run it again, and return the second exit code."""
     command = [sys.executable, "-m", "conflictscore", *arguments]
     goal = chance.randrange(1, 2 * _ROWS)
     with subprocess.Popen(command, **_quiet_in(folder)) as process:  # noqa: S603 - our own
@@ -182,7 +182,7 @@ def _slowly(world: Callable[[ChatRequest], Any]) -> Callable[[ChatRequest], Any]
 
 
 def _killed_serve(chance: random.Random, folder: Path) -> Case:
-    """Kill the service beside a run and a review; both are found again, and none is in progress."""
+    """Kill the service during a run; this run, and an earlier one with its review, must survive."""
     (folder / "notes.md").write_text("The lamp was lit in 1874.")
     with OpenAIServer(_slowly(ChatWorld())) as server:
         serve = ["serve", "--port=0", "--docs=notes.md", "--runs-file=runs.sqlite", "--no-cache"]
@@ -208,7 +208,7 @@ def _killed_serve(chance: random.Random, folder: Path) -> Case:
 def _serving(
     folder: Path, arguments: Sequence[str]
 ) -> Iterator[tuple["subprocess.Popen[str]", httpx2.Client]]:
-    """The service as a process, with a client."""
+    """Start the service as a process, and yield the process and a client for it."""
     options = {**_quiet_in(folder), "stderr": subprocess.PIPE, "text": True}
     command = [sys.executable, "-m", "conflictscore", *arguments]
     with subprocess.Popen(command, **options) as process:  # noqa: S603 - our own
@@ -222,7 +222,7 @@ def _serving(
 
 
 def _begin_run(http: httpx2.Client, killer: Timer) -> str:
-    """Begin a run, start the killer, and return the run's id."""
+    """Start a run, then start the timer that kills the service; return the run's id."""
     run_id = ""
     question = {"question": "When was the lamp lit?"}
     with suppress(httpx2.HTTPError), http.stream("POST", "/v1/runs", json=question) as reply:
@@ -257,7 +257,7 @@ _ELSEWHERE = (
 
 
 def pages(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Hostile text in questions, answers and documents; both pages show it as text."""
+    """Put hostile text into questions, answers and documents; both pages must show it as text."""
     world = ChatWorld()
     with (
         browser() as driver,
@@ -296,7 +296,7 @@ def _hostile_documents(chance: random.Random) -> list[dict[str, str]]:
 
 
 def _harm(reader: Reader, page: str) -> str:
-    """What hostile text has done to a page, if anything."""
+    """Return what hostile text has done to a page; empty if it has done nothing."""
     if reader.does("window.__pwned === true"):
         return f"{page} ran a script"
     if reader.does(_ELSEWHERE):

@@ -1,4 +1,4 @@
-"""Parts of the campaign about the machine: others' settings files, clocks, many processes."""
+"""Attacks by settings files of others, clock jumps, concurrent processes, and killed models."""
 
 import multiprocessing
 import os
@@ -38,13 +38,13 @@ def command(*arguments: str, **environment: str) -> Result:
 
 
 def one_line(result: Result) -> bool:
-    """Whether a command succeeded, or failed with one line that says why."""
+    """Whether a command succeeded, or failed with an error message instead of a traceback."""
     ended = result.exception is None or isinstance(result.exception, SystemExit)
     return ended and (result.exit_code == 0 or "Traceback" not in result.output)
 
 
 def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """A settings file in somebody's folder cannot send the key anywhere or have a file written."""
+    """Put a hostile settings file into the folder; the key must not be sent, nor a file written."""
     (folder / "notes.md").write_text("The lamp was lit in 1874.")
     before = Path.cwd()
     with socket.create_server(("127.0.0.1", 0)) as thief:
@@ -80,7 +80,7 @@ def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """The wall clock jumps by years at any call; runs are still stored, listed and found."""
+    """Let the wall clock jump by years at random; runs must still be stored and found."""
     real = time.time
     case = 0
     while True:
@@ -103,7 +103,7 @@ def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def crowds(chance: random.Random, folder: Path, size: int = 20) -> Generator[str | None]:
-    """Twenty processes write to one cache, one log and one file of runs, and nothing is lost."""
+    """Let twenty processes write to the same cache, log and runs file; nothing must be lost."""
     forked, case = multiprocessing.get_context("fork"), 0
     while True:
         case += 1
@@ -145,7 +145,7 @@ def _write(folder: Path, number: int) -> None:
 
 
 def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """The local model is killed in mid-answer; it still answers, then and afterwards."""
+    """Kill the local model's server at a random moment; later questions must still be answered."""
     path = fetched(CATALOG["smollm2-135m-instruct"])
     if path is None:
         return
@@ -154,7 +154,7 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
     graph = create_self_correcting_rag(model, labeler="nli", cache=False, max_rounds=0)
     lamp = "The lamp was lit in 1874."
     start: RagInput = {"question": "When was the lamp lit?", "documents": [lamp]}
-    start["draft_answer"] = "In 1874."  # so short that the model writes it as a sentence: one call
+    start["draft_answer"] = "In 1874."  # short, so that one call writes it as a sentence
     try:
         while True:
             kill = threading.Timer(chance.uniform(0, 1), server._process.kill)
@@ -165,7 +165,7 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
                     run = graph.invoke(start)
                     told.append(bool(run["answer"]) and run["checked"] in get_args(Checked))
             kill.cancel()
-            # in the first answer the retries may end before the model is loaded; an error says so
+            # the first question may fail: its retries may end before the model is loaded again
             yield None if told and told[-1] else f"no answer after the model was killed: {told}"
     finally:
         server.close()

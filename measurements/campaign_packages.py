@@ -1,4 +1,4 @@
-"""Office files, books and mails that are built to cost time or memory."""
+"""Makes office files, e-books and emails that are costly to read, in time or in memory."""
 
 import base64
 import io
@@ -24,11 +24,11 @@ _CONTAINER = (
 )
 
 Made = Callable[[], bytes]
-"""Makes a file. The factors of ``n`` below were chosen by hand."""
+"""Returns the bytes of a file. The factors of ``n`` below were chosen by hand."""
 
 
 def package_bombs(n: int) -> dict[str, tuple[str, Made]]:
-    """Costly files by what makes them costly, each with its ending; ``n`` is their size."""
+    """Return endings and makers of costly files, by what makes each costly; ``n`` scales them."""
     return {
         **_of("xlsx", _workbooks(n)),
         **_of("pptx", _presentations(n)),
@@ -44,7 +44,7 @@ def _of(ending: str, made: Mapping[str, Made]) -> dict[str, tuple[str, Made]]:
 
 
 def zipped(parts: Callable[[], Mapping[str, str]]) -> bytes:
-    """A packed archive of texts by their path."""
+    """Return a ZIP archive of these texts, which are given by path."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
         for path, text in parts().items():

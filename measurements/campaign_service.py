@@ -1,4 +1,4 @@
-"""Parts of the campaign about the service: hostile connections, names, requests and texts."""
+"""Attacks on the service by hostile connections, host names, requests and texts."""
 
 import asyncio
 import http.client
@@ -26,11 +26,13 @@ from tests.middleware.service.serving import listening
 
 Case = str | None
 
-_HOSTILE = 120  # hostile connections at a time
+_HOSTILE = 120  # concurrent hostile connections
 _REPLY_S, _HONEST_REPLY_S = 2.0, 20.0
-"""How long replies through nginx are waited for; nginx keeps some connections open after them."""
+"""Seconds to wait for a reply through nginx, for hostile and for honest requests. There is a limit
+because nginx keeps some connections open after the reply."""
 _LONGEST_WAIT_S = 5.0
-"""The longest wait of a request that calls nothing, beside one with a megabyte of hostile text."""
+"""Maximum seconds for ``/healthz`` while the service handles a request with a megabyte of hostile
+text."""
 _HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
 _SMUGGLED = (
     b"POST /v1/models HTTP/1.1\r\nhost: x.test\r\ncontent-length: 5\r\ntransfer-encoding: chunked"
@@ -51,7 +53,7 @@ _EXPECTED = frozenset({200, 400, 404, 413, 415, 422, 429, 502, 503, 504})
 
 
 def floods(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Many hostile connections; an honest caller is still answered."""
+    """Open many hostile connections; an honest caller must still get an answer."""
     kinds: dict[str, bytes] = {
         "silent": b"",
         "half a head": b"GET /healthz HTTP/1.1\r\nhost: loc",
@@ -81,7 +83,7 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Names that only seem to be this machine's, and addresses that lead to it."""
+    """Try host names that resemble this machine's, and fetch its address in disguise."""
     with (
         _service(chance, folder) as port,
         socket.create_server(("127.0.0.1", 0)) as inside,
@@ -99,7 +101,7 @@ def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _knocked_at(listener: socket.socket) -> bool:
-    """Whether anybody has connected to a non-blocking listener."""
+    """Whether a client has connected to a non-blocking listener."""
     try:
         listener.accept()[0].close()
     except BlockingIOError:
@@ -108,7 +110,7 @@ def _knocked_at(listener: socket.socket) -> bool:
 
 
 def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Requests and upstream replies of any shape; no crash, and every error has our form."""
+    """Send random requests and upstream replies; nothing must crash, and errors must be JSON."""
     document = {"text": "The lamp was lit in 1874.", "title": "Log"}
     whole = {
         "/v1/chat/completions": {
@@ -131,13 +133,13 @@ def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Long hostile texts in every field; no other caller waits long meanwhile."""
+    """Send long hostile texts in every field; other callers must not have to wait long."""
     with _service(chance, folder) as port:
         while True:
             path, body = request_of(chance)
             with waits(port) as took:
                 status, said = response_to(port, "POST", path, body)
-            # a service that refuses a body need not read it, so the client may fail to send it
+            # the service need not read a body that it refuses, so the client may fail to send it
             refused = status == 0 and len(body) > ServiceSettings().max_body
             held = (refused or status in _EXPECTED) and max(took) < _LONGEST_WAIT_S
             told = f"{path} {body[:150]!r}: {status}, {max(took):.1f} s, {said!r:.80}"
@@ -145,7 +147,7 @@ def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def homes(chance: random.Random, folder: Path) -> Generator[Case]:
-    """If home, cache or log cannot be written, there is still an answer, or a one-line error."""
+    """Make home, cache or log unwritable; there must still be an answer or a one-line error."""
     (folder / "notes.md").write_text("The lamp was lit in 1874.")
     (folder / "file").write_text("")
     places = [f"{folder}/file/below", "/proc/1/nothing", "/dev/null/cache", f"{folder}/{'x' * 300}"]
@@ -161,7 +163,7 @@ def homes(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Smuggled, malformed and honest requests through nginx as it is deployed."""
+    """Send smuggled, malformed and honest requests through nginx, configured as deployed."""
     place = folder / "socket"
     ours = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
     ours = ours.replace("listen 8080", f"listen unix:{place}")
@@ -192,7 +194,7 @@ def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 def _accepts(place: Path) -> bool:
-    """Whether a server listens on a socket; its file is there a moment earlier."""
+    """Whether a server listens on a socket; the socket's file exists a moment earlier."""
     with socket.socket(socket.AF_UNIX) as connection:
         return connection.connect_ex(str(place)) == 0
 
@@ -210,7 +212,7 @@ def _through(place: Path, request: bytes, seconds: float) -> bytes:
 
 @contextmanager
 def _service(chance: random.Random, folder: Path) -> Iterator[int]:
-    """The service without keys on a loopback port, which is yielded."""
+    """Start the service without keys, and yield its port on the loopback interface."""
     with _upstream(chance) as upstream:
         url, cache = upstream.base_url, ContentCache(folder / "replies.sqlite")
         context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
@@ -220,7 +222,7 @@ def _service(chance: random.Random, folder: Path) -> Iterator[int]:
 
 
 def _upstream(chance: random.Random) -> OpenAIServer:
-    """An upstream that mutates every other reply."""
+    """Return an upstream that damages about half of its replies."""
     chance = random.Random(chance.random())  # noqa: S311 - a thread's own
 
     def answer(request: ChatRequest) -> Reply | Fault:
@@ -241,7 +243,7 @@ def response_to(
     body: bytes | None = None,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, bytes]:
-    """The status and the body of a response; the status is 0 if the connection failed."""
+    """Return the status and the body of a response; the status is 0 if the connection failed."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request(method, path, body, {"content-type": "application/json", **headers})
@@ -261,7 +263,7 @@ def _raw_status(port: int, host: str) -> int:
 
 
 def _name(chance: random.Random) -> str:
-    """A host name that is, or nearly is, this machine's."""
+    """Return a host name that is this machine's or resembles it."""
     good = ["localhost", "127.0.0.1", "[::1]", "127.3.2.1", "LOCALHOST"]
     marks = ["", "@", "/", "#", "?", "\\", ".", ",", " ", ":", "%00", ":80", ":80@", "]", "[", "_"]
     names = [*good, "evil.test", "10.0.0.1", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", ""]
@@ -275,7 +277,7 @@ def _in_range(host: str) -> bool:
 
 
 def _inside(chance: random.Random) -> str:
-    """The loopback address in one of its many forms."""
+    """Return the loopback address in one of its many forms."""
     parts = [127, chance.randrange(256), chance.randrange(256), chance.randrange(1, 255)]
     number = int.from_bytes(bytes(parts))
     shapes: list[Callable[[int], str]] = [str, hex, "0{:o}".format, "0x0{:x}".format]
@@ -304,7 +306,7 @@ def _fetched(url: str) -> bool:
 
 
 def with_odd_values(chance: random.Random, value: Any) -> Any:
-    """The value with odd things in some of its places."""
+    """Return the value with some of its parts replaced by odd values."""
     if chance.random() < 0.1:
         return chance.choice(_ODD)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Parts of the campaign about storage: killed writers, full disks, damaged files, failing over."""
+"""Failures of storage: killed writers, full disks, damaged files, and failing servers."""
 
 import json
 import os
@@ -39,7 +39,7 @@ with RecordFile(folder / "records.jsonl") as file:
 
 
 def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """A writer is killed at any moment; nothing that it had acknowledged is lost."""
+    """Kill a writer at a random moment; nothing that it has acknowledged must be lost."""
     command = [sys.executable, "-c", _WRITER, str(folder)]
     while True:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own
@@ -53,7 +53,7 @@ def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
         last = int(said[-1]) if said else first
         lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
         cache = ContentCache(folder / "cache.sqlite")
-        told = range(max(first, last - 20), last + 1)  # unreported ones may be lost
+        told = range(max(first, last - 20), last + 1)  # only acknowledged numbers must be cached
         kept = [n for n in told if cache.get({"n": n}) == {"v": n}]
         cache.close()
         whole = lines == list(range(len(lines))) and len(lines) > last
@@ -62,7 +62,7 @@ def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def faults(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """The disk fills at any byte, and cached values are damaged at any byte."""
+    """Let the disk become full at a random byte, and damage cached values at a random byte."""
     case = 0
     while True:
         case += 1
@@ -106,7 +106,7 @@ def _damaged(chance: random.Random, path: Path) -> str | None:
 
 
 class _Server(PostgresServer):
-    """A PostgreSQL server in a folder; a standby if a primary is given."""
+    """A PostgreSQL server in a folder; with ``before``, a standby of that server."""
 
     def __init__(self, folder: Path, before: "_Server | None" = None) -> None:
         folder.mkdir()
@@ -120,33 +120,35 @@ class _Server(PostgresServer):
         command = [self._program("pg_basebackup"), *made, "-h", str(before._folder)]
         subprocess.run(command, check=True, capture_output=True, user=_USER)  # noqa: S603 - our own
         self.start()
-        # From here on, both servers have whatever the primary acknowledges.
+        # From here on, the primary acknowledges only data that both servers have.
         before.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         before.ask("SELECT pg_reload_conf()")
         while before.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'") != "1":
             time.sleep(0.05)
 
     def ask(self, statement: str) -> str:
-        """The single value that a statement returns."""
+        """Run a statement that returns a single value, and return that value."""
         command = [self._program("psql"), "-h", str(self._folder), "-U", "tests", "-Atc", statement]
         done = subprocess.run([*command, "postgres"], capture_output=True, check=True)  # noqa: S603
         return done.stdout.decode().strip()
 
     def kill(self) -> None:
-        """Kill all its processes at once, as if its machine died."""
+        """Kill all processes of the server at once, as if its machine had failed."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
 
 _USER = None if os.getuid() else "nobody"
-"""A server does not run as root."""
+"""The user that runs the server, since PostgreSQL does not run as root; None for the current
+user."""
 
 
 def failover(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """PostgreSQL's primary dies at any moment; its standby takes over with all acknowledged data.
+    """Kill PostgreSQL's primary at a random moment; its standby must have all acknowledged data.
 
-    The stores get a single address, which names both servers and selects the one that takes writes.
+    The stores get a single address, which names both servers and selects the one that accepts
+    writes.
     """
     folder.chmod(0o777)
     folders = [folder / "a", folder / "b"]

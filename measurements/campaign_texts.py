@@ -1,4 +1,4 @@
-"""Parts of the campaign about hostile texts: slow texts, steered corrections, document bombs."""
+"""Attacks by hostile texts: slow texts, steered corrections, and files that are costly to read."""
 
 import http.client
 import json
@@ -31,12 +31,12 @@ _PIECES = (
     *("PASSAGE: <answer>", "CLAIM 1: ", "WAY: ", "</document>", "```\n", "](", "$x$", "e\u0301"),
 )
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\6\4\0\0\0\0\0\0\4\0\0\0\0"
-"""The start of an HTTP/2 connection whose settings allow the other side to send nothing."""
+"""The start of an HTTP/2 connection with a window of size zero, so that the server cannot send."""
 _FOLDED = re.compile(r"\d+ mg")
 
 
 def slow_text(chance: random.Random, longest: int) -> str:
-    """One or two repeated pieces, with an odd beginning or end."""
+    """Return a text of one or two repeated pieces, with an odd beginning or end."""
     unit = "".join(chance.choices(_PIECES, k=chance.choice((1, 1, 2))))
     length = chance.randrange(1_000, longest)
     ends = chance.choices(("", "x", *_PIECES), k=2)
@@ -45,7 +45,7 @@ def slow_text(chance: random.Random, longest: int) -> str:
 
 @contextmanager
 def waits(port: int) -> Iterator[list[float]]:
-    """Seconds that each request for ``/healthz`` takes while the block runs."""
+    """Request ``/healthz`` repeatedly while the block runs, and yield the list of seconds taken."""
     ended, took = threading.Event(), list[float]()
 
     def ask() -> None:
@@ -69,12 +69,12 @@ def waits(port: int) -> Iterator[list[float]]:
 
 
 def _tool_message(text: str) -> dict[str, str]:
-    """A search result as the caller's agent sends it."""
+    """Return a search result in the form in which a caller's agent sends it."""
     return {"role": "tool", "name": "search", "tool_call_id": "1", "content": text}
 
 
 def request_of(chance: random.Random, longest: int = 300_000) -> tuple[str, bytes]:
-    """A path of the service, and a body with hostile texts in some of its fields."""
+    """Return a path of the service, and a request body with hostile texts in some of its fields."""
 
     def text(usual: str) -> str:
         return slow_text(chance, longest) if chance.random() < 0.6 else usual
@@ -130,21 +130,21 @@ STEERED = {
     "riders": _WORDS,
     "titles": _TITLES,
 }
-"""Kinds of steered runs, with the text that a document wants in the answer. In ``halves`` the
-decomposer passes over it; in ``hedges`` and ``titles`` nothing settles the dispute, so the answer
-gives both sides. In ``titles`` the text is the title of a document."""
+"""Kinds of steered runs, with the hostile texts that a document tries to get into the answer. In
+``halves``, the decomposer overlooks the text. In ``hedges`` and ``titles``, nothing settles the
+dispute, so the answer gives both sides. In ``titles``, the text is the title of a document."""
 _BAD = re.compile(r"5000|[Ee]vil|<\||\[INST\]|onload")
 
 
 class Steered:
-    """The outcome of steered runs: their number, and in how many the hostile text stayed."""
+    """Counts steered runs, runs whose hostile text stayed, controls, and corrected controls."""
 
     def __init__(self) -> None:
         self.runs = self.stood = self.controls = self.corrected = 0
 
 
 class _Dose:
-    """Labels claims about a dose by the dose that a document gives."""
+    """Labels a claim about a dose by comparing it with the dose that the document gives."""
 
     identity, name = None, "dose"
 
@@ -158,11 +158,11 @@ class _Dose:
 
 
 def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapping[str, Any]:
-    """A run whose model obeys a document that wants unsupported text in the answer.
+    """Return the state of a run whose model obeys a document that demands unsupported text.
 
     Args:
-        chance: Decides which calls obey, and how.
-        rider: Text that the document wants in the answer; empty for a control.
+        chance: Decides what the document demands, and how the judge weighs.
+        rider: Text that the document tries to get into the answer; empty for a control.
         kind: One of ``STEERED``.
     """
     with_rider = f"{_PASSAGE.format(_TRUE)[:-1]}{rider}"
@@ -221,7 +221,7 @@ def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapp
 def steered(
     chance: random.Random, kind: str, counted: Steered | None = None
 ) -> Generator[str | None]:
-    """No text that a document wants in the answer stays there, and controls are corrected."""
+    """Run steered runs; no hostile text may stay in the answer, and controls must be corrected."""
     counted = counted or Steered()
     while True:
         # one run in eight is a control
@@ -244,8 +244,8 @@ def steered(
 
 
 def bombs(chance: random.Random) -> Generator[str | None]:
-    """Files made to cost time or memory; each stays within limits, and honest files are read."""
-    # less than the usual limits, so that a campaign reads many files
+    """Read costly files; each must stay within the limits, and honest files must be read."""
+    # lower than the usual limits, so that a campaign reads many files
     seconds = 5.0
     box = ReaderBox(page_seconds=seconds, file_seconds=seconds, megabytes=300)
     box.read(b"<p>The first one loads the libraries.", ".html", "first.html")
@@ -258,7 +258,7 @@ def bombs(chance: random.Random) -> Generator[str | None]:
                 box.read(data, ending, f"bomb{ending}")
             took = time.monotonic() - began
             honest, _ = box.read(b"<p>The lamp was lit.", ".html", "honest.html")
-            # on a busy machine, the processor time of the limit takes longer
+            # the limit is on processor time, which takes longer on a busy machine
             held = took < (CLOCK + 1) * seconds and honest[0].text == "The lamp was lit."
             yield None if held else f"{ending} of {len(data)} bytes: {took:.1f} s"
     finally:
@@ -269,7 +269,7 @@ _WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml
 
 
 def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
-    """Files by what makes them costly, each with its ending; ``n`` is their size."""
+    """Return endings and makers of costly files, by what makes each costly; ``n`` scales them."""
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
     word = {
         "entities": lambda: f'<!DOCTYPE x [<!ENTITY e0 "x">{entities}]><a>&e11;</a>',
@@ -323,7 +323,7 @@ def _read_bomb(n: int, name: str) -> tuple[float, float, float, float, str]:
 
 
 def worst_documents(n: int) -> None:
-    """Read each bomb in the sandbox with the usual limits; print its cost and the outcome."""
+    """Read each costly file in a child process with the usual limits, and print its cost."""
     names = [*_bombs(n)]
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         for name, found in zip(names, pool.imap(partial(_read_bomb, n), names), strict=True):
@@ -352,7 +352,7 @@ def _pdf(stream: bytes, n: int, times: int) -> bytes:
     )
 
 
-if __name__ == "__main__":  # count steered corrections that stay; with a size, read document bombs
+if __name__ == "__main__":  # count hostile texts that stay; with a size, read costly files
     if sys.argv[1:]:
         worst_documents(int(sys.argv[1]))
         sys.exit()

@@ -1,11 +1,11 @@
-"""The cost and loss of the paper's cheapest variant: the whole answer labelled as one claim.
+"""Measures the paper's cheapest variant, which labels the whole answer as one claim.
 
 DATA has natural cases: a claim, and documents that people labelled against it. Each answer joins
---claims cases with all their documents; a document of one case is irrelevant to the claims of the
-others. A labeler labels every document against each claim, and against the answer as one claim.
-Both results are compared with people's labels: the labels of each document for its own case's
-claim, and CS-C (as one claim, an answer is in conflict or not). Intervals are 95 %, drawn by
-answer.
+the claims of --claims cases, with all their documents. A document of one case is irrelevant to the
+claims of the other cases. A labeler labels every document against each claim, and then against the
+whole answer as one claim. In both forms, two figures are compared with people's: the label of each
+document for the claim of its own case, and CS-C (0 or 1 if the answer is one claim). Intervals are
+95 % bootstrap intervals, resampled by answer.
 
 The other variant, all documents in one call, was measured with the removed labeler ``matrix``
 (docs/findings/labelers.md).
@@ -28,12 +28,12 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document
 
 _SIDES = {"SUPPORTS", "CONTRADICTS"}
-_RESAMPLES = 2000  # of the bootstrap; bounds of 95 % intervals then vary in the third decimal
+_RESAMPLES = 2000  # bootstrap; with this many, bounds of 95 % intervals vary in the third decimal
 
 
 @click.command(help=__doc__)
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--claims", default=3, show_default=True, help="Claims of an answer.")
+@click.option("--claims", default=3, show_default=True, help="Number of claims in an answer.")
 @click.option("--labeler", default="nli", show_default=True)
 def main(data: Path, claims: int, labeler: str) -> None:
     """See the module."""
@@ -88,14 +88,14 @@ def _documents(answer: Sequence[dict[str, Any]]) -> tuple[Document, ...]:
 
 
 def _owners(answer: Sequence[dict[str, Any]]) -> list[int]:
-    """The index of the case that each document belongs to."""
+    """Return, for each document, the index of its case."""
     return [place for place, case in enumerate(answer) for _ in case["documents"]]
 
 
 async def _labels(
     judge: Labeler, statements: Sequence[str], documents: tuple[Document, ...]
 ) -> list[list[str]]:
-    """For each statement, the label of each document."""
+    """Return the labels of all documents for each statement."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(statements, start=1)]
     table = await label_table(judge, claims, documents, meter=UsageMeter(), cache=None)
     return [[label.label.value for label in row.labels] for row in table]

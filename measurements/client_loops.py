@@ -1,11 +1,13 @@
-"""Compares ways to make the same judge calls in one process: wall time, CPU time and faults.
+"""Compares ways to make the same judge calls in one process, by wall time and CPU time.
 
-A simulated endpoint in its own process takes 100 ms per call, 64 calls at a time. Answers of six
-claims are scored against ten documents: for each question, the call that splits its answer is made
-first, and then the others, under a semaphore. The loops are bare aiohttp, the OpenAI client,
-LangChain's chat model, and ``label`` with its scheduler, retries, checks and a fresh cache. The
-table shows medians over --rounds, and wall time relative to aiohttp's in the same round. With
---faults the endpoint then fails, and every label is compared with that of a run without faults.
+A simulated endpoint in its own process takes 100 ms per call and handles 64 calls at a time.
+Answers of six claims are scored against ten documents. For each question, the call that splits the
+answer is made first. The other calls follow, limited by a semaphore. Four ways are compared: bare
+aiohttp, the OpenAI client, LangChain's chat model, and ``label``, which includes this package's
+scheduler, retries, checks and a fresh cache. The table shows medians over --rounds, and the wall
+time relative to that of aiohttp in the same round. With --faults, the answers are also scored
+against an endpoint that fails at times, and every label is compared with that of a run without
+faults.
 """
 
 import asyncio
@@ -37,9 +39,9 @@ from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
-_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64  # an ordinary answer; calls in flight
+_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64  # an ordinary answer; concurrent calls
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
-"""Arguments of a call that the loop adds to the client's settings."""
+"""Arguments that the package adds to the client's settings in each call."""
 _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
 _ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
@@ -78,9 +80,9 @@ class _Recorder(BaseCallbackHandler):
 @click.command(help=__doc__)
 @click.option("--questions", "sizes", multiple=True, type=int, default=(1, 20), show_default=True)
 @click.option("--labeler", type=click.Choice(("json", "per-document")), default="json")
-@click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
+@click.option("--delay", default=0.1, show_default=True, help="Seconds that each call takes.")
 @click.option("--rounds", default=3, show_default=True)
-@click.option("--faults", is_flag=True, help="Also score with an endpoint that fails.")
+@click.option("--faults", is_flag=True, help="Also score with an endpoint that fails at times.")
 def main(
     sizes: tuple[int, ...],
     labeler: LabelerName,
@@ -107,7 +109,7 @@ def main(
 async def _compare(
     address: str, labeler: LabelerName, questions: int, rounds: int, delay: float
 ) -> None:
-    """Measure all loops in turn, and print a row for each."""
+    """Measure all ways in turn, and print a row for each."""
     model = _model(address)
     recorder = _Recorder()
     watched = model.chat.model_copy(update={"callbacks": [recorder]})
@@ -134,14 +136,14 @@ async def _compare(
             "openai": lambda: _drive(by_openai, bodies, questions),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
             "ours": lambda: _scored(model, labeler, questions),
-            # without the objects that exist already, garbage collection takes less time
+            # garbage collection takes less time if it ignores the existing objects
             "ours, gc.freeze()": lambda: _scored(model, labeler, questions),
         }
         costs: dict[str, list[_Cost]] = {name: [] for name in loops}
         for _ in range(rounds):
             for name, loop in loops.items():
                 costs[name].append(await _measured(loop, frozen="freeze" in name))
-    # the other calls wait for a question's first call, which splits its answer
+    # a question's first call splits its answer, and the other calls wait for it
     waves = -(-questions // _PLACES) - (-questions * (len(calls) - 1) // _PLACES)
     for name, of_loop in costs.items():
         wall, cpu = map(statistics.median, zip(*of_loop, strict=True))
@@ -169,7 +171,7 @@ async def _drive(post: Callable[[T], Awaitable[object]], calls: list[T], questio
 async def _scored(
     model: LanguageModel, labeler: LabelerName, questions: int
 ) -> list[dict[str, Any]]:
-    """Score a number of answers, all at once, with a fresh cache."""
+    """Score this many answers concurrently, with a fresh cache."""
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(ContentCache(Path(folder) / "cache.sqlite")) as cache,
@@ -180,7 +182,7 @@ async def _scored(
 
 
 def _question(number: int) -> dict[str, Any]:
-    """An answer with its documents, unlike those of any other number."""
+    """Return an answer with its documents; they differ for each number."""
     mark = f"Q{number:04}"
     sentences = [f"The lamp of {mark} was first lit in 1871."]
     sentences += [f"The tower of {mark} has a step {n}." for n in range(1, _CLAIMS)]
@@ -193,7 +195,7 @@ def _question(number: int) -> dict[str, Any]:
 
 
 async def _fail(address: str, labeler: LabelerName, clean: Sequence[dict[str, Any]]) -> None:
-    """Score the same answers against an endpoint that fails, and print the result."""
+    """Score the same answers against an endpoint that fails at times, and print the differences."""
     states = await _scored(_model(address), labeler, len(clean))
     async with httpx2.AsyncClient(trust_env=False) as http:
         asked = (await http.get(re.sub("/v1$", "/stats", address))).json()

@@ -1,12 +1,12 @@
-"""Tries clients of OpenAI's APIs on the service: real packages, with only the address changed.
+"""Tries real clients of OpenAI's APIs on the service, changing only the address.
 
-A scripted upstream answers wrongly, documents contradict it, and the service corrects it. Some
+A scripted upstream gives a wrong answer, documents contradict it, and the service corrects it. Some
 clients ask a second time in the same conversation, or let the model call a function that returns
-the documents. For each client and API the table says whether an answer came, whether it was the
-corrected one, and where the client reads `checked`: in a response header, in a field of the
-response, or in the run that the response's id names. Instructor and PydanticAI also ask for
-structured output, which they do by a forced tool call. The table says "not there" if a package is
-missing:
+the documents. For each client and API, the table shows whether an answer arrived, whether it was
+the corrected answer, and where the client can read `checked`. This may be a response header, a
+field of the response, or the run with the response's id. Instructor and PydanticAI also request
+structured output, by forcing a tool call. If a package is missing, the table shows "not there".
+These commands install the packages:
 
     pip install openai-agents 'pydantic-ai-slim[openai]' instructor langchain-openai  # --python
     npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents zod # --node
@@ -47,18 +47,18 @@ class Client(NamedTuple):
     script: str
     """The script prints text, header, field and response id as JSON; Q is the question."""
     tool: str = ""
-    """The tool whose forced call is the answer; empty if the answer is a text."""
+    """The name of the tool if the answer is a forced call of it; empty if the answer is a text."""
 
 
 class Tried(NamedTuple):
-    """What became of a question that was asked with a client."""
+    """The outcome of a question that was asked with a client."""
 
     works: str
     """"yes", "no", or "not there" if a package is missing."""
     text: str = ""
     """The answer, or the error."""
     places: tuple[str, ...] = ()
-    """The places where the client can read `checked`, each with what it says."""
+    """The places where the client can read `checked`, each with the value there."""
 
     @property
     def is_corrected(self) -> bool:
@@ -282,16 +282,22 @@ CLIENTS = (
 
 
 def _calling(request: ChatRequest) -> str | Fault:
-    """Call the function that a request offers, and answer once it has returned."""
+    """Call the function that a request offers, or answer if it has already been called."""
     if request.body.get("tools") and request.messages[-1]["role"] != "tool":
         return completion_with({"content": "I look.", "tool_calls": [CALL]}, "tool_calls")
     return "It was lit in 1871."
 
 
 @click.command(help=__doc__)
-@click.option("--python", default=sys.executable, help="An interpreter with the Python packages.")
-@click.option("--node", type=click.Path(path_type=Path), help="A folder with node_modules.")
-@click.option("--only", default="", help="Only clients whose names contain this.")
+@click.option(
+    "--python", default=sys.executable, help="A Python interpreter that has the clients' packages."
+)
+@click.option(
+    "--node",
+    type=click.Path(path_type=Path),
+    help="A folder with node_modules, for clients in JavaScript.",
+)
+@click.option("--only", default="", help="Try only clients whose names contain this text.")
 def main(python: str, node: Path | None, only: str) -> None:
     """See the module."""
     row = "{:<34} {:<10} {:<10} {}"
@@ -308,10 +314,10 @@ def main(python: str, node: Path | None, only: str) -> None:
 def asked_with(
     client: Client, documents: list[dict[str, str]], python: str, node: Path | None
 ) -> Tried:
-    """Ask the question with a client of a service that finds these documents.
+    """Ask the question with a client, using a service whose search finds these documents.
 
-    A structured answer is judged by the model, one label a call, since the paper's loop rewrites
-    whole answers.
+    The paper's loop rewrites whole answers. A structured answer is therefore revised in place, and
+    each of its labels takes one call.
     """
     if client.runs_on == "node" and node is None:
         return Tried("not there")
@@ -353,7 +359,7 @@ def _tried(client: Client, served: Served, python: str, node: Path | None) -> Tr
 
 
 def _where_checked(shown: dict[str, Any], served: Served) -> list[str]:
-    """Return the places where the client can read `checked`, each with what it says."""
+    """Return the places where the client can read `checked`, each with the value there."""
     places = [
         f"{place}: {shown[name]}"
         for name, place in (("header", "response header"), ("field", "response field"))

@@ -1,10 +1,11 @@
-"""Which claims of CONFLICTS are called disputed on real search results, by type of question.
+"""Counts the claims of CONFLICTS that are found disputed on real search results, by question type.
 
-Each question has one claim, written by us and stored beside this file: a right claim if people see
-no conflict, the row's answer if documents are outdated or misinform, and a statement on which the
-documents take sides if opinions or research differ. Labels are the embedded models'. On the
-questions without a conflict the loop then runs with readers scripted to be right: each document
-gives the claim, or nothing if its note says so.
+Each question has one claim, which we wrote and stored next to this file. If people see no conflict,
+it is a true claim. If documents are outdated or misinform, it is the row's answer. If opinions or
+research differ, it is a statement that some documents support and others contradict. The labels
+come from the embedded models. The loop then runs with a scripted model that makes no errors: each
+document gives the claim as its answer, or no answer if its note says so. For questions without a
+conflict, the table also counts changed answers.
 
     python -m measurements.conflicts ../shared/data/conflicts/conflicts.jsonl
 """
@@ -28,13 +29,13 @@ _KINDS = {"No": "no conflict", "Conflict": "outdated, misinformed", "Conflicting
 
 
 class Asked(NamedTuple):
-    """A question with its claim.
+    """A question with its claim and documents.
 
     Attributes:
         question: The question.
-        kind: The type of conflict that people gave it.
+        kind: The type of conflict, as labelled by people.
         claim: The claim.
-        documents: Its documents.
+        documents: The documents of the question.
         silent: For each document, whether its note says that it gives no answer.
     """
 
@@ -46,7 +47,7 @@ class Asked(NamedTuple):
 
 
 def read_asked(path: Path) -> list[Asked]:
-    """The questions for which we have a claim."""
+    """Return the questions for which there is a claim."""
     claims: dict[str, str] = {}
     for name in ("no_conflict_claims.json", "disputed_claims.json"):
         claims |= json.loads(Path(__file__).with_name(name).read_text("utf-8"))
@@ -61,7 +62,7 @@ def read_asked(path: Path) -> list[Asked]:
 
 
 def scripted(asking: Sequence[Asked]) -> ScriptedModel:
-    """A model that reads every document correctly; prompts are about the last question asked."""
+    """Return a model that reads every document correctly; it answers for the last question."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -93,7 +94,9 @@ def scripted(asking: Sequence[Asked]) -> ScriptedModel:
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice([*LABELERS]), default="mean", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
+)
 @click.option("--show", is_flag=True, help="Print every disputed claim.")
 def main(file: Path, labels: str, out: Path | None, show: bool) -> None:
     """See the module."""

@@ -1,9 +1,10 @@
 """Counts the extra calls that damaged replies cause.
 
-An answer is scored by a model whose replies of one kind (a verdict on a pair, a batch of verdicts,
-a list of claims) are all damaged in one of the ways that models and servers are known for. Each row
-gives the calls beyond those of a run without damage. Tests check that damaged replies are read like
-the good one or refused: ``tests/models/test_damaged_replies.py``.
+An answer is scored by a scripted model. All its replies of one kind (a verdict on a pair, a batch
+of verdicts, or a list of claims) are damaged in a way that occurs with real models and servers.
+Each row shows how many more calls this takes than a run without damage.
+``tests/models/test_damaged_replies.py`` checks that each damaged reply is either read correctly or
+refused.
 
     python -m measurements.damaged_replies
 """
@@ -46,7 +47,7 @@ _STEPS: Mapping[Kind, tuple[str, str]] = {
 
 
 def calls_with(kind: Kind, damage: Damage) -> int:
-    """Calls that scoring an answer takes if all replies of a kind are damaged in this way."""
+    """Return how many calls scoring takes if all replies of a kind are damaged in this way."""
     step, labeler = _STEPS[kind]
     prompts = NotedPrompts(PromptSet.load())
 
@@ -71,7 +72,7 @@ def calls_with(kind: Kind, damage: Damage) -> int:
 
 
 def main() -> None:
-    """Print a row for each kind."""
+    """Print two rows for each kind of reply, without and with loss of content."""
     for kind, harmless in DAMAGES.items():
         good = calls_with(kind, lambda message: message)
         for what, damages in (("nothing lost", harmless), ("something lost", FATAL)):

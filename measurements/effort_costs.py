@@ -1,11 +1,12 @@
-"""Calls, tokens and seconds per answer by effort, with an endpoint that takes a second per call.
+"""Measures calls, tokens and seconds per answer for each effort, with a slow scripted endpoint.
 
 ```sh
 python -m measurements.effort_costs --seconds 1
 ```
 
-The endpoint is scripted (``tests/fakes``). Its answer has 2 or 25 claims, each stated by every
-document; in a disputed answer, two of three documents give another year for the first claim.
+The scripted endpoint (``tests/fakes``) takes ``--seconds`` per call. Its answer has 2 or 25 claims,
+and every document states all of them. If the answer is disputed, two of every three documents give
+another year for the first claim.
 """
 
 import re
@@ -35,13 +36,13 @@ _YEAR = re.compile(r"\b1[89]\d\d\b")
 
 
 def told(number: int, year: int) -> str:
-    """A sentence about one thing in the town."""
+    """Return a sentence that states the year of one thing in the town."""
     return f"The {_THINGS[number - 1]} was {_DEEDS[number % 4]} in {year}."
 
 
 @dataclass
 class Town(World):
-    """A slow model that compares years, one thing at a time."""
+    """A slow scripted model that compares the years given for a thing."""
 
     seconds: float = 1.0
 
@@ -67,13 +68,13 @@ class Town(World):
         return reply
 
     def reading(self, document: str) -> str:
-        """What a document says about the first thing."""
+        """Return the sentence in which a document states the first thing's year."""
         [year] = re.findall(rf"{_THINGS[0]} was [a-z ]+ in (\d{{4}})", document)
         return told(1, int(year))
 
 
 def _verdict(asked: AskedBatch, claim_id: str) -> dict[str, Any]:
-    """A verdict with the deciding line, and with a reason of five words as the prompt asks."""
+    """Return a verdict with the decisive line, and with a reason of five words, as requested."""
     verdict = asked.verdict(claim_id, compared)
     thing = asked.claims[claim_id].split()[1]
     lines = [line for line in asked.document.splitlines() if line.split()[1:2] == [thing]]
@@ -82,7 +83,7 @@ def _verdict(asked: AskedBatch, claim_id: str) -> dict[str, Any]:
 
 
 def compared(claim: str, document: str) -> str:
-    """How a document bears on a claim."""
+    """Return the label of a document for a claim."""
     for line in document.splitlines():
         if line.split()[1:2] == claim.split()[1:2]:
             same = _YEAR.findall(line) == _YEAR.findall(claim)
@@ -97,10 +98,10 @@ def _last(prompt: str, mark: str) -> str:
 def town_documents(
     years: Mapping[int, int], documents: int, *, disputed: bool, each: int | None = None
 ) -> list[str]:
-    """Documents that each give the years of some things, in their own words.
+    """Return documents that give the years of some things, each with different further words.
 
-    If the answer is ``disputed``, two of three documents give another year for the first thing.
-    ``each`` is how many things a document covers; None for all.
+    If ``disputed`` is True, two of every three documents give another year for the first thing.
+    ``each`` is the number of things that a document covers; None for all.
     """
     texts = []
     for number in range(documents):
@@ -109,7 +110,7 @@ def town_documents(
             first = number * each % len(years)
             names = [*years_here, *years_here][first : first + each]
             years_here = {name: years_here[name] for name in names}
-        # other words in every document, so that none counts as a copy of another
+        # each document has other words, so that no document counts as a copy
         own = " ".join(
             _FILLER[(number * 5 + n * (number + 1)) % 12] + str(n) for n in range(3 * len(years))
         )
@@ -123,29 +124,29 @@ class AnswerCost(NamedTuple):
 
     calls: int
     read: int
-    """Tokens of prompts, as the endpoint counts them: one per word."""
+    """Tokens of all prompts; the endpoint counts one per word."""
     written: int
     seconds: float
     outcome: str
-    """Whether the answer was checked, and whether it was changed."""
+    """How far the answer was checked, and whether it was changed."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompts and replies."""
+        """Tokens of prompts and replies together."""
         return self.read + self.written
 
 
 def measured(
     effort: Any, claims: int, documents: int, *, disputed: bool, seconds: float
 ) -> AnswerCost:
-    """The cost of an answer with a number of claims, each stated by every document."""
+    """Return the cost of an answer with this many claims, all stated by every document."""
     years = {number: 1800 + number for number in range(1, claims + 1)}
     texts = town_documents(years, documents, disputed=disputed)
     sentences = [told(*one) for one in years.items()]
     world = Town(answer=" ".join(sentences), regenerated=told(1, 1899), seconds=seconds)
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False, effort=effort)
-        # a process's first answer takes one more call, to learn what the endpoint can do
+        # the first answer of a process takes one more call, to detect the endpoint's capabilities
         graph.invoke({"question": "When?", "documents": [told(3, 1803), told(4, 1804)]})
         before = len(server.requests)
         started = time.perf_counter()
@@ -158,10 +159,10 @@ def measured(
 
 
 @click.command()
-@click.option("--seconds", default=1.0, help="Seconds that the endpoint takes for a call.")
+@click.option("--seconds", default=1.0, help="Seconds that the endpoint takes per call.")
 @click.option("--effort", "efforts", multiple=True, default=("fast", "standard", "thorough"))
 def main(seconds: float, efforts: Sequence[str]) -> None:
-    """Print a table in Markdown."""
+    """Print the costs as a Markdown table."""
     click.echo("| effort | claims | documents | disputed | calls | tokens | seconds | |")
     click.echo("|---|---|---|---|---|---|---|---|")
     for effort, disputed, claims, documents in product(efforts, (False, True), (2, 25), (6, 10)):

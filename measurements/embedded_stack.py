@@ -1,13 +1,13 @@
 """Compares stacks of the labelers that run locally, on the same pairs.
 
-It labels all validation claims, or a random sample of --claims, and reports figures for all, for
-each set, and for each random half, so that settings chosen on the first half are reported on the
-second. Outputs for each window are cached in --cache, so the same command resumes. nli-mpnet takes
-part if it has been fetched.
+It labels all validation claims, or a random sample of --claims. It reports figures for all claims,
+for each set, and for two random halves, so that settings chosen on the first half can be reported
+on the second. The models' outputs for each window of a document are cached in --cache, so the same
+command resumes. The model nli-mpnet is included if it has been fetched.
 
-Gains are relative to the local default, with 95 % intervals by claim. A figure is marked if it is
-below that of a constant answer: "conflict" for every claim, for none, or for each with two
-documents.
+Gains are relative to the local default, with 95 % bootstrap intervals, resampled by claim. A figure
+is marked if it is below that of a constant answer. The constant answers are "conflict" for every
+claim, for no claim, and for every claim with two or more documents.
 """
 
 import asyncio
@@ -40,19 +40,19 @@ from training.pairs import LABELS
 
 Numbers = NDArray[Any]
 
-_RESAMPLES = 2000  # of the bootstrap; bounds of 95 % intervals then vary in the third decimal
+_RESAMPLES = 2000  # bootstrap; with this many, bounds of 95 % intervals vary in the third decimal
 _SIBLINGS = 8
-"""The most claims about the same documents that are drawn together."""
+"""Maximum number of claims about the same documents that are drawn together."""
 
 
 class Pairs(NamedTuple):
     """Labelled pairs, one per row.
 
     Attributes:
-        places: Each pair's claim, and the number of its document.
-        gold: People's labels.
-        sets: The set of each pair.
-        claims: The claim's number for each pair.
+        places: The claim and the document number of each pair.
+        gold: The labels that people gave.
+        sets: The data set of each pair.
+        claims: The number of each pair's claim.
     """
 
     places: tuple[tuple[ClaimGroup, int], ...]
@@ -62,7 +62,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, groups: Iterable[ClaimGroup]) -> "Pairs":
-        """Each claim with each of its documents that people labelled."""
+        """Return the pairs of each claim with each of its documents that people labelled."""
         kept = tuple(
             (group, number)
             for group in groups
@@ -80,7 +80,7 @@ class Pairs(NamedTuple):
         )
 
     def where(self, rows: Numbers) -> "Pairs":
-        """The pairs for which the mask is true."""
+        """Return the pairs for which the mask is true."""
         kept = tuple(place for place, wanted in zip(self.places, rows, strict=True) if wanted)
         return Pairs(kept, self.gold[rows], self.sets[rows], self.claims[rows])
 
@@ -89,26 +89,27 @@ class Pairs(NamedTuple):
 def kept_outputs(
     file: Path, step: str = "labelling", unit: str = "claims"
 ) -> Iterator[tuple[ContentCache, CountBar]]:
-    """A cache for models' outputs, which stores each at once, and a bar that counts the units."""
+    """Open a cache for models' outputs that stores each at once, and a progress bar."""
     with closing(ContentCache(file)) as cache, CountBar(Console(stderr=True), step, unit) as bar:
         cache.write_at_once()
         yield cache, bar
 
 
 class KeptNliModel(NliModel):
-    """An NLI model that stores its outputs for each window, so trying a rule on them costs nothing.
+    """An NLI model that caches its outputs, so that trying different rules on them costs nothing.
 
-    Stored verdicts would not do: they depend on the rule that combined the windows at the time.
+    Cached verdicts would not suffice, since they depend on the rule that combines the windows of a
+    document.
     """
 
     def __init__(self, folder: Path, cache: ContentCache) -> None:
-        """Load the model; outputs are stored by its digest and the tokens of the pair."""
+        """Load the model; its outputs are cached under its digest and the tokens of the pair."""
         super().__init__(folder)
         self._cache = cache
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
         """See :class:`~conflictscore.labelers.nli.model.NliModel`."""
-        if not hasattr(self, "_cache"):  # during the model's own check
+        if not hasattr(self, "_cache"):  # the model checks itself while it is loaded
             return super().logits(pairs)
         keys = [content_key({"logits": self.sha256, "ids": pair.ids}) for pair in pairs]
         known = self._cache.find(keys)
@@ -127,7 +128,10 @@ def _validation_claims(data: Sequence[Path]) -> list[ClaimGroup]:
 
 
 def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """The groups in random order, so that any prefix is a sample; same documents stay together."""
+    """Return the groups in random order, so that any prefix is a random sample.
+
+    Up to ``_SIBLINGS`` groups with the same documents stay together.
+    """
     tables: list[list[ClaimGroup]] = []
     filling: dict[tuple[str, tuple[tuple[str, str], ...]], list[ClaimGroup]] = {}
     for group in groups:
@@ -137,17 +141,17 @@ def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
             table = filling[shown] = []
             tables.append(table)
         table.append(group)
-    # an older name of this sample, which determines the draw
+    # "judge-variants" is a former name; changing it would change the draw
     drawn = sorted(tables, key=lambda table: lot("judge-variants", seed, table[0].claim))
     return [group for table in drawn for group in table]
 
 
 _Labelled = tuple[str, Numbers]
-"""A stack's name, and its label for each pair."""
+"""The name of a stack, and the stack's label for each pair."""
 
 
 def _stacks(models: Sequence[NliModel]) -> Iterator[tuple[str, Labeler]]:
-    """The stacks of the bundled model, and of nli-mpnet if it was fetched; the default first."""
+    """Yield stacks of the bundled model, and of nli-mpnet if fetched; the default comes first."""
     labelers = [NliLabeler(model) for model in models]
     pooling = POOLING if len(labelers) > 1 else None
     yield "the default", NliByClaim(*reversed(labelers), pooling=pooling)
@@ -169,7 +173,11 @@ async def _labels(labeler: Labeler, pairs: Pairs, bar: CountBar, name: str) -> N
 
 
 def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
-    """For each claim: right pairs, pairs, and conflict by people, by the labels, and by both."""
+    """Return a row for each claim.
+
+    It has the number of correctly labelled pairs, the number of pairs, and whether there is a
+    conflict according to people, to the labels, and to both.
+    """
     rows = []
     for claim in np.unique(pairs.claims):
         own = np.flatnonzero(pairs.claims == claim)
@@ -179,7 +187,7 @@ def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
 
 
 def _figures(rows: Numbers) -> Numbers:
-    """Label accuracy, conflict F1 and the share of right claims, for rows of claims.
+    """Return label accuracy, conflict F1, and the share of claims judged correctly.
 
     Args:
         rows: The output of :func:`_by_claim`, of shape (..., claims, 5).
@@ -191,7 +199,7 @@ def _figures(rows: Numbers) -> Numbers:
 
 
 def constants(pairs: Pairs) -> dict[str, Numbers]:
-    """Conflict F1 and the share of right claims of the constant answers."""
+    """Return, for each constant answer, its conflict F1 and share of claims judged correctly."""
     rows = _by_claim(pairs, pairs.gold)
     answers = {"always": rows[:, 1] > 0, "never": rows[:, 1] < 0, "two documents": rows[:, 1] > 1}
     found = {}
@@ -202,18 +210,18 @@ def constants(pairs: Pairs) -> dict[str, Numbers]:
 
 
 def _told(known: dict[str, Numbers]) -> str:
-    """Both figures of each constant answer, in words."""
+    """Return the two figures of each constant answer as text."""
     return ", ".join(f"{name} {f1:.3f} and {right:.3f}" for name, (f1, right) in known.items())
 
 
 def _marked(value: float, known: dict[str, Numbers], place: int) -> str:
-    """A figure, with the constant answers that have a higher one."""
+    """Return a figure as text, with the names of the constant answers whose figure is higher."""
     beaten = ", ".join(name for name, figures_ in known.items() if figures_[place] > value)
     return f"{value:.3f}" + (f" (below {beaten})" if beaten else "")
 
 
 def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The gain in each figure, with the bounds of its interval by claim.
+    """Return the gain in each figure, with its interval from resampling claims.
 
     Returns:
         The gains, the lower and the upper bounds, each of shape (3,).
@@ -232,9 +240,11 @@ def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Number
     required=True,
     metavar="DIR",
     type=click.Path(exists=True, path_type=Path),
-    help="The folder labels/.",
+    help="A folder of the project's data that contains labels/.",
 )
-@click.option("--claims", default=10_000, show_default=True, help="By lot.")
+@click.option(
+    "--claims", default=10_000, show_default=True, help="Number of claims, drawn at random."
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(data: tuple[Path, ...], claims: int, seed: int, file: Path) -> None:

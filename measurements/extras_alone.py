@@ -1,9 +1,9 @@
-"""Installs the package with one extra at a time, by an old and a new pip, and uses each extra once.
+"""Installs the package with one extra at a time, by an old and a new pip, and tries each extra.
 
-Each extra gets a fresh environment for each pip: the one that Python 3.11 first came with after its
-security releases (23.2), and the newest. The extra's own part then runs once: it reads a PDF or a
-page, labels a claim, serves a question, and so on. An extra that lacks a package fails here, even
-if another extra happens to bring that package.
+Each extra is installed in a fresh environment by pip 23.2, an old version that Python 3.11 came
+with, and by the newest pip. Then the part of the package that needs the extra runs once: it reads a
+PDF or a web page, labels a claim, starts the service, and so on. An extra that lacks a package
+fails here, even if another extra would install that package.
 """
 
 import os
@@ -150,7 +150,7 @@ def main(pips: Sequence[str], extras: Sequence[str]) -> None:
 
 
 def _fault(wheel: Path, extra: str, pip: str, base_url: str) -> str:
-    """Return what goes wrong with an extra in a fresh environment; empty if it works."""
+    """Return an extra's failure in a fresh environment; empty if the extra works."""
     script, expected = _USES[extra]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,11 +1,12 @@
-"""Effect of many copies of one document, with and without each defence.
+"""Measures the effect of many copies of one document, with and without each defence.
 
-Every question has documents on both sides, labelled by people. One document of the smaller side is
-the attacker's and is copied: unchanged, with one word in six changed, and with Cyrillic letters in
-place of Latin ones. The copies keep their document's label. Three outcomes are compared with the
-same question without copies: whether the attacker's side wins the documents' vote, whether a
-correction away from it is lost, and CS-R. What is in dispute never changes: one document is enough
-for a dispute, and no defence silences a document.
+Every question has documents for and against a claim, according to people's labels. One document on
+the smaller side belongs to an attacker, who copies it in three ways: unchanged, with one word in
+six changed, and with Cyrillic letters in place of Latin ones. The copies have the label of the
+original. Three outcomes are compared with those of the same question without copies: whether the
+attacker's side wins the documents' vote, whether a wrong answer on the attacker's side is no longer
+corrected, and CS-R. Copies cannot change which claims are disputed, since one document is enough
+for a dispute and no defence removes a document.
 """
 
 import json
@@ -30,7 +31,7 @@ from conflictscore.retrieval.domains import voices
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _LONGEST = 3000
-"""Characters of a document that are compared, so that web pages do not take hours."""
+"""Maximum number of characters of a document that are compared; long web pages would take hours."""
 COPIES = (2, 5, 10, 20)  # copies of one document that are added to a question's documents
 SETS = {
     "ramdocs": "ramdocs/ramdocs.jsonl",
@@ -58,17 +59,17 @@ DEFENCES: dict[str, tuple[Duplicates, bool]] = {
     "domain, copies at one": ("domain", True),
     "domain, copies at many": ("domain", False),
 }
-"""Defences by name: what counts once, and whether all copies are at one domain."""
+"""Defences by name: which documents count only once, and whether all copies are on one domain."""
 
 
 class Case(NamedTuple):
     """A claim with its documents; the last document is the attacker's.
 
     Attributes:
-        source: The set that it belongs to.
-        texts: Of the documents.
-        sides: The label of each document for a claim that the others support at least as often as
-            they contradict it; the attacker's document contradicts it.
+        source: The name of the data set.
+        texts: The texts of the documents.
+        sides: The label of each document for the claim. At least as many documents support the
+            claim as contradict it, and the attacker's document contradicts it.
     """
 
     source: str
@@ -77,10 +78,10 @@ class Case(NamedTuple):
 
 
 def read_cases(source: str, path: Path) -> Iterator[Case]:
-    """The questions of a set in which the attacker's side is not the larger one."""
+    """Yield the questions of a set that have documents on both sides."""
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        if record.get("id", "").endswith("-a2"):  # the other answer to a question of WikiContradict
+        if record.get("id", "").endswith("-a2"):  # the second answer to a WikiContradict question
             continue
         labelled = _labelled(record)
         sides = Counter(side for _, side in labelled)
@@ -93,7 +94,7 @@ def read_cases(source: str, path: Path) -> Iterator[Case]:
 
 
 def _labelled(record: Mapping[str, Any]) -> list[tuple[str, Label]]:
-    """The texts of the documents, and people's label of each."""
+    """Return the text of each document, with the label that people gave it."""
     if "documents" not in record:
         known = [one for one in record["docs"] if one["label"] in Label.__members__]
         labelled = [(one["text"], Label(one["label"])) for one in known]
@@ -111,11 +112,11 @@ def _labelled(record: Mapping[str, Any]) -> list[tuple[str, Label]]:
 
 
 Question = tuple[Sequence[Document], Sequence[Label | None]]
-"""Documents, and the label of each for a claim if people gave one."""
+"""Documents, and for each document its label for a claim; None if people gave no label."""
 
 
 def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Question]:
-    """The first questions of a set, or all of them, unchanged and with their addresses."""
+    """Yield the first ``limit`` questions of a set, or all, with their documents' addresses."""
     for line in path.read_text(encoding="utf-8").splitlines()[:limit]:
         record = json.loads(line)
         found: list[tuple[str, str, Label | None]]
@@ -131,7 +132,7 @@ def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Questio
 
 
 def changed_words(text: str, vocabulary: Sequence[str], rng: random.Random) -> str:
-    """A text in which one word in six is replaced by another of the vocabulary."""
+    """Return the text with one word in six replaced by another word of the vocabulary."""
     words = text.split()
     for place in rng.sample(range(len(words)), len(words) // 6):
         words[place] = rng.choice(vocabulary)
@@ -139,12 +140,12 @@ def changed_words(text: str, vocabulary: Sequence[str], rng: random.Random) -> s
 
 
 def look_alikes(text: str, rng: random.Random) -> str:
-    """A text in which half of the letters with a Cyrillic look-alike are replaced by it."""
+    """Return the text with half of the letters that have a Cyrillic look-alike replaced by it."""
     return "".join(one.translate(_CYRILLIC) if rng.random() < 0.5 else one for one in text)
 
 
 def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
-    """Copies of the case's last document, by kind, as many as the largest flood needs."""
+    """Return copies of the case's last document by kind, as many as the largest flood needs."""
     rng = random.Random(case.texts[-1])  # noqa: S311
     text, many = case.texts[-1], range(COPIES[-1] - 1)
     return {
@@ -158,8 +159,8 @@ class Outcome(NamedTuple):
     """The decision on a case.
 
     Attributes:
-        given_up: Whether the documents' vote replaces the claim by its opposite.
-        corrected: Whether the vote replaces the opposite by the claim.
+        given_up: Whether the documents' vote replaces the claim with its opposite.
+        corrected: Whether the vote replaces the opposite with the claim.
         cs_r: CS-R of the claim, in [0, 1].
     """
 
@@ -171,12 +172,12 @@ class Outcome(NamedTuple):
 def outcome(
     sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
 ) -> Outcome:
-    """Decide a case by the independent voices.
+    """Decide a case by the votes of its documents.
 
     Args:
-        sides: Label of each document.
-        documents: With their near-duplicates marked.
-        duplicates: How documents that are not independent count.
+        sides: The label of each document.
+        documents: The documents, with near-duplicates marked.
+        duplicates: The setting that decides how dependent documents count.
     """
     once = _once(documents, duplicates)
 
@@ -201,7 +202,7 @@ def outcome(
 
 
 def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int, int]:
-    """For each document without a voice of its own, the document that speaks for it."""
+    """Map each document that does not count by itself to the document that counts for both."""
     if duplicates == "domain":
         return voices(documents)
     near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
@@ -209,11 +210,11 @@ def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int,
 
 
 _Flooded = tuple[str, int, Outcome, Outcome]
-"""A defence, the number of copies, and the outcome with one copy and with all of them."""
+"""A defence, the number of copies, and the outcomes without and with these copies."""
 
 
 def _flooded(case: Case, copies: Sequence[str]) -> Iterator[_Flooded]:
-    """For each defence and number of copies: the outcome without, with one, and with all copies."""
+    """Yield the outcomes without and with copies, for each defence and number of copies."""
     sides = (*case.sides, *[Label.CONTRADICTS] * len(copies))
     one = len(case.texts)
     for name, (duplicates, one_domain) in DEFENCES.items():
@@ -225,7 +226,7 @@ def _flooded(case: Case, copies: Sequence[str]) -> Iterator[_Flooded]:
 
 
 def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[Document, ...]:
-    """The case's documents, each at its own domain, and the copies."""
+    """Return the case's documents, each on a domain of its own, followed by the copies."""
     last = len(case.texts)
     return tuple(
         Document(
@@ -240,12 +241,12 @@ def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[
 def _without_copies(
     question: Question, duplicates: Duplicates
 ) -> tuple[list[bool], list[bool], bool | None]:
-    """The effect of a defence on a question whose documents nobody copied.
+    """Return the effect of a defence on a question without copied documents.
 
     Returns:
-        For each pair of documents, whether they count as one voice; for each such pair that people
-        labelled, whether the labels are opposite; and whether the decision changes, None if
-        unknown.
+        Three values. The first says for each pair of documents whether they count as one source.
+        The second says for each such pair with people's labels whether the two labels are opposite.
+        The third says whether the defence changes the decision; None if unknown.
     """
     documents, sides = question
     marked = mark_duplicates(documents)
@@ -282,7 +283,7 @@ def _mean_within_bounds(values: Sequence[float]) -> str:
 
 
 def _report_floods(floods: Mapping[str, Sequence[_Flooded]]) -> None:
-    """Print how many decisions each kind of flood changed, by defence."""
+    """Print how many decisions each kind of copies changes, by defence."""
     for kind, flooded in floods.items():
         outcomes: dict[tuple[int, str], list[tuple[Outcome, Outcome]]] = defaultdict(list)
         for defence, count, before, after in flooded:
@@ -308,7 +309,7 @@ def _report_floods(floods: Mapping[str, Sequence[_Flooded]]) -> None:
 
 
 def _report_clean(name: str, questions: Sequence[Question]) -> None:
-    """Print which uncopied documents each defence merges, and which decisions that changes."""
+    """Print how many uncopied documents each defence merges, and how many decisions it changes."""
     rows = {}
     for defence in list(DEFENCES)[1:3]:
         seen = [_without_copies(question, DEFENCES[defence][0]) for question in questions]
@@ -322,13 +323,18 @@ def _report_clean(name: str, questions: Sequence[Question]) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--data", type=click.Path(path_type=Path), required=True, help="The data's folder.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder with the project's data.",
+)
 @click.option(
     "--limit",
     default=40,
     show_default=True,
     type=click.IntRange(0),
-    help="Questions of each set to flood; 0 for all.",
+    help="Number of questions from each set; 0 for all.",
 )
 def main(data: Path, limit: int) -> None:
     """See the module."""

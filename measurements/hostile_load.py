@@ -1,18 +1,20 @@
-"""How long honest callers of the service wait while hostile ones attack.
+"""Measures how long honest callers of the service wait while others attack it.
 
 A simulated upstream answers at once. Honest clients have a key and send one request after another.
-In every round they run alone, then beside hostile connections without a key, and then beside
-callers with hostile texts, including tool messages; both attacks run in another process. A fifth
-each of the hostile connections sends nothing, stops in the middle of the headers, stops in the
-middle of a body, requests the chat page 200 times without reading it, or speaks HTTP/2 with a zero
-window. A connection that the service closes is reopened at once. The table has the medians over the
-rounds, and the medians of the ratios to the same round's honest callers alone.
+Each round has three phases. In the first phase, the honest clients are alone. In the second, there
+are also hostile connections without a key. In the third, there are also callers who send hostile
+texts, including tool messages. Both attacks run in another process. There are five kinds of hostile
+connections, in equal numbers: they send nothing, stop in the middle of the headers, stop in the
+middle of a body, request the chat page 200 times without reading it, or use HTTP/2 with a window of
+size zero. If the service closes a hostile connection, it is reopened at once. The table shows
+medians over the rounds, and medians of the ratios to the first phase of the same round.
 
-With ``--hang-ups N`` it instead sends N requests over HTTP/1.1 and N over HTTP/2, closes each
-connection at once, and prints how many places are still taken a while later.
+With ``--hang-ups N``, the command instead sends N requests over HTTP/1.1 and N over HTTP/2, and
+closes each connection at once. It then prints how many of the service's places for requests are
+still taken, and for how long.
 
-With ``--longest`` it instead sends requests of the largest size, one after another, and prints the
-longest wait for ``/healthz`` during each.
+With ``--longest``, the command instead sends requests of the largest size one after another, and
+prints the longest wait for ``/healthz`` during each.
 """
 
 import asyncio
@@ -47,16 +49,16 @@ _SAID = (
 
 
 _HTTP2_REQUEST = b"\0\0\x0e\1\5\0\0\0\1\x82\x86\x84\x41\x09localhost"
-"""A frame with the head of ``GET / HTTP/2``, which ends its stream."""
+"""An HTTP/2 frame with the headers of ``GET /``, which ends the stream."""
 _IN_FLIGHT = "conflictscore_requests_in_flight "
-_FREED_WITHIN_S = 60.0  # until the service has dropped all hostile requests, or the run fails
+_FREED_WITHIN_S = 60.0  # the run fails if the service has not dropped all hostile requests by then
 _BODY = (1 << 20) - 2_000
-"""Bytes of the longest text in a request that the default limit of 1 MiB allows."""
+"""Number of bytes in the longest text that fits into a request under the default limit of 1 MiB."""
 _LAMP = "The lamp was first lit in 1871."
 
 
 def _longest() -> dict[str, tuple[str, dict[str, object]]]:
-    """Requests of the largest size, by the text that fills them."""
+    """Return requests of the largest size, by the kind of text that fills them."""
     units = ("A. ", "<", "PASSAGE: <answer>", "- a\n", "Ledger 7 says 1871. ")
     found: dict[str, tuple[str, dict[str, object]]] = {}
     for unit in units:
@@ -82,14 +84,16 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 
 
 @click.command(help=__doc__)
-@click.option("--longest", is_flag=True, help="Send requests of the largest size.")
-@click.option("--hang-ups", default=0, help="Connections to close at once, for each protocol.")
+@click.option("--longest", is_flag=True, help="Instead, send requests of the largest size.")
+@click.option(
+    "--hang-ups", default=0, help="Instead, close this many connections at once, for each protocol."
+)
 @click.option("--clients", default=20, show_default=True, help="Honest connections.")
 @click.option("--hostile", default=100, show_default=True, help="Hostile connections.")
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
-@click.option("--requests", default=200, show_default=True, help="Of the honest, in a phase.")
+@click.option("--requests", default=200, show_default=True, help="Honest requests in a phase.")
 @click.option("--rounds", default=5, show_default=True)
-@click.option("--mode", default="annotate", show_default=True, help="The service's own option.")
+@click.option("--mode", default="annotate", show_default=True, help="The service's option --mode.")
 def main(
     longest: bool,
     hang_ups: int,
@@ -135,7 +139,7 @@ def main(
 def _phase(
     address: str, enemies: tuple[int, int], clients: int, requests: int
 ) -> tuple[float, float]:
-    """The median and the 99th percentile of the time of honest requests, in seconds."""
+    """Return the median and the 99th percentile of the seconds that honest requests take."""
     spawn = multiprocessing.get_context("spawn")
     began = spawn.Event()
     other = spawn.Process(target=_attack, args=(address, *enemies, began))
@@ -194,7 +198,7 @@ async def _sender(address: str, chance: random.Random) -> None:
 
 
 async def _places_lost(address: str, hang_ups: int) -> None:
-    """Print the places taken after connections over both protocols were closed at once."""
+    """Print how many places stay taken after connections over both protocols were closed early."""
     place = urlsplit(address)
     body = b'{"model": "conflictscore", "messages": [{"role": "user", "content": "When?"}]}'
     request = _HEAD + b"content-length: %d\r\n\r\n%b" % (len(body), body)

@@ -1,11 +1,12 @@
-"""Where hosts show the verdict of checked, changed and unchecked answers.
+"""Tests where agent frameworks and clients show the verdict on an answer.
 
-Each host runs as the real package around a scripted model. ``langgraph-supervisor``,
-``langgraph-swarm`` and ``deepagents`` are tried if they are installed. The verdict is that of the
-last message that a user of the host gets. Clients of the service run as in
-:mod:`measurements.clients`; their verdict is read from a header, a field or the run that the
-response's id names. A last table shows the bytes of a thread's checkpoints over six turns, and the
-model calls per turn, with and without the middleware.
+Each host is a real package that runs with a scripted model. It answers three questions, so that the
+answer is checked, changed and unchecked in turn. ``langgraph-supervisor``, ``langgraph-swarm`` and
+``deepagents`` are tried if they are installed. The verdict is read from the last message that the
+host's user gets. Clients of the service run as in :mod:`measurements.clients`. Their verdict is
+read from a header, from a field, or from the run with the response's id. The last table shows the
+size of a thread's checkpoints after six turns, and the model calls per turn, with and without the
+middleware.
 
     python -m measurements.hosts --python VENV/bin/python --node FOLDER
 """
@@ -48,7 +49,7 @@ from tests.middleware.agents import QUESTION, AgentWorld
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
-_TURNS = 6  # turns of the conversation whose cost is measured
+_TURNS = 6  # turns of the conversation for which checkpoints and calls are measured
 AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
 _CLIENTS = (
     "openai, chat.completions",
@@ -77,7 +78,7 @@ idle = create_agent(ChatOpenAI(model="scripted"), middleware=[ConflictScoreMiddl
 
 
 def search_of(documents: list[dict[str, str]]) -> BaseTool:
-    """A search tool that always returns these documents."""
+    """Return a search tool that always returns these documents."""
 
     @tool
     def search(query: str) -> list[dict[str, str]]:
@@ -88,12 +89,12 @@ def search_of(documents: list[dict[str, str]]) -> BaseTool:
 
 
 def with_middleware(*others: Any) -> Build:
-    """An agent with other middleware besides ours."""
+    """Return a function that builds an agent with this package's middleware and others."""
     return lambda model, search, ours: create_agent(model, [search], middleware=[ours, *others])
 
 
 def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """A graph of messages with the agent as a node."""
+    """Build a graph of messages in which the agent is a node."""
     agent = create_agent(model, [search], middleware=[ours])
     graph = StateGraph(MessagesState)
     graph.add_node("agent", agent)
@@ -104,7 +105,7 @@ def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
 def supervisor(
     model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware, lead: str = ""
 ) -> Any:
-    """langgraph-supervisor over one agent, returning that agent's answer after ``lead``."""
+    """Build a langgraph-supervisor with one agent; it returns ``lead`` and the agent's answer."""
     module = import_module("langgraph_supervisor")
     agent = create_agent(model, [search], middleware=[ours], name="researcher")
     graph = module.create_supervisor(
@@ -119,12 +120,12 @@ def supervisor(
 def rewording_supervisor(
     model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
 ) -> Any:
-    """langgraph-supervisor whose answer has other words than its agent's."""
+    """Build a langgraph-supervisor that changes the words of its agent's answer."""
     return supervisor(model, search, ours, "In short: ")
 
 
 def subagent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """An agent whose only tool is another agent; both check their answers."""
+    """Build an agent whose only tool is another agent; both check their answers."""
     agent: Any = create_agent(model, [search], middleware=[ours])
 
     @tool("search")
@@ -137,22 +138,22 @@ def subagent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddlewa
 
 
 def swarm(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """A langgraph-swarm of one agent."""
+    """Build a langgraph-swarm of one agent."""
     module = import_module("langgraph_swarm")
     agent = create_agent(model, [search], middleware=[ours], name="researcher")
     return module.create_swarm([agent], default_active_agent="researcher").compile()
 
 
 def deep_agent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """A deepagents agent, with its own middleware around ours."""
+    """Build a deepagents agent, which adds its own middleware around this package's."""
     module = import_module("deepagents")
     return module.create_deep_agent(model=model, tools=[search], middleware=[ours])
 
 
 class _Transferring(FakeListChatModel):
-    """A supervisor's model: it hands over once, and then repeats the agent's answer.
+    """A supervisor's model, which calls the agent once and then repeats the agent's answer.
 
-    The only one of ``responses`` is put before the answer.
+    The first of ``responses`` is put before the answer.
     """
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
@@ -200,7 +201,7 @@ HOSTS: dict[str, Build] = {
 
 
 def verdict_of(state: dict[str, Any]) -> str:
-    """The verdict of the last message, or of the last message of an inner agent."""
+    """Return the last verdict in the messages, and whether it is on an earlier message."""
     messages = convert_to_messages(state["messages"])  # a remote graph returns plain JSON
     verdicts = [each.response_metadata.get("conflictscore") for each in messages]
     latest = next((each for each in reversed(verdicts) if each), None)
@@ -212,8 +213,8 @@ def verdict_of(state: dict[str, Any]) -> str:
 
 
 def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> str:
-    """The verdict that a host shows for a question."""
-    # the script counts tool messages, and a hand-over counts as one
+    """Ask a host the question, and return the verdict that the host shows."""
+    # the script counts tool messages, including the one by which a supervisor calls an agent
     supervised = build in (supervisor, rewording_supervisor)
     searched = ("search", "search") if supervised else ("search",)
     world = AgentWorld(tools=searched if searches else ())
@@ -229,9 +230,9 @@ def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> 
 
 @contextmanager
 def langgraph_dev() -> Iterator[dict[str, Callable[[str], dict[str, Any]]]]:
-    """The ways to call an agent that ``langgraph dev`` serves, by name.
+    """Serve agents with ``langgraph dev``, and yield the ways to call them, by name.
 
-    Each takes the name of an agent, and returns its state after the question.
+    Each way is a function that asks the agent of a given name the question, and returns its state.
     """
     with (
         TemporaryDirectory() as folder,
@@ -261,7 +262,7 @@ def langgraph_dev() -> Iterator[dict[str, Callable[[str], dict[str, Any]]]]:
 
 
 def read_by(client: Client, documents: list[dict[str, str]], python: str, node: Path | None) -> str:
-    """The verdict that a client of the service reads, and the places where it can read it."""
+    """Return the verdict that a client of the service reads, and the places where it is found."""
     tried = asked_with(client, documents, python, node)
     if tried.works != "yes":
         return tried.works if tried.works == "not there" else f"error: {tried.text}"
@@ -272,7 +273,7 @@ def read_by(client: Client, documents: list[dict[str, str]], python: str, node: 
 
 
 def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, float]:
-    """Bytes of a thread's checkpoints after six turns, and model calls per turn."""
+    """Return the bytes of a thread's checkpoints after six turns, and the model calls per turn."""
     world, saver = AgentWorld(), InMemorySaver()
     with OpenAIServer(world) as server:
         middleware = [ConflictScoreMiddleware(cache=False)] if ours else []
@@ -290,9 +291,18 @@ def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, 
 
 
 @click.command(help=__doc__)
-@click.option("--python", default=sys.executable, help="An interpreter with the clients' packages.")
-@click.option("--node", type=click.Path(path_type=Path), help="A folder with node_modules.")
-@click.option("--only", help="Only hosts whose names contain this, or only the cost of a turn.")
+@click.option(
+    "--python", default=sys.executable, help="A Python interpreter that has the clients' packages."
+)
+@click.option(
+    "--node",
+    type=click.Path(path_type=Path),
+    help="A folder with node_modules, for clients in JavaScript.",
+)
+@click.option(
+    "--only",
+    help="Try only hosts whose names contain this text; `cost` prints only the last table.",
+)
 def main(python: str, node: Path | None, only: str | None) -> None:
     """See the module."""
     if only != "cost":
@@ -324,7 +334,7 @@ def print_hosts(python: str, node: Path | None, only: str) -> None:
 
 
 def print_costs() -> None:
-    """Print the bytes of a thread's checkpoints, and the calls of a turn."""
+    """Print the size of a thread's checkpoints, and the model calls per turn."""
     click.echo("\n| six turns | KiB of checkpoints | calls a turn |\n|---|---|---|")
     for name, ours, documents in (
         ("without the middleware", False, AGREEING),

@@ -1,27 +1,28 @@
-"""Sizes of the repository's packages, and names and wordings that it avoids.
+"""Reports the sizes of the repository's packages, and names and wordings to avoid.
 
-Lines by room: each package below conflictscore/, and tests/, measurements/ and training/.
+Lines by room: a room is a package below conflictscore/, or tests/, measurements/ or training/.
 
-Shared module names: file names that occur in two folders and so may mean two things. Three names
-repeat on purpose and do not count: the folders below benchmarks/ have the same parts and count as
-one, a file of cli/ is named after the command that it defines, and a room's registry.py lists what
-can be named there. Shared class names: public classes and type aliases defined in two modules.
+Shared module names: file names that occur in two folders, and may therefore mean two things. Three
+repetitions are intended and do not count: the folders below benchmarks/ have the same parts, a file
+in cli/ is named after the command that it defines, and the registry.py of a room lists the names
+that users may choose. Shared class names: public classes and type aliases defined in two modules.
 
-Wordings: each entry of PATTERNS has names to avoid, and an expression for docstrings, help texts
-and messages. It finds known offenders; it cannot tell whether a sentence reads well.
+Wordings: each entry of PATTERNS has names to avoid, and a regular expression for docstrings, help
+texts and messages to avoid. The patterns only find known offenders. They cannot determine whether a
+sentence reads well.
 
 Rules for names, kinds and functions (``measurements.house_counts``): sentences that code compares,
 circular imports, imports between the steps of the loop, names that are bare participles or empty
-nouns, complexity, docstrings, splatted literals and choices by tricks. Each count is shown with the
-count of commit 637d1c6f by the same expressions, and with its limit. A test fails if a count
-exceeds its limit, except for those in NOT_YET, which are marked "not yet". Comments per 1,000 lines
-and tokens per line are printed for information.
+nouns, complexity, docstrings, splatted literals and choices by tricks. Each count is shown with its
+value at commit 637d1c6f, counted by the same rules, and with its limit. A test fails if a count
+exceeds its limit, except for the rules in NOT_YET, which are marked "not yet". Comments per 1,000
+lines and tokens per line are printed for information.
 
-Wordings to review and the reading ease of each page (``measurements.readability``) are printed for
-information too; --review lists the places of these wordings.
+So are the number of wordings to review and the reading ease of each page
+(``measurements.readability``). --review lists the places of these wordings.
 
---questions prints questions that a reader who has never seen the package should be able to answer
-from few files; each file that has to be opened counts.
+--questions prints questions for a reader who has never seen the package. The fewer files the reader
+must open to answer them, the better.
 """
 
 import ast
@@ -51,11 +52,11 @@ QUESTIONS = (
 )
 """Questions that a newcomer asks."""
 
-_LONG = 400  # lines; the house rule for the length of a module
+_LONG = 400  # maximum number of lines in a module
 
 
 class _Pattern(NamedTuple):
-    """Identifiers, and an expression for prose; either may be empty."""
+    """Names to avoid, and a regular expression for prose to avoid; either may be empty."""
 
     names: frozenset[str] = frozenset()
     prose: str = ""
@@ -91,7 +92,7 @@ PATTERNS: Mapping[str, _Pattern] = {
 
 
 def modules_in(*folders: Path) -> dict[str, str]:
-    """The source of the modules below some folders, by path relative to each folder's parent."""
+    """Return the source of all modules below folders, by path relative to the folder's parent."""
     return {
         path.relative_to(folder.parent).as_posix(): path.read_text("utf-8")
         for folder in folders
@@ -100,24 +101,25 @@ def modules_in(*folders: Path) -> dict[str, str]:
 
 
 class Count(NamedTuple):
-    """A counted rule: its places now, the count of commit 637d1c6f, and the limit."""
+    """The count of a rule: places that break it, its value at commit 637d1c6f, and its limit."""
 
     places: list[str]
     before: int
     most: int
 
 
-_PARTICIPLES_SHARE = 0.02  # of all names that functions bind
+_PARTICIPLES_SHARE = 0.02  # maximum share of bare participles among all names that functions bind
 
 NOT_YET: frozenset[str] = frozenset()
-"""Rules that the package does not keep yet: they are counted and printed, but fail nothing.
+"""Rules that the package does not follow yet. They are counted and printed, but fail no test.
 
-All current rules are kept, so it is empty, and a test fails if any count exceeds its limit.
+The set is empty because all current rules are followed. A test fails if any count exceeds its
+limit.
 """
 
 
 def counts_in(modules: Mapping[str, str]) -> dict[str, Count]:
-    """The counted rules of a package, given its source by path."""
+    """Return the counts of all rules for a package, given its source by path."""
     return _counts_of(_parsed(modules))
 
 
@@ -127,7 +129,10 @@ def _parsed(modules: Mapping[str, str]) -> dict[str, ast.Module]:
 
 @cache
 def _tree_of(source: str) -> ast.Module:
-    """The tree of a module, which nobody changes; parsing takes half the time of a count."""
+    """Parse a module.
+
+    Trees are cached, since parsing takes half of the time, and must not be changed.
+    """
     return ast.parse(source)
 
 
@@ -152,7 +157,7 @@ def _counts_of(trees: Mapping[str, ast.Module]) -> dict[str, Count]:
 
 
 def exceeded_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
-    """The places of each counted rule that exceeds its limit, except those in NOT_YET."""
+    """Return the places of each rule whose count exceeds its limit, except for rules in NOT_YET."""
     return {
         rule: count.places
         for rule, count in counts_in(modules).items()
@@ -161,10 +166,10 @@ def exceeded_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def found_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
-    """Everything that should not be in a package, given its source by path.
+    """Return everything that should not be in a package, given its source by path.
 
     Returns:
-        The places that break each rule, by its name.
+        The places that break each rule, by the rule's name.
     """
     return _found_in(modules, _parsed(modules))
 
@@ -233,7 +238,7 @@ def _offences(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Names of classes, functions, arguments, fields and variables, with their places."""
+    """Yield the names of classes, functions, arguments, fields and variables, with their places."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.lineno, node.name
@@ -246,7 +251,7 @@ def _defined(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _prose(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Texts of several words that are not questions: docstrings, help, messages."""
+    """Yield texts of several words (docstrings, help and messages), except questions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value.strip()
@@ -295,7 +300,7 @@ def main(show: bool, review: bool, questions: bool) -> None:
 
 
 def _print_wordings(root: Path, trees: Mapping[str, ast.Module], *, review: bool) -> None:
-    """Print how often wordings to review occur in texts and pages, and each page's reading ease."""
+    """Print how often each wording to review occurs, and the reading ease of each page."""
     prose = [(f"{path}:{n}", text) for path, tree in trees.items() for n, text in _prose(tree)]
     click.echo("\nWordings to review, in texts of the package and in pages")
     for name, places in readability.wordings_in([*prose, *readability.pages_below(root)]).items():

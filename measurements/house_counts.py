@@ -1,7 +1,7 @@
 """Counts rule violations in the package's source: names, complexity, docstrings, imports.
 
-Each function takes parsed modules by path (relative to the folder above the package) and returns
-the places that break its rule, ``path:line what``.
+Each function takes parsed modules by path, relative to the folder above the package. It returns the
+places that break its rule, in the form ``path:line what``.
 """
 
 import ast
@@ -32,9 +32,9 @@ class Binding(NamedTuple):
 
 
 MOST_COMPLEX = 15
-"""Radon's cyclomatic complexity from which a function must be split."""
+"""A function with at least this cyclomatic complexity, as computed by radon, must be split."""
 LONG_FUNCTION = 25
-"""Lines from which a function needs a docstring."""
+"""A function with at least this many lines needs a docstring."""
 
 _IRREGULAR = frozenset(
     """
@@ -46,28 +46,28 @@ _IRREGULAR = frozenset(
 _NO_PARTICIPLES = frozenset(
     "seed need feed speed bed red embed hundred indeed shed weed breed deed checked".split()  # noqa: SIM905
 )
-"""Words in -ed that are no participles, and `checked`, which says how far an answer was checked."""
+"""Words that end in -ed but are not participles, and `checked`, the name of a public field."""
 EMPTY_NOUNS = frozenset(
     "result results value values item items data entry entries thing obj".split()  # noqa: SIM905
 )
-"""Nouns that say nothing about their content. Loops over mappings may use ``key`` and ``value``."""
+"""Nouns that say nothing about their content."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? (?:[^\W\d_]+[,;:]? )+[^\W\d_]*")
-"""Three words or more, because column titles and the starts of other libraries' errors have two."""
+"""Matches three words or more; titles of columns and beginnings of libraries' errors have two."""
 _OF_A_FORMER_FORMAT = re.compile(r"_IN_FORMAT_1$")
 
 
 def is_bare_participle(name: str) -> bool:
-    """Whether a name is a participle alone, or ``one`` or ``other``."""
+    """Whether a name is a single participle, or ``one`` or ``other``."""
     if name in _IRREGULAR:
         return True
     return len(name) > 3 and name.endswith("ed") and "_" not in name and name not in _NO_PARTICIPLES
 
 
 def _nodes(tree: ast.Module) -> list[ast.AST]:
-    """All nodes below a module, walked once for all counts, since walking takes longest."""
+    """Return all nodes below a module; they are stored, since walking the tree takes longest."""
     if tree not in _NODES:
         _NODES[tree] = [node for node in ast.walk(tree) if node is not tree]
     return _NODES[tree]
@@ -77,7 +77,7 @@ _NODES: WeakKeyDictionary[ast.Module, list[ast.AST]] = WeakKeyDictionary()
 
 
 def bindings(trees: Trees) -> list[Binding]:
-    """Each name that a function binds, as an argument or a local variable, once per function."""
+    """Return the names that functions bind (arguments and local variables), once per function."""
     return [
         Binding(path, line, name)
         for path, tree in trees.items()
@@ -88,7 +88,7 @@ def bindings(trees: Trees) -> list[Binding]:
 
 
 def bound_names(bound: Iterable[Binding]) -> Counter[str]:
-    """How many functions bind each name, except ``self`` and ``cls``."""
+    """Return how many functions bind each name, except ``self`` and ``cls``."""
     return Counter(place.name for place in bound if place.name not in ("self", "cls", "_"))
 
 
@@ -107,7 +107,7 @@ def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> 
 
 
 def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Nodes of a function's body without those of functions and classes inside it."""
+    """Yield the nodes of a function's body, without those of inner functions and classes."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()
@@ -117,17 +117,17 @@ def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bare_participles(bound: Iterable[Binding]) -> list[str]:
-    """Bindings whose name is a bare participle, or ``one`` or ``other``."""
+    """Return the bindings whose name is a bare participle, or ``one`` or ``other``."""
     return [str(place) for place in bound if is_bare_participle(place.name)]
 
 
 def empty_nouns(bound: Iterable[Binding]) -> list[str]:
-    """Bindings whose name is an empty noun."""
+    """Return the bindings whose name is an empty noun."""
     return [str(place) for place in bound if place.name in EMPTY_NOUNS]
 
 
 def complex_functions(trees: Trees) -> list[str]:
-    """Functions whose complexity is :data:`MOST_COMPLEX` or more."""
+    """Return the functions whose complexity is :data:`MOST_COMPLEX` or more."""
     return [
         f"{path}:{block.lineno} {block.name} {block.complexity}"
         for path, tree in trees.items()
@@ -137,7 +137,7 @@ def complex_functions(trees: Trees) -> list[str]:
 
 
 def undocumented(trees: Trees) -> list[str]:
-    """Classes, and functions of :data:`LONG_FUNCTION` lines or more, without a docstring."""
+    """Return classes and functions of :data:`LONG_FUNCTION` lines or more without a docstring."""
     return [
         f"{path}:{node.lineno} {node.name}"
         for path, tree in trees.items()
@@ -153,7 +153,7 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
 
 
 def splatted_literals(trees: Trees) -> list[str]:
-    """Literals that are splatted in place: ``*("a", "b")``."""
+    """Return literals that are splatted in place: ``*("a", "b")``."""
     return [
         _place(path, node)
         for path, tree in trees.items()
@@ -163,7 +163,10 @@ def splatted_literals(trees: Trees) -> list[str]:
 
 
 def one_line_choices(trees: Trees) -> list[str]:
-    """Choices by tricks: ``(a, b)[flag]``, ``{True: a, False: b}[flag]``, ``[*some, None][0]``."""
+    """Return choices made by tricks.
+
+    Examples are ``(a, b)[flag]``, ``{True: a, False: b}[flag]`` and ``[*some, None][0]``.
+    """
     return [
         _place(path, node)
         for path, tree in trees.items()
@@ -191,11 +194,11 @@ def _is_trick(node: ast.Subscript) -> bool:
 
 
 def compared_sentences(trees: Trees) -> list[str]:
-    """Comparisons of a message, note or reason with a sentence of the package's own.
+    """Return comparisons of a message, note or reason with a sentence from the package itself.
 
-    A sentence is a literal of three words or more, or a constant that holds one. A constant whose
-    name ends in ``_IN_FORMAT_1`` does not count: runs in that format have the sentence in place of
-    a kind, and their reader can only compare it. No newer format is read that way.
+    A sentence is a literal of three words or more, or a constant with such a literal. A constant
+    whose name ends in ``_IN_FORMAT_1`` does not count. Runs stored in that format have a sentence
+    instead of a kind, so their reader must compare sentences. Newer formats have kinds.
     """
     everywhere = {name for tree in trees.values() for name in _sentence_constants(tree)}
     return [
@@ -222,7 +225,7 @@ def _imported_names(tree: ast.Module) -> Iterator[str]:
 
 
 def _compared(node: ast.Compare | ast.Call) -> Iterator[ast.expr]:
-    """The texts that a comparison, or a call of ``startswith`` or ``endswith``, looks for."""
+    """Yield the operands of a comparison, or the arguments of ``startswith`` or ``endswith``."""
     if isinstance(node, ast.Compare):
         equal = ast.Eq | ast.NotEq | ast.Is | ast.IsNot
         if any(isinstance(operator, equal) for operator in node.ops):
@@ -241,7 +244,10 @@ def _is_sentence(node: ast.expr, constants: Iterable[str]) -> bool:
 
 
 def module_circles(trees: Trees) -> list[str]:
-    """Circular imports, including those only for types; a package counts as its ``__init__``."""
+    """Return circular imports, including those made only for types.
+
+    A package counts as its module ``__init__``.
+    """
     modules = {_module_of(path): tree for path, tree in trees.items()}
     imports = {name: set(_imports(name, tree, modules.keys())) for name, tree in modules.items()}
     circles = []
@@ -275,7 +281,7 @@ def _imports(importer: str, tree: ast.Module, modules: Iterable[str]) -> Iterato
 
 
 def imports_between_nodes(trees: Trees) -> list[str]:
-    """Imports of one step of the loop by another, each pair once."""
+    """Return the pairs of steps of the loop of which one imports the other."""
     pairs = {
         f"{path} -> {target}"
         for path, tree in trees.items()
@@ -287,7 +293,7 @@ def imports_between_nodes(trees: Trees) -> list[str]:
 
 
 def density(sources: Mapping[str, str]) -> tuple[float, float]:
-    """Comments per 1,000 lines, and tokens per line of code, over all modules."""
+    """Return comments per 1,000 lines, and tokens per line of code, over all modules."""
     comments = lines = 0
     tokens_by_line: Counter[tuple[str, int]] = Counter()
     skipped = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

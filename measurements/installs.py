@@ -1,11 +1,12 @@
-"""Tries the package in fresh environments with its oldest and newest dependencies, by Python.
+"""Tries the package in fresh environments, with its oldest and newest dependencies.
 
-uv resolves and installs (`pip install uv`, then --uv). Each environment then imports every module
-of the package, asks a scripted endpoint one question from a folder, and shows the versions of a few
-packages. The oldest versions are the lower bounds in pyproject.toml (uv's `lowest-direct`), or the
-next versions with a wheel for that Python, since nothing is compiled.
---imports instead measures, in this environment, how long `from conflictscore import correct` takes
-compared with langgraph.graph and langchain_openai: medians of fresh processes, one after another.
+The package uv resolves and installs the dependencies (`pip install uv`, then --uv). In each
+environment, every module of the package is imported, and one question about a folder is asked with
+a scripted endpoint. The table also shows the versions of a few packages. The oldest versions are
+the lower bounds in pyproject.toml (uv's `lowest-direct`), or the next versions with a wheel for
+that version of Python, since nothing is compiled. --imports instead measures in this environment
+how long `from conflictscore import correct` takes, compared with importing langgraph.graph and
+langchain_openai. Each import runs in a fresh process, one after another, and medians are shown.
 """
 
 import json
@@ -43,9 +44,11 @@ _OURS = "from conflictscore import correct"
 
 
 @click.command(help=__doc__)
-@click.option("--uv", default="uv", show_default=True, help="The command of uv.")
+@click.option("--uv", default="uv", show_default=True, help="The command that runs uv.")
 @click.option("--python", "pythons", multiple=True, default=["3.11", "3.13"], show_default=True)
-@click.option("--imports", "rounds", default=0, help="Measure imports in this many rounds.")
+@click.option(
+    "--imports", "rounds", default=0, help="Instead, measure imports in this many rounds."
+)
 def main(uv: str, pythons: Sequence[str], rounds: int) -> None:
     """See the module."""
     if rounds:
@@ -61,7 +64,7 @@ def main(uv: str, pythons: Sequence[str], rounds: int) -> None:
 
 
 def _tried(uv: str, python: str, resolution: str, folder: Path) -> tuple[str, ...]:
-    """Imported modules, seconds of installation, the answer's `checked`, and a few versions."""
+    """Install the package and try it; return the cells of the table's row."""
     begun = time.perf_counter()
     environment = folder / "env"
     interpreter = environment / "bin" / "python"
@@ -84,7 +87,7 @@ def _tried(uv: str, python: str, resolution: str, folder: Path) -> tuple[str, ..
 
 
 def _run(command: Sequence[str], cwd: Path | None = None) -> str:
-    """What a command prints; if it fails, an error with the end of its output."""
+    """Return a command's output; if it fails, raise an error with the end of its error output."""
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     environment["OPENAI_API_KEY"] = "none"
     process = subprocess.run(  # noqa: S603 - the commands above

@@ -1,17 +1,17 @@
-"""Label accuracy of the forms in which one judge is asked about the claims of a document.
+"""Compares the label accuracy of different prompts for the same judge.
 
 ```sh
 python -m measurements.label_forms ../shared/data/labels NATURAL_groups.jsonl --cache FILE
 ```
 
-The first form is the longer one, which the embedded model gets. The second is the brief one, which
-endpoints get, asked of the same model. Each --template is a file that replaces the template of the
-brief form. Claims come in random order (--seed), and each is judged in all forms before the next,
-so any prefix is a paired sample; --minutes ends the run. Replies are stored in --cache, so the same
-command resumes. Each gain has a 95 % interval, drawn by claim. LABELS is the folder with the nine
-sets of people's labels, of which --sample claims each are drawn; CASES is a file of claims as
-``conflictscore bench conflict-detection`` reads them. A pair without a usable verdict counts as
-wrong.
+The first form of the prompt is the long one, which is used with the embedded model. The second is
+the brief one, which is used with endpoints. Both are sent to the same model. Each --template is a
+file that replaces the template of the brief form. Claims are judged in random order (--seed), each
+with all forms before the next claim. The run ends after --minutes, and the claims judged so far are
+a random sample. Replies are stored in --cache, so the same command resumes. Each gain has a 95 %
+bootstrap interval, resampled by claim. LABELS is a folder with nine sets of claims that people
+labelled; --sample claims are drawn from each set. CASES is a file of claims in the format of
+``conflictscore bench conflict-detection``. A pair without a usable verdict counts as wrong.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ _BRIEF = "label_per_document_brief"
 
 
 def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, BatchJudge]:
-    """The judge in each form, by the form's name."""
+    """Return a judge for each form of the prompt, by the form's name."""
     prompts = PromptSet.load()
     remote = replace(model, endpoint="as-at-an-endpoint")
     forms = {"long": BatchJudge(model, prompts), "brief": BatchJudge(remote, prompts)}
@@ -55,7 +55,7 @@ def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, Batch
 
 
 async def rights_of(judge: BatchJudge, group: ClaimGroup, meter: UsageMeter) -> list[float]:
-    """Whether the judge gives people's label, for each document with such a label."""
+    """Return, for each document with people's label, whether the judge agrees (1 or 0)."""
     claim = Claim(number=1, text=group.claim)
     [row] = await label_table(judge, [claim], group.shown, meter=meter)
     labels = {verdict.document: verdict.label for verdict in row.labels}
@@ -67,7 +67,7 @@ async def rights_of(judge: BatchJudge, group: ClaimGroup, meter: UsageMeter) -> 
 
 
 def groups_of(labels: Path, cases: Path, sample: int, seed: int) -> list[ClaimGroup]:
-    """The claims in random order: all natural cases, and some validation claims of each set."""
+    """Return all cases, and some validation claims of each set, in random order."""
     groups = read_groups(cases)
     validation = validation_groups(labelled_pairs(label_files(data_files([labels])))[1])
     for name in sorted({group.set for group in validation}):
@@ -79,9 +79,13 @@ def groups_of(labels: Path, cases: Path, sample: int, seed: int) -> list[ClaimGr
 @click.command(help=__doc__)
 @click.argument("labels", type=click.Path(exists=True, path_type=Path))
 @click.argument("cases", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--sample", default=12, show_default=True, help="Claims of each set.")
+@click.option(
+    "--sample", default=12, show_default=True, help="Number of claims to draw from each set."
+)
 @click.option("--seed", default=0, show_default=True)
-@click.option("--minutes", default=600.0, show_default=True, help="Time until the last claim.")
+@click.option(
+    "--minutes", default=600.0, show_default=True, help="Start no further claim after this time."
+)
 @click.option("--model", default="local", show_default=True)
 @click.option("--template", "templates", multiple=True, type=click.Path(path_type=Path))
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
@@ -122,7 +126,7 @@ def main(
 
 
 def _summed(rights: Sequence[Sequence[float]]) -> Numbers:
-    """For each claim, the number of its pairs with people's label, and of its pairs."""
+    """Return, for each claim, the numbers of correctly labelled pairs and of all pairs."""
     return np.array([[sum(own), len(own)] for own in rights])
 
 

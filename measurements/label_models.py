@@ -1,9 +1,10 @@
-"""Compares NLI models on the same labelled pairs: figures of the first, gains of the others.
+"""Compares NLI models on the same labelled pairs: the first model's figures, and others' gains.
 
-It takes files of claims with labelled documents, as ``conflictscore bench conflict-detection``
-reads them. ``--by-claim`` decides conflicts by claim, as a run does. Outputs for each window are
-cached in --cache, so the same command resumes. Each gain has a 95 % interval, drawn by claim.
---sample draws as many claims of each file, by --seed.
+--data is a file of claims with labelled documents, in the format of ``conflictscore bench
+conflict-detection``. With --by-claim, conflicts are decided by all documents of a claim together,
+as in a run. The models' outputs for each window of a document are cached in --cache, so the same
+command resumes. Each gain has a 95 % bootstrap interval, resampled by claim. --sample draws this
+many claims from each file, according to --seed.
 """
 
 import asyncio
@@ -32,20 +33,21 @@ from training.pairs import LABELS
 
 Numbers = NDArray[Any]
 
-_RESAMPLES = 2000  # of the bootstrap; bounds of 95 % intervals then vary in the third decimal
+_RESAMPLES = 2000  # bootstrap; with this many, bounds of 95 % intervals vary in the third decimal
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 
 class Figures(NamedTuple):
-    """Figures of one model on some claims, each of shape (...), in [0, 1].
+    """Figures of a model on some claims. Each figure is in [0, 1] and has the shape (...).
 
     Attributes:
-        accuracy: Share of the pairs on which the model gives people's label.
+        accuracy: Share of the pairs that the model labels as people do.
         macro_f1: Mean F1 over the labels that people gave.
-        recall: Share of people's CONTRADICTS that the model labels CONTRADICTS.
-        precision: Share of the model's CONTRADICTS that people label CONTRADICTS.
+        recall: Share of the pairs labelled CONTRADICTS by people that the model labels so, too.
+        precision: Share of the pairs labelled CONTRADICTS by the model that people label so, too.
         conflict_f1: F1 of finding the claims in conflict.
-        false_conflicts: Share of the claims without a conflict that the model calls a conflict.
+        false_conflicts: Share of the claims without a conflict for which the model finds a
+            conflict.
     """
 
     accuracy: Numbers
@@ -57,14 +59,16 @@ class Figures(NamedTuple):
 
 
 def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> Numbers:
-    """For each claim: its confusion matrix; whether people, the model, and both see a conflict.
+    """Return a row for each claim.
+
+    It has the confusion matrix, and says whether people, the model, and both find a conflict.
 
     Args:
-        gold: For each claim, people's labels of its documents.
+        gold: The labels that people gave the documents of each claim.
         labels: The model's labels, in the same order.
 
     Returns:
-        Shape (claims, 12).
+        An array of shape (claims, 12).
     """
     rows = []
     for people, model in zip(gold, labels, strict=True):
@@ -78,14 +82,14 @@ def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) ->
 
 
 def figures_of(counts: Numbers) -> Figures:
-    """The figures of rows from :func:`counts_of`, of shape (..., claims, 12)."""
+    """Return the figures for rows from :func:`counts_of`, of shape (..., claims, 12)."""
     total, claims = counts.sum(axis=-2), counts.shape[-2]
     confusion = total[..., :9].reshape(*total.shape[:-1], 3, 3)
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)
     occurs = gold > 0
     f1 = 2 * right / np.maximum(gold + labelled, 1)
-    # nine columns of the confusion matrix come first
+    # the first nine columns are the confusion matrix
     people, model, both = (total[..., place] for place in (9, 10, 11))
     return Figures(
         right.sum(axis=-1) / gold.sum(axis=-1),
@@ -98,7 +102,7 @@ def figures_of(counts: Numbers) -> Figures:
 
 
 def gains(before: Numbers, after: Numbers) -> list[tuple[float, float, float]]:
-    """For each figure, its gain and the bounds of its interval, drawn by claim."""
+    """Return, for each figure, the gain and the bounds of its interval, resampled by claim."""
     drawn = np.random.default_rng(0).integers(len(before), size=(_RESAMPLES, len(before)))
     old, new = figures_of(before), figures_of(after)
     differences = [
@@ -140,11 +144,16 @@ def _gold(group: ClaimGroup) -> list[int]:
     "names",
     multiple=True,
     default=("",),
-    help="A folder, nli-mpnet, or nothing for the bundled model; A+B for the mean of two, A*B for"
-    " two that are pooled as in a run.",
+    help="A folder, nli-mpnet, or an empty text for the bundled model; A+B for the mean of two, A*B"
+    " for two that are pooled as in a run.",
 )
 @click.option("--by-claim", is_flag=True)
-@click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
+@click.option(
+    "--sample",
+    default=0,
+    type=click.IntRange(0),
+    help="Number of claims to draw from each file; 0 for all.",
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(
@@ -174,7 +183,7 @@ def main(
 
 
 def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGroup]:
-    """At most ``sample`` of the groups, drawn by seed; all of them if ``sample`` is 0."""
+    """Return at most ``sample`` of the groups, drawn by seed; all groups if ``sample`` is 0."""
     if not sample:
         return list(groups)
     shuffled = list(groups)
@@ -206,7 +215,7 @@ def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
 
 
 def _title(name: str) -> str:
-    """The name of a model or a mean of models in a table."""
+    """Return the name of a model, or of a combination of models, for the table."""
     parts = re.split(r"([+*])", name)
     return " ".join(
         part if part in "+*" and part else Path(part).name or "bundled" for part in parts

@@ -1,9 +1,9 @@
-"""Natural disputes, end to end: what becomes of a chatbot's answer over real web pages.
+"""Runs natural disputes end to end: chatbots' answers are corrected with real web pages.
 
-The cases are in ``disputes.jsonl``. Readers, claims and the judge are scripted to be right: each
-document says what people found in it, its relation to the claim is its label, and the judge has a
-ground if people settled the dispute. Labels are people's, or an encoder's with ``--labels``. With
-``--model`` nothing is scripted.
+The cases are in ``disputes.jsonl``. The model is scripted and makes no errors. It reads in each
+document what people found there, and takes each document's relation to the claim from its label. It
+names a ground for one side if people settled the dispute. The labels are those of people, or those
+of an encoder with ``--labels``. With ``--model``, a real model replaces the scripted one.
 
     python -m measurements.natural ../shared/data/natural/disputes.jsonl
 """
@@ -34,7 +34,7 @@ _SIDES = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
 
 
 class Case:
-    """A case, with what people know about it."""
+    """A case: a question with an answer, documents, and what people found out about them."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         """Read a row of the file."""
@@ -52,20 +52,20 @@ class Case:
         self.right_label = "SUPPORTS" if self.is_right else "CONTRADICTS"
 
     def says(self, label: str) -> str:
-        """The statement of the documents that have this label."""
+        """Return the statement made by the documents with this label."""
         values = [d["says"] for d in self.row["documents"] if d["label"] == label and d["says"]]
         if label == "SUPPORTS":
             return str(self.claim)
         return f"To the question “{self.question.rstrip('?')}” the answer is: {values[0]}."
 
     def document_in(self, prompt: str) -> Mapping[str, Any]:
-        """The document shown in a prompt."""
+        """Return the document that a prompt shows."""
         shown = " ".join(prompt.split())
         documents: list[Mapping[str, Any]] = self.row["documents"]
         return next(d for d in documents if " ".join(d["text"].split())[:60] in shown)
 
     def place(self) -> str:
-        """The first words of the passage that makes the claim."""
+        """Return the first words of the answer's passage that makes the claim."""
         parts = [self.answer[p.start : p.end] for p in passages(self.answer)]
         claimed = set(terms_in(self.claim))
         best = max(parts, key=lambda part: len(claimed & set(terms_in(part))))
@@ -73,12 +73,12 @@ class Case:
 
 
 class PeopleLabels:
-    """People's labels of the claim, and of the statement against it."""
+    """Gives people's labels for the claim, and the opposite labels for any other statement."""
 
     name, identity = "people", None
 
     def __init__(self, asking: Sequence[Case]) -> None:
-        """Take the cases; questions are about the last one."""
+        """Take the list of cases; labels are for the last case in it."""
         self._asking = asking
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -91,7 +91,7 @@ class PeopleLabels:
 
 
 def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """A model that splits answers, reads, compares and weighs correctly."""
+    """Return a scripted model that splits answers, reads, compares and weighs correctly."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ def _weighed(case: Case, fields: Mapping[str, Any]) -> str:
 
 
 def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
-    """What became of the answer: ``unchanged``, ``replaced``, or ``told`` (it gives both sides)."""
+    """Return ``unchanged``, ``replaced``, or ``told`` if the answer now gives both sides."""
     if state["answer"] == state["first_answer"]:
         return "unchanged"
     applied = [one for one in state["changes"] if one["accepted"] and one["action"] != "keep"]
@@ -155,9 +155,11 @@ def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice(["people", "small", "mean"]), default="people")
-@click.option("--model", help="Splits answers, reads and judges in place of the script.")
-@click.option("--cases", default=1000, help="The most cases, drawn with a fixed seed.")
-@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
+@click.option("--model", help="A real model in place of the scripted one.")
+@click.option("--cases", default=1000, help="Maximum number of cases, drawn with a fixed seed.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
+)
 @click.option("--show", is_flag=True)
 def main(
     file: Path, labels: str, model: str | None, cases: int, out: Path | None, show: bool

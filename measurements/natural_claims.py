@@ -1,10 +1,10 @@
-"""How often a natural answer is called partly checked although its claims cover it.
+"""Counts natural answers that are called partly checked although their claims cover them.
 
-The answers come with the claims of a good splitter (``natural_claims.toml``). A reader marked each
-before it was measured. There are three draws: sixty answers, and then two smaller ones, each read
-after the faults of the draw before it had been mended. Only
-:func:`conflictscore.answering.claim_coverage.gaps_of` is measured; a run's other gaps (labels, cut
-documents) play no part here.
+The file ``natural_claims.toml`` contains good lists of claims for the answers. Before the
+measurement, a person marked whether each list covers its answer. There are three draws of answers:
+one of sixty, and two smaller ones. Each later draw was marked after the faults that the earlier
+draw had shown were mended. Only :func:`conflictscore.answering.claim_coverage.gaps_of` is measured.
+Other gaps of a run (missing labels, cut documents) are ignored here.
 
     python -m measurements.natural_claims --data ../shared/data [--show]
 """
@@ -25,7 +25,7 @@ _CASES = Path(__file__).with_suffix(".toml")
 
 
 class Case(NamedTuple):
-    """An answer, the claims of a splitter, and a reader's verdict on the list of claims."""
+    """An answer, a list of its claims, and a person's verdict on the list."""
 
     name: str
     question: str
@@ -36,14 +36,14 @@ class Case(NamedTuple):
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Parts of the answer that are in no claim, and claims that go beyond the answer."""
+        """Parts of the answer that no claim covers, and claims that say more than the answer."""
         places = [place_of(claim, "", self.answer) for claim in self.claims]
         spans = [(place.start, place.end) if place else None for place in places]
         return gaps_of(self.answer, list(zip(self.claims, spans, strict=True)), self.question)
 
 
 def cases(data: Path) -> Iterator[Case]:
-    """All cases, with the answers of the shared data."""
+    """Yield all cases, with answers from the shared data or from the file itself."""
     listed = tomllib.loads(_CASES.read_text("utf-8"))
     judged = _rows(data / "natconfqa" / "human_judgments.jsonl")
     for case in listed["natconfqa"]:
@@ -67,7 +67,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print a table of the results by the reader's verdict."""
+    """Print a table that compares the measured verdicts with those of the person."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the shared data")
     parser.add_argument("--show", action="store_true", help="list each disagreement")

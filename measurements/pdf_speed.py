@@ -1,7 +1,7 @@
 """Compares the processor time of reading PDFs with that of pdfium's own text extraction.
 
-Both run in this process, by turns, on each of the named files; the start of the process and the
-loading of the libraries do not count. The table shows medians over all rounds.
+Both run in turns in this process, on each of the named files. Starting the process and loading the
+libraries is not counted. The table shows medians over all rounds.
 """
 
 import statistics

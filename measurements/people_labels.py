@@ -1,10 +1,11 @@
-"""Questions whose answers and documents people labelled, and a labeler that gives those labels.
+"""Reads questions whose documents people labelled, and provides a labeler with these labels.
 
-RAMDocs says which answer each document gives, and which answers are right; WikiContradict says the
-same for its two passages. So for any claim that contains such an answer, letter by letter, each
-document's label is known. No model is asked, and the rest of the claim is ignored. For NatConfQA,
-the claims are asked about ("true or false?"): its questions' evidence ids lead to no passage, but
-people labelled each passage against the claim from which a question was made.
+RAMDocs states which answer each document gives, and which answers are correct. WikiContradict
+states the same for its two passages. Therefore each document's label is known for any claim that
+contains such an answer letter by letter. No model is called, and the rest of the claim is ignored.
+For NatConfQA, the question is whether a claim is true or false. The evidence ids of its own
+questions do not lead to passages, but people labelled each passage against the claim from which a
+question was made.
 """
 
 import hashlib
@@ -41,13 +42,13 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 class LabelledQuestion(NamedTuple):
-    """A question, with what people know about its documents.
+    """A question, with the answers that people found in its documents.
 
     Attributes:
         question: The question. Its documents have ``gives`` in their metadata.
-        right: Answers that are right for some entity.
-        wrong: Answers that are right for no entity.
-        rivals: Whether two right answers conflict; otherwise each is right for a different entity.
+        right: Answers that are correct for some entity with the name in the question.
+        wrong: Answers that are correct for no such entity.
+        rivals: Whether correct answers conflict; otherwise each is correct for a different entity.
     """
 
     question: Question
@@ -56,7 +57,7 @@ class LabelledQuestion(NamedTuple):
     rivals: bool
 
     def shortened(self, tokens: int) -> "LabelledQuestion":
-        """The question with each document cut to the passage that fits it best."""
+        """Return the question with each document cut to the passage that matches it best."""
         given = self.question.documents
         whole = [Passage(document["text"]) for document in given]
         cut = cut_to_passages(self.question.question, whole, tokens)
@@ -65,7 +66,10 @@ class LabelledQuestion(NamedTuple):
         return self._replace(question=self.question.model_copy(update={"documents": documents}))
 
     def judged(self, answer: str) -> ExactMatch:
-        """Which known answers an answer gives; to a statement, "true" or "false" in any words."""
+        """Return which known answers an answer gives.
+
+        If they are "true" and "false", the answer may say so in other words.
+        """
         if "true" in (*self.right, *self.wrong):
             said = {"yes": "true", "no": "false"}
             answer = _YES_NO.sub(lambda word: said[word[0].casefold()], answer)
@@ -74,12 +78,12 @@ class LabelledQuestion(NamedTuple):
         return exact_match(answer, self.right, self.wrong)
 
     def stated(self, claim: str) -> tuple[str, ...]:
-        """The known answers that a claim contains."""
+        """Return the known answers that a claim contains."""
         found = self.judged("false" if denied_in(claim) is not None else claim)
         return (*found.given, *found.wrong)
 
     def label(self, claim: str, gives: str) -> Label:
-        """The label, for a claim, of a document that gives this answer; empty for no answer."""
+        """Return the label of a document that gives this answer (empty: none), for a claim."""
         stated = set(map(normalised, self.stated(claim)))
         if not stated or not gives:
             return Label.IRRELEVANT
@@ -91,11 +95,11 @@ class LabelledQuestion(NamedTuple):
 
 
 def _ramdocs(path: Path) -> list[LabelledQuestion]:
-    """Each question, for the entity that most correct documents are about.
+    """Read the questions, each for the entity that most correct documents are about.
 
-    The data does not say which entity a document is about, but documents with another right answer
-    are about another entity. These are left out, so the remaining documents agree or disagree about
-    one thing.
+    The data does not state which entity a document is about. However, documents with another
+    correct answer are about another entity. They are left out, so that the remaining documents
+    agree or disagree about a single entity.
     """
     rows = [record for _, record in read_json_lines(path)]
     made = []
@@ -119,7 +123,7 @@ def _ramdocs(path: Path) -> list[LabelledQuestion]:
 
 
 def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
-    """Each question with all its documents, including those on namesakes, and the noise."""
+    """Read the questions with all their documents, including those about namesakes and noise."""
     rows = [record for _, record in read_json_lines(path)]
     made = []
     for question, row in zip(read_questions(path, name_entities=False), rows, strict=True):
@@ -133,7 +137,7 @@ def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
 
 
 def _wikicontradict(path: Path) -> list[LabelledQuestion]:
-    """The questions whose two answers differ as words, and whose two passages differ."""
+    """Read the questions whose two answers have different words, and whose passages differ."""
     made = []
     for asked in read_contradicting(path):
         one, other = (answer.strip(" .") for answer in asked.answers)
@@ -153,9 +157,9 @@ def _wikicontradict(path: Path) -> list[LabelledQuestion]:
 
 
 def _natconfqa(path: Path) -> list[LabelledQuestion]:
-    """Questions whether a claim is true, by the labels of its passages, if any takes a side.
+    """Ask whether each claim is true, if any of its passages supports or contradicts it.
 
-    The answer of more passages is right. In a tie, both answers are right, as rivals.
+    The answer that more passages give is correct. In a tie, both answers are correct and conflict.
     """
     made = []
     for _, row in read_json_lines(path):
@@ -165,7 +169,7 @@ def _natconfqa(path: Path) -> list[LabelledQuestion]:
         lead = gives.count("true") - gives.count("false")
         if not any(gives):
             continue
-        # the answer that leads, or both in a tie
+        # the answer that more passages give, or both in a tie
         right = ("true", "false")[lead < 0 : 2 - (lead > 0)]
         question = Question(
             id=question_id("natconfqa", row["id"]),
@@ -179,7 +183,7 @@ def _natconfqa(path: Path) -> list[LabelledQuestion]:
 
 
 def _conflicts(path: Path) -> list[LabelledQuestion]:
-    """CONFLICTS' questions on outdated facts and misinformation, with answers from its notes."""
+    """Read CONFLICTS' questions on outdated facts and misinformation; its notes give answers."""
     made = []
     for _, row in read_json_lines(path):
         gold, query = str(row["gold_answer"]).strip(), str(row["query"])
@@ -210,7 +214,7 @@ def _conflicts(path: Path) -> list[LabelledQuestion]:
 
 
 def _minority(_: Path) -> list[LabelledQuestion]:
-    """The constructed cases of ``minority.toml``."""
+    """Read the constructed cases in ``minority.toml``."""
     made: list[LabelledQuestion] = []
     for kind in tomllib.loads(Path(__file__).with_name("minority.toml").read_text("utf-8"))["kind"]:
         for case in kind["cases"]:
@@ -260,28 +264,30 @@ SETS = {
     "conflicts": _conflicts,
     "minority": _minority,
 }
-"""The reader of each set's published file."""
+"""The functions that read the published files, by the name of the set."""
 
 
 Table = Mapping[Label, tuple[int, int, int]]
-"""For each of people's labels, how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
+"""Maps each label that people gave to the numbers of SUPPORTS, CONTRADICTS and IRRELEVANT that a
+labeler gave in these cases."""
 
 TABLES: dict[str, Table] = {
     "nli": dict(zip(_LABELS, ((25, 3, 22), (13, 16, 21), (1, 3, 46)), strict=True)),
     "choice": dict(zip(_LABELS, ((42, 3, 5), (31, 7, 12), (30, 2, 18)), strict=True)),
 }
-"""150 pairs of Factcheck-GPT, balanced, by ``measurements.label_accuracy`` of commit 53259e3."""
+"""Confusion tables of two labelers, on 150 pairs of Factcheck-GPT with equally many of each label;
+from ``measurements.label_accuracy`` at commit 53259e3."""
 
 
 class Spoiler(NamedTuple):
-    """Spoils labels, by a rate or by a labeler's confusion table.
+    """Replaces some labels with wrong ones, according to a rate or a labeler's confusion table.
 
     Attributes:
-        rate: Share of the labels that become one of the two others, each equally often, in [0, 1];
-            ignored if there is a table.
-        table: A labeler's confusion table, from which the new label is drawn.
-        seed: Chooses the labels to spoil. Labels spoiled at one rate are also spoiled at every
-            higher rate.
+        rate: Share of the labels, in [0, 1], that become one of the two other labels, with equal
+            probability. Ignored if there is a table.
+        table: The name of a confusion table, from which the new label is drawn.
+        seed: Determines which labels are replaced. Labels replaced at one rate are also replaced at
+            every higher rate.
     """
 
     rate: float = 0.0
@@ -290,10 +296,10 @@ class Spoiler(NamedTuple):
 
     @classmethod
     def named(cls, name: str, seed: int) -> "Spoiler":
-        """The spoiler with the name of a table, or with a rate.
+        """Return the spoiler for the name of a table, or for a rate.
 
         Raises:
-            ConfigurationError: The name is neither.
+            ConfigurationError: The name is neither a table nor a rate.
         """
         if name in TABLES:
             return cls(table=name, seed=seed)
@@ -304,7 +310,7 @@ class Spoiler(NamedTuple):
             raise ConfigurationError(f"--spoiled {name}: a share, or one of {known}") from None
 
     def spoil(self, label: Label, claim: str, document: str) -> Label:
-        """The label after noise; always the same for this claim and document."""
+        """Return the label or a replacement; always the same for this claim and document."""
         digest = hashlib.sha256(f"{self.seed}\0{claim}\0{document}".encode()).digest()
         draw = Random(digest)  # noqa: S311 - a draw, not a secret
         if self.table is not None:
@@ -315,7 +321,7 @@ class Spoiler(NamedTuple):
 
 
 class PeopleLabeler:
-    """Gives people's labels, spoiled or unchanged; no model is asked."""
+    """Gives people's labels, after ``spoiler`` has replaced some; it calls no model."""
 
     identity = None
 
@@ -323,8 +329,8 @@ class PeopleLabeler:
         """Take the labelled questions.
 
         Args:
-            labelled: The questions; documents of other questions are irrelevant.
-            spoiler: What spoils their labels.
+            labelled: The questions. Documents of all other questions are labelled irrelevant.
+            spoiler: Replaces some of the labels.
         """
         self._known = {one.question.id: one for one in labelled}
         self._spoiler = spoiler

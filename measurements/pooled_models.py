@@ -1,12 +1,14 @@
-"""The pooling of two NLI models: its weights, chosen on half of the claims.
+"""Fits the weights with which two NLI models are pooled, on half of the claims.
 
-Weights and factors are those under which people's labels of the first half of the claims are most
-likely. For several bounds the labels, decided by claim, are then compared with those of the models'
-mean, on the first half (to choose the bound), on the second half, and on the files that are given
-with --apart, from which nothing is learned. --conflicts takes the file of CONFLICTS: of its
-questions with a claim of ours, it prints how many are called disputed.
+The weights and factors are those that make people's labels of the first half of the claims most
+likely. Then several bounds are tried. For each bound, the labels are decided by all documents of a
+claim together, and compared with the labels from the mean of the two models. There are three
+comparisons: on the first half (to choose the bound), on the second half, and on the files given
+with --apart, from which nothing is learned. --conflicts takes the file of the CONFLICTS benchmark.
+For its questions with a claim that we wrote, the number of disputed claims is printed.
 
-Outputs for each window are cached in --cache, so the same command resumes.
+The models' outputs for each window of a document are cached in --cache, so the same command
+resumes.
 """
 
 import asyncio
@@ -43,18 +45,26 @@ from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, drawn, figures_of
 from training.pairs import LABELS
 
-_BOUNDS = (0.22, 0.26, 0.3, 0.35, 0.4, 0.45)  # bounds on the product, from the shipped one upwards
-_FLOOR = 1e-4  # probabilities in verdicts have four places, so a smaller one looks like 0
+_BOUNDS = (
+    0.22,
+    0.26,
+    0.3,
+    0.35,
+    0.4,
+    0.45,
+)  # bounds on the product that are tried, from the default upwards
+_FLOOR = 1e-4  # probabilities in verdicts have four decimals, so smaller ones are 0
 
 
 class Judged(NamedTuple):
     """A claim with both models' verdicts on each of its documents.
 
     Attributes:
-        set: The set it is from; of CONFLICTS, the type of the question.
-        id: Its id in the set.
-        gold: People's label of each document, by its place in ``LABELS``; None without one.
-        verdicts: For each document, the verdict of each model.
+        set: The name of the data set; for CONFLICTS, the type of conflict.
+        id: The id of the claim in the set.
+        gold: For each document, the index in ``LABELS`` of the label that people gave; None if they
+            gave no label.
+        verdicts: For each document, the verdicts of all models.
     """
 
     set: str
@@ -63,7 +73,7 @@ class Judged(NamedTuple):
     verdicts: tuple[tuple[EvidenceLabel, ...], ...]
 
     def labels(self, pooling: Pooling | None) -> list[int]:
-        """The labels of the documents that people labelled, decided by claim."""
+        """Return the labels of documents that people labelled, decided by all documents."""
         combined = [combined_verdict(of_document, pooling) for of_document in self.verdicts]
         of_two = LEAST_PRODUCT if pooling is None else pooling.least_product
         decided = decided_by_claim(combined, of_two)
@@ -74,7 +84,7 @@ class Judged(NamedTuple):
         ]
 
     def is_called_disputed(self, pooling: Pooling | None) -> bool:
-        """Whether the documents are called at odds, those without people's label included."""
+        """Whether the documents, with or without people's label, make the claim disputed."""
         everything = self._replace(gold=tuple(0 for _ in self.verdicts))
         return {0, 1} <= {*everything.labels(pooling)}
 
@@ -97,7 +107,7 @@ async def judged(
 
 
 def conflicts_groups(path: Path) -> list[ClaimGroup]:
-    """The questions of CONFLICTS for which there is a claim; their set is the type of conflict."""
+    """Read the questions of CONFLICTS that have a claim; the type of conflict is their set."""
     return [
         ClaimGroup(
             set=asked.kind,
@@ -114,7 +124,7 @@ def conflicts_groups(path: Path) -> list[ClaimGroup]:
 
 
 def fitted(rows: Sequence[Judged]) -> Pooling:
-    """The pooling that makes people's labels most likely; its bound is that of ``POOLING``."""
+    """Return the pooling that makes people's labels most likely, with the bound of ``POOLING``."""
     pairs = [
         (verdicts, label)
         for row in rows
@@ -132,14 +142,14 @@ def fitted(rows: Sequence[Judged]) -> Pooling:
 
     models = logs.shape[1]
     start = np.array([1.0 / models] * models + [0.0, 0.0])
-    # this method needs no derivatives, and more steps than its default allows
+    # this method needs no derivatives, but more steps than the default maximum
     numbers = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 4000}).x
     *weights, supports, contradicts = (round(float(number), 3) for number in numbers)
     return Pooling(tuple(weights), supports, contradicts, POOLING.least_product)
 
 
 def _probabilities(verdicts: Sequence[Sequence[EvidenceLabel]]) -> Numbers:
-    """Shape (pairs, models, labels)."""
+    """Return the probabilities as an array of shape (pairs, models, labels)."""
     return np.array(
         [
             [[(verdict.probabilities or {})[Label(label)] for label in LABELS] for verdict in each]
@@ -154,7 +164,7 @@ def _probabilities(verdicts: Sequence[Sequence[EvidenceLabel]]) -> Numbers:
     "--whole",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="Like --data, but never a sample.",
+    help="Like --data, but all claims are used even with --sample.",
 )
 @click.option("--apart", multiple=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--conflicts", type=click.Path(exists=True, path_type=Path))
@@ -163,9 +173,14 @@ def _probabilities(verdicts: Sequence[Sequence[EvidenceLabel]]) -> Numbers:
     "names",
     multiple=True,
     default=(NLI_MPNET.name, ""),
-    help="A folder, nli-mpnet, or nothing for the bundled model; twice.",
+    help="A folder, nli-mpnet, or an empty text for the bundled model; give two models.",
 )
-@click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
+@click.option(
+    "--sample",
+    default=0,
+    type=click.IntRange(0),
+    help="Number of claims to draw from each file; 0 for all.",
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(

@@ -1,10 +1,11 @@
-"""How much text a revision in place preserves, and what becomes of disputed claims.
+"""Measures how much text a revision in place preserves, and what happens to disputed claims.
 
 Long answers are built from claims that people labelled against documents (the groups of
-``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
-other answer in Markdown. Each answer is revised by a scripted model that obeys and by one that
-misbehaves, and is also rewritten as a whole, as in the paper. Every claim that a document
-contradicts gets a second look, except in the row "default".
+``conflict-detection``). An answer has six to twelve sentences, of which one to three are disputed
+or refuted, and every other answer is in Markdown. Each answer is revised in place by a scripted
+model that obeys, and by one that misbehaves. It is also rewritten as a whole, as in the paper.
+Every claim that a document contradicts gets a second look. In the row "default", only the claims
+that are disputed under the default settings get one.
 """
 
 import random
@@ -34,7 +35,7 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
-_MOST_DOCUMENTS = 3  # documents of a claim, those that take a side first
+_MOST_DOCUMENTS = 3  # of a claim; documents that support or contradict it come first
 _CLAIM_CHARS = range(40, 240)  # lengths of ordinary sentences
 _MARKS = set("*_`[]|<>#\n\\~")  # sentences with Markdown would change how the answer is divided
 _CITED = r"(?: \[\d+\])?"
@@ -52,18 +53,18 @@ class _Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class LongAnswer:
-    """An answer with its documents, and people's labels of them."""
+    """An answer with its documents, and the labels that people gave them."""
 
     text: str
     documents: tuple[str, ...]
     labels: dict[str, dict[str, Label]]
-    """People's label by sentence and document; all other pairs are irrelevant."""
+    """People's labels by sentence and document; all other pairs are irrelevant."""
     disputed: tuple[str, ...]
     """The sentences that a document contradicts, in the order of the answer."""
 
     @property
     def undisputed(self) -> list[str]:
-        """The text before, between and after the disputed sentences and their citations."""
+        """The pieces of text around the disputed sentences and their citations."""
         disputed = "|".join(map(re.escape, self.disputed))
         return re.split(rf"(?:{disputed}){_CITED}", self.text)
 
@@ -72,7 +73,7 @@ class LongAnswer:
         return Label.SUPPORTS not in self.labels[sentence].values()
 
     def label(self, claim: str, document: str) -> Label | None:
-        """People's label of a sentence, or of one that denies or hedges it; None for any other."""
+        """Return the label of a sentence, denied, hedged or unchanged; None for any other text."""
         known = next((text for text in self.labels if text in claim), None)
         if known is None:
             return None
@@ -87,7 +88,7 @@ class LongAnswer:
 
 
 def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswer]:
-    """Build answers by seed from files of groups; every other one is in Markdown.
+    """Build answers from files of groups, according to a seed; every other answer is in Markdown.
 
     Raises:
         InputError: A file cannot be read; the message names file, row and field.
@@ -97,7 +98,7 @@ def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswe
     draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
     draw.shuffle(known)
     disputed, others = ([one for one in known if one.disputed is kind] for kind in (True, False))
-    # an answer has at most 3 disputed sentences, and at most 12 in all, of which 1 is disputed
+    # an answer needs up to 3 disputed sentences and up to 11 others
     if len(disputed) < 3 or len(others) < 11:
         raise ConflictScoreError("the files have too few disputed claims, or too few others")
     return [_answer(disputed, others, draw, markdown=bool(n % 2)) for n in range(count)]
@@ -130,7 +131,7 @@ def _answer(
     wrong = draw.sample(disputed, draw.randint(1, 3))
     chosen = draw.sample(others, draw.randint(6, 12) - len(wrong))
     for place in sorted(draw.sample(range(len(chosen) + 1), len(wrong)), reverse=True):
-        chosen.insert(place, wrong.pop())  # no two adjacent
+        chosen.insert(place, wrong.pop())  # no two disputed sentences are adjacent
     labels: dict[str, dict[str, Label]] = {
         one.text: dict(zip(one.documents, one.labels, strict=True)) for one in chosen
     }
@@ -156,16 +157,16 @@ def _written(sentences: Sequence[str], *, markdown: bool) -> str:
 
 
 Behaviour = Callable[[LongAnswer, str], str]
-"""A scripted model's reply when the document that is asked contradicts a sentence."""
+"""Returns a scripted model's reply to a document that contradicts a sentence of the answer."""
 
 
 def obey(answer: LongAnswer, sentence: str) -> str:
-    """Reply what the document says: that the sentence is wrong."""
+    """Reply that the sentence is wrong, as the document says."""
     return DENIED + sentence
 
 
 def misbehaviours() -> Iterator[Behaviour]:
-    """In turn: no answer, the whole answer, another sentence, bad Markdown, an image, an error."""
+    """Reply in turn with a refusal, the whole answer, and other kinds of unusable text."""
     return cycle(
         (
             lambda answer, sentence: "I would rather not.",
@@ -179,7 +180,7 @@ def misbehaviours() -> Iterator[Behaviour]:
 
 
 def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
-    """A model that splits the answer into its sentences, and revises passages by a behaviour."""
+    """Return a model that splits the answer into sentences, and replies by this behaviour."""
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
         match name:
@@ -214,22 +215,22 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
 
 
 def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> bool:
-    """Whether the document in the prompt contradicts a sentence."""
+    """Whether the document in a prompt contradicts a sentence."""
     shown = " ".join(fields["document"].split())
     labels = answer.labels[sentence].items()
     denying = [text for text, label in labels if label is Label.CONTRADICTS]
-    # the beginning is enough, since a long document may be shown cut
+    # comparing the beginnings suffices, since a prompt may show a long document only in part
     return any(" ".join(text.split())[:200] in shown for text in denying)
 
 
 def _told(text: str) -> list[str]:
-    """The sentences of an answer, without citations and markup."""
+    """Return the sentences of an answer, without citations and markup."""
     said = (text[p.start : p.end] for p in passages(text) if p.kind == "text")
     return [re.sub(_CITED + "$", "", one).strip("* ") for one in said]
 
 
 class _Labels:
-    """Gives people's labels; pairs that they did not see are irrelevant."""
+    """Gives people's labels; pairs that people did not label are irrelevant."""
 
     name, identity = "people", None
 
@@ -237,7 +238,7 @@ class _Labels:
         self._answer = answer
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        # the document may be shown cut
+        # ``document`` may be cut to a part, so its number is used instead of its text
         label = self._answer.label(claim.text, self._answer.documents[document.number - 1])
         given = label or Label.IRRELEVANT
         return EvidenceLabel(claim=claim.number, document=document.number, label=given)
@@ -245,14 +246,14 @@ class _Labels:
 
 @dataclass
 class Tally:
-    """The outcome of one way of revising.
+    """The outcomes of one way of revising answers.
 
     Attributes:
-        kept: For each answer, the share of its undisputed text that is still there byte for byte,
-            in order, in [0, 1].
-        outcomes: What became of the disputed sentences: ``right`` (refuted, and now denied),
+        kept: For each answer, the share (in [0, 1]) of its undisputed text that was preserved
+            exactly and in the same order.
+        outcomes: The number of disputed sentences by outcome: ``right`` (refuted, and now denied),
             ``hedged``, ``kept``, or ``harmed`` (anything else).
-        lengths: For each answer, its length after revision divided by its length before.
+        lengths: For each answer, the length after the revision, divided by the length before it.
         usage: Calls and tokens of all answers.
     """
 
@@ -297,7 +298,7 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
 def revised(
     answers: Sequence[LongAnswer], *, behaviours: Iterator[Behaviour], **settings: Any
 ) -> Tally:
-    """Revise each answer by a scripted model with this behaviour, and count the outcomes."""
+    """Revise each answer with a scripted model of the next behaviour, and count the outcomes."""
     tally = Tally()
     for answer in answers:
         scripted = _scripted(answer, next(behaviours))
@@ -306,7 +307,7 @@ def revised(
             labeler=_Labels(answer),
             prompts=scripted.prompts,
             cache=False,
-            context_window=128_000,  # a scripted model has none of its own
+            context_window=128_000,  # a scripted model does not state one
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
         asked: RagInput = {"question": _QUESTION, "documents": [*answer.documents]}

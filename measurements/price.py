@@ -1,14 +1,15 @@
-"""What a check adds to the cost of a turn: calls and tokens, counted without a clock.
+"""Measures the model calls and tokens that a check adds to a turn, without a clock.
 
 ```sh
 python -m measurements.price
 ```
 
-A scripted endpoint (``tests/fakes``) answers questions over documents of one paragraph each, with
-labels from OpenAI's API and the default labeler. Tokens are those of OpenAI's vocabulary. The plain
-turn is the single call that answers from the same documents. The interpreter's steps are counted
-per call to a judge and per row of `score-file`. ``measurements.client_loops`` measures the
-processor time of the calls, and ``measurements.service_load`` measures the service.
+A scripted endpoint (``tests/fakes``), which imitates OpenAI's API, answers questions from documents
+of one paragraph each. It also gives the labels, for the default labeler. Tokens are counted with
+OpenAI's vocabulary. The plain turn is the single call that answers from the same documents without
+a check. The interpreter's steps are counted per call to a judge and per row of `score-file`.
+``measurements.client_loops`` measures the processor time of the calls, and
+``measurements.service_load`` measures the service.
 """
 
 import threading
@@ -28,7 +29,7 @@ from tests.world import scripted_model
 
 
 class Exchange(NamedTuple):
-    """A call: the tokens of its messages and of its reply."""
+    """A call: the first words of its prompt, and the tokens of its messages and of its reply."""
 
     first_words: str
     read: int
@@ -40,10 +41,10 @@ class Price(NamedTuple):
 
     calls: int
     read: int
-    """Tokens of all prompts, and of everything else sent to the endpoint."""
+    """Tokens of all messages sent to the endpoint."""
     written: int
     plain: int
-    """Tokens of the answering call, prompt and reply."""
+    """Tokens of the prompt and reply of the call that answers the question."""
     outcome: str
 
     @property
@@ -76,9 +77,9 @@ class CountedTown(Town):
 def price_of(
     claims: int, documents: int, *, disputed: bool = False, each: int | None = None
 ) -> Price:
-    """The price of one answer by the default labeler.
+    """Return the price of one answer with the default labeler.
 
-    Each document states ``each`` claims; by default all.
+    Each document states ``each`` of the claims, by default all.
     """
     years = {number: 1800 + number for number in range(1, claims + 1)}
     texts = town_documents(years, documents, disputed=disputed, each=each)
@@ -87,7 +88,7 @@ def price_of(
     with OpenAIServer(town) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False)
         graph.invoke({"question": "When?", "documents": [told(3, 1803), told(4, 1804)]})
-        town.exchanges.clear()  # the first answer learned what the endpoint can do
+        town.exchanges.clear()  # not counted: detecting the endpoint's capabilities
         state: Mapping[str, Any] = graph.invoke(
             {"question": "What was made when?", "documents": texts}
         )

@@ -1,14 +1,17 @@
-"""What two defences cost honest callers.
+"""Measures what two defences cost honest callers.
 
-First table: an answer names the dose of a minority of the sources. A tool returns all sources in
-one of several shapes. The loop runs twice: once with the voices that the shape gives the sources,
-and once with each source as a voice of its own. The table counts how often the answer is corrected,
-hedged or kept. The model and the judge are scripted and make no errors.
+First table: an answer states a dose that only a minority of the sources give. A tool returns all
+sources in one text or message, which may have several forms. In some of these forms, parts that may
+have the same author count as one source. The loop therefore runs twice: once with the sources that
+this package counts, and once with each part counted as a source of its own. The table shows how
+often the answer is corrected, hedged or kept. The model and the judge are scripted and make no
+errors.
 
-Second table: two callers ask about the same documents, and the second caller's answer differs a
-little from the first one's. The table has the calls and the prompt tokens for the second caller's
-labels: with verdicts that are shared only between equal batches, as shipped, and with verdicts that
-are shared by claim and document alone.
+Second table: two callers ask about the same documents, and the second caller's answer differs
+slightly from the first caller's. The table shows the calls and prompt tokens that are needed for
+the second caller's labels. In the column "as shipped", cached verdicts are shared only between
+equal batches of claims. In the column "by pair", they are shared between equal pairs of claim and
+document.
 """
 
 import asyncio
@@ -86,7 +89,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def sources_of(chance: random.Random) -> list[Source]:
-    """Two to four sources for the right dose, and fewer for the wrong one."""
+    """Return two to four sources for the right dose, and fewer for the wrong dose."""
     right = chance.randrange(2, 5)
     doses = [_RIGHT] * right + [_WRONG] * chance.randrange(1, right)
     chance.shuffle(doses)
@@ -102,7 +105,7 @@ def sources_of(chance: random.Random) -> list[Source]:
 
 
 def outcome_of(sources: Sequence[Source], shape: Shape, *, with_voices: bool) -> str:
-    """``corrected``, ``hedged`` or ``kept``."""
+    """Return ``corrected``, ``hedged`` or ``kept``."""
     documents = [
         {
             "text": document.text,
@@ -122,10 +125,10 @@ def outcome_of(sources: Sequence[Source], shape: Shape, *, with_voices: bool) ->
 
 
 class _Sharing(BatchJudge):
-    """A batch judge whose verdicts are shared by claim and document alone."""
+    """A batch judge whose cached verdicts are shared between equal pairs of claim and document."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Take the identity of a judge that reads one claim a call."""
+        """Give the judge the identity of one that labels a single claim per call."""
         super().__init__(model, prompts)
         self.identity = {n: each for n, each in (self.identity or {}).items() if n != "at_once"}
 
@@ -148,7 +151,7 @@ def _reply(request: ChatRequest) -> str:
 
 
 async def second_caller(judge: BatchJudge, texts: Sequence[str]) -> tuple[int, int]:
-    """The calls and the prompt tokens for an answer after the first variant was labelled."""
+    """Label the first answer and then this one; return the second one's calls and prompt tokens."""
     documents = [Document(number=n, text=f"Hall {n} is old.") for n in range(1, _DOCUMENTS + 1)]
     with tempfile.TemporaryDirectory() as folder:
         cache = ContentCache(Path(folder) / "cache.sqlite")
@@ -161,7 +164,9 @@ async def second_caller(judge: BatchJudge, texts: Sequence[str]) -> tuple[int, i
 
 
 @click.command(help=__doc__)
-@click.option("--cases", default=20, show_default=True, help="Sets of sources, for each shape.")
+@click.option(
+    "--cases", default=20, show_default=True, help="Number of sets of sources for each form."
+)
 @click.option("--seed", default=0, show_default=True)
 def main(cases: int, seed: int) -> None:
     """Print both tables."""

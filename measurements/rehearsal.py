@@ -1,13 +1,14 @@
-"""Rehearses the paper's whole study without a paid model, and checks the report.
+"""Rehearses the paper's whole study with scripted models, and checks the report's figures.
 
-Questions of TruthfulQA are recorded from a search on this machine, whose pages are made from the
-reference answers. Scripted models answer right as often as the paper's models, and change their
-minds on conflicts at the rates that the command sets; the judge errs at a set rate. Each seed is a
-run of `conflictscore bench`, and the report's study gives its findings.
+The search results for TruthfulQA's questions are recorded from a search on this machine, whose
+pages are made from the reference answers. Scripted models give correct answers as often as the
+paper's models. If there is a conflict, they change their answers at the rates set by the options.
+The judge errs at a rate that is set, too. Each seed is a run of `conflictscore bench`, and the
+pooled figures are those of the report's study.
 
-The planted effect, with which the report is compared, is the expectation over questions, pages and
-seeds. A rehearsal already in OUT/rehearsals.jsonl is not played again. With --model SPEC a real
-model answers in place of the scripted ones, and nothing is planted.
+The report is compared with the planted effect, which is the expected value over questions, pages
+and seeds. A rehearsal that is already in OUT/rehearsals.jsonl is not run again. With --model SPEC,
+a real model replaces the scripted models, and no effect is planted.
 """
 
 import asyncio
@@ -45,13 +46,14 @@ _METHODS = ("rag", "control-rag", "regenerated-rag")
 
 @dataclass(frozen=True)
 class Played:
-    """One form of one rehearsal, with what was planted."""
+    """The outcome of a rehearsal for one form of questions, with the planted effect."""
 
     number: int
     form: str
     planted: Mapping[str, float]
     found: Mapping[str, tuple[float | None, float | None, float | None]]
-    """Value and interval by the same names; corrections and harms are those of the first seed."""
+    """Reported values and intervals, by the same names. Corrections and harms are those of the
+    first seed."""
     p_value: float | None
     p_holm: float | None
     calls: int
@@ -60,13 +62,13 @@ class Played:
     cpu_seconds: float = 0.0
 
     def holds(self, name: str) -> bool | None:
-        """Whether the interval contains what was planted; None without an interval."""
+        """Whether the interval contains the planted value; None if there is no interval."""
         _, low, high = self.found[name]
         return None if low is None or high is None else low <= self.planted[name] <= high
 
 
 def _sampled(data: Path, count: int, number: int, out: Path) -> Path:
-    """A number of the file's questions, drawn at random, as a file."""
+    """Write a random sample of the file's questions to another file."""
     with data.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     random.Random(f"questions {number}").shuffle(rows)  # noqa: S311 - no secret
@@ -87,7 +89,7 @@ async def _run(
     *,
     transcripts: bool,
 ) -> tuple[list[ReportRun], int]:
-    """Runs the seeds of a study, and counts the calls of the scripted models."""
+    """Run the seeds of a study; return the runs and the number of calls of the scripted models."""
     folders = [folder / f"seed-{seed}" for seed in range(world.seeds)]
     runs, calls = [], 0
     for seed, where in enumerate(folders):
@@ -130,16 +132,16 @@ def play(
     *,
     transcripts: bool = True,
 ) -> tuple[Played, Study, list[ReportRun]]:
-    """Record the search, run every seed, and read the study's report.
+    """Record the search, run every seed, and compute the study's figures.
 
     Args:
         data: TruthfulQA's official file.
-        form: How questions are asked.
-        world: What is planted.
-        number: Draws the questions, pages and answers.
-        out: The rehearsal's folder; a rehearsal begun there is resumed.
-        model: A spec of a real model in place of the scripted ones.
-        transcripts: Whether each run's folder stores its calls.
+        form: The form of the questions.
+        world: The settings that determine the planted effect.
+        number: The rehearsal's number, which seeds all draws of questions, pages and answers.
+        out: The rehearsal's folder. A rehearsal that was started there is resumed.
+        model: The spec of a real model that replaces the scripted models.
+        transcripts: Whether each model call is stored in the run's folder.
     """
     started = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
@@ -198,15 +200,15 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(help=__doc__)
 @click.argument("data", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), required=True)
-@click.option("--rehearsals", default=1, show_default=True, help="How many rehearsals to play.")
+@click.option("--rehearsals", default=1, show_default=True, help="Number of rehearsals to run.")
 @click.option("--form", type=click.Choice([*FORMS, "both"]), default="both", show_default=True)
-@click.option("--model", help="A real model in place of the scripted ones.")
+@click.option("--model", help="A real model in place of the scripted models.")
 @click.option("--keep", is_flag=True, help="Do not delete the folders of the runs.")
 @click.option(
     "--transcripts/--no-transcripts",
     default=True,
     show_default=True,
-    help="Whether the folders store each call with its prompt and reply.",
+    help="Whether to store the prompt and reply of each call in the runs' folders.",
 )
 @_options
 def main(
@@ -251,7 +253,7 @@ def _tell(played: Played) -> None:
 
 
 def _sum_up(known: Sequence[Played]) -> None:
-    """Print the coverage of the intervals, and how often a difference was found."""
+    """Print how often intervals contain the planted value, and how often a difference is found."""
     for form in dict.fromkeys(played.form for played in known):
         of = [played for played in known if played.form == form and played.planted]
         for name in of[0].found if of else ():

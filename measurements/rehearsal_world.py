@@ -1,4 +1,4 @@
-"""The world of a rehearsal: the planted effect, the pages to find, and the models' replies."""
+"""Defines a rehearsal's planted effect, the pages of its search, and the models' replies."""
 
 import hashlib
 import json
@@ -16,27 +16,28 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
 _FIRST: Mapping[Form, float] = {"multiple-choice": 0.8421, "free-form": 0.787}
-"""The paper's shares of right first answers (Tables 5 and 4), by form."""
+"""Shares of correct first answers in the paper (Tables 5 and 4), by form."""
 _WARNED: Mapping[Form, float] = {"multiple-choice": 0.8447, "free-form": 0.816}
-"""The same shares for control-rag."""
+"""Shares of correct answers by control-rag in the paper, by form."""
 _SAME_MIND, _WORSENED = 0.8, 0.01
-"""Share of draws common to all seeds; share of right first answers that control-rag gets wrong."""
+"""Share of draws that are the same for all seeds, and share of correct first answers to whose
+questions control-rag gives a wrong answer."""
 _SIGN = re.compile(r"page-(\d+)-(\w+)-\d+\.")
 
 
 @dataclass(frozen=True)
 class World:
-    """The settings of a rehearsal, which determine what is planted.
+    """The settings of a rehearsal, which determine the planted effect.
 
     Attributes:
-        questions: How many questions are asked.
-        pages: How many pages the search finds for each question.
-        true: The chance that a page states a right answer, in [0, 1].
-        misconception: The chance that it states a wrong one; the other pages are unrelated.
-        corrected: The chance that a wrong first answer with a conflict is corrected.
-        harmed: The chance that a right one is changed for the worse.
-        noise: The chance that the judge of free-form answers errs.
-        seeds: Runs of the study.
+        questions: Number of questions.
+        pages: Number of pages that the search finds for each question.
+        true: Probability that a page states a correct answer, in [0, 1].
+        misconception: Probability that a page states a wrong answer; other pages are unrelated.
+        corrected: Probability that a wrong first answer with a conflict is corrected.
+        harmed: Probability that a correct first answer with a conflict is made wrong.
+        noise: Probability that the judge of free-form answers errs.
+        seeds: Number of runs in the study.
     """
 
     questions: int = 200
@@ -49,7 +50,7 @@ class World:
     seeds: int = 3
 
     def planted(self, form: Form) -> dict[str, float]:
-        """The expected gain, and the shares of corrections in flips and of harms in conflicts.
+        """Return the expected gain, corrections per flip, and harms per conflict.
 
         A judge that errs sees some corrections as harms, and some harms as corrections.
         """
@@ -70,7 +71,7 @@ class World:
 
 
 class Script:
-    """Gives the models' replies to the questions of a run, and the labels of its pages."""
+    """Gives the replies of the answering model and of the judge in one run."""
 
     def __init__(self, benchmark: Benchmark, world: World, number: int, seed: int) -> None:
         self._world, self._form, self._number, self._seed = world, benchmark.form, number, seed
@@ -116,12 +117,12 @@ class Script:
     def _uniform(self, purpose: str, question: Question, *, own: bool) -> float:
         seed = self._seed if own else "all"
         drawn = f"{self._number}/{seed}/{self._form}/{purpose}/{question.id}"
-        # 13 hexadecimal digits have 52 bits, which a float holds exactly
+        # 13 hexadecimal digits have 52 bits, which a float represents exactly
         return int(hashlib.sha256(drawn.encode()).hexdigest()[:13], 16) / 16**13
 
 
 class ScriptedLabeler:
-    """Labels a page by the answer from which it was made."""
+    """Labels a page according to the answer from which the page was made."""
 
     name = "scripted"
 
@@ -156,14 +157,14 @@ def _plain(text: str) -> str:
 def pages_of(
     questions: Sequence[Question], world: World, number: int, *, signed: bool
 ) -> dict[str, list[str]]:
-    """The pages that the search finds for each question.
+    """Return the pages that the search finds for each question.
 
     Args:
-        questions: The questions; pages state their reference answers.
-        world: Says how many pages there are of each kind.
-        number: Draws them.
-        signed: Whether each page begins with its kind, for :class:`ScriptedLabeler`, and the
-            question.
+        questions: The questions, whose reference answers the pages state.
+        world: Determines the number of pages and the probability of each kind of page.
+        number: The seed of the draw.
+        signed: Whether each page begins with its kind and its question, as :class:`ScriptedLabeler`
+            requires.
     """
     chance = random.Random(f"pages {number}")  # noqa: S311 - no secret
     found = {}
@@ -181,7 +182,7 @@ def pages_of(
 
 
 def search_server(found: Mapping[str, Sequence[str]]) -> SearchServer:
-    """A SearXNG server on this machine that finds these pages."""
+    """Return a SearXNG server on this machine that finds these pages."""
 
     def handle(request: Received) -> Reply:
         asked = request.parameters

@@ -1,4 +1,4 @@
-"""Counts the interpreter's work for a row of a file, without a clock."""
+"""Counts the interpreter's work for each row of a scored file, without a clock."""
 
 import asyncio
 import cProfile
@@ -12,11 +12,11 @@ from measurements.score_file_speed import write_input
 from tests.scoring_files.instant_judge import instant_context
 
 _ROWS = 40
-_AT_ONCE = 16  # rows at a time: the default of score-file
+_AT_ONCE = 16  # rows that are scored concurrently: the default of score-file
 
 
 class RowSteps(NamedTuple):
-    """Steps in the event loop's thread for a row of two claims and three documents."""
+    """The work in the event loop's thread for a row of two claims and three documents."""
 
     calls: float
     """Function calls, including calls of C functions."""
@@ -25,9 +25,9 @@ class RowSteps(NamedTuple):
 
 
 def row_steps() -> RowSteps:
-    """The steps of a row with a judge that takes no steps; the mean over 40 rows.
+    """Return the mean work per row over 40 rows, with a judge that takes almost no work.
 
-    Work done once per process, such as reading tables, is done beforehand.
+    Work that is needed once per process, such as reading tables, is not counted.
     """
     with tempfile.TemporaryDirectory() as folder:
         _profiled(Path(folder), "warm", _ROWS)

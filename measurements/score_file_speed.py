@@ -1,17 +1,19 @@
-"""How fast files are scored if judging takes no time, and how much memory that takes.
+"""Measures how fast files are scored if judging takes no time, and how much memory it takes.
 
-A judge in the process derives verdicts from digests, so the measurement covers everything around
-it: reading, the steps of scoring, the verdict cache, and writing. Alternatively a simulated
-endpoint that takes 100 ms per call splits the answers, and with --judge json also judges them; with
---judge nli the bundled model judges in the process.
+By default, a judge in the same process derives verdicts from digests. The measurement therefore
+covers everything except judging: reading, the steps of scoring, the verdict cache, and writing.
+With --judge json, a simulated endpoint that takes 100 ms per call splits and judges the answers.
+With --judge nli, this endpoint splits the answers, and the bundled model judges them in the
+process.
 
 With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
-of them halfway. CPU time and peak memory are those of the process; for Ray they are the sums over
-all processes that it started, in which shared memory is divided among the sharers. The first
-process reads and writes the rows, so its own CPU time limits how fast a cluster can be.
+of them after 20 seconds. CPU time and peak memory are those of the process. For Ray, they are sums
+over the process and all processes that it started. Shared memory is divided among the processes
+that share it. The first process reads and writes the rows, so its own CPU time limits how fast a
+cluster can be.
 
-Each file is scored by a separate process, on as many cores as --cores says; medians of --rounds are
-shown. The cost of kills is tested in ``tests/scoring_files/test_kills.py``.
+Each file is scored by a separate process on --cores cores. The table shows medians over --rounds.
+``tests/scoring_files/test_kills.py`` tests how much work is lost if a process is killed.
 """
 
 import asyncio
@@ -45,7 +47,7 @@ from conflictscore.threads import usable_cores
 from measurements.service_load import started
 from tests.scoring_files.instant_judge import instant_context
 
-_DOCUMENTS = 3  # of each row
+_DOCUMENTS = 3  # documents of each row
 _WORKERS = 2
 """Number of Ray workers."""
 _KILL_AFTER = 20
@@ -68,8 +70,8 @@ _TITLE = (
     default=["instant"],
     show_default=True,
 )
-@click.option("--cores", multiple=True, type=int, help="Default: all of them.")
-@click.option("--at-once", default=4, show_default=True, help="Rows.")
+@click.option("--cores", multiple=True, type=int, help="Number of cores. Default: all.")
+@click.option("--at-once", default=4, show_default=True, help="Rows that are scored concurrently.")
 @click.option("--rounds", default=1, show_default=True)
 @click.option(
     "--engine",
@@ -79,7 +81,7 @@ _TITLE = (
     default=["local"],
     show_default=True,
 )
-@click.option("--kill", is_flag=True, help="Kill a Ray worker halfway.")
+@click.option("--kill", is_flag=True, help="Kill a Ray worker after 20 seconds.")
 def main(
     rows: tuple[int, ...],
     judges: tuple[_Judge, ...],
@@ -100,7 +102,7 @@ def main(
 
 
 class _Way(NamedTuple):
-    """A way to score a file."""
+    """A way to score a file: the judge, the number of cores, and so on."""
 
     judge: _Judge
     cores: int
@@ -110,7 +112,7 @@ class _Way(NamedTuple):
     kill: bool = False
 
     def context(self, folder: Path) -> RunContext:
-        """The judge and its cache, in a folder."""
+        """Return the run's context for this way, with a cache in the folder."""
         cache = folder / "cache.sqlite"
         if self.judge == "instant":
             return instant_context(cache)
@@ -120,7 +122,7 @@ class _Way(NamedTuple):
 
 
 def _measure(way: _Way, rows: int, rounds: int) -> None:
-    """Score a number of rows, and print the medians."""
+    """Score this many rows in each round, and print the medians."""
     took = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
@@ -135,7 +137,7 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
 
 
 def _scored(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
-    """Seconds, CPU seconds (all, and of the first process), peak bytes, and bytes of the output."""
+    """Return seconds, CPU seconds (all processes, first process), peak bytes and output bytes."""
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1) as pool:
         return pool.apply(_score, (folder, way))
@@ -157,12 +159,12 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
 
 
 def opened(folder: Path, *settings: Any) -> RunContext:
-    """The context of a way with these settings, on a Ray worker."""
+    """Return the run's context for these settings; Ray workers call this function."""
     return _Way(*settings).context(folder)
 
 
 def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
-    # a worker cannot import what belongs to __main__
+    # a worker cannot import names from __main__
     module = import_module("measurements.score_file_speed")
     return RayEngine(
         partial(module.opened, folder, *way),
@@ -173,10 +175,10 @@ def _on_ray(folder: Path, way: _Way, context: RunContext) -> RayEngine:
 
 
 class _WatchedProcesses:
-    """Watches this process and its descendants, and kills a worker if asked.
+    """Watches this process and its descendants, and kills a worker if requested.
 
     Attributes:
-        most: The most bytes of all of them so far.
+        most: The peak memory of all these processes together so far, in bytes.
     """
 
     def __init__(self, kill: bool) -> None:
@@ -186,7 +188,7 @@ class _WatchedProcesses:
 
     @property
     def worked(self) -> float:
-        """CPU seconds of the descendants, as of the last look, at most a second ago."""
+        """CPU seconds of the descendants, updated every second."""
         return sum(self._worked.values())
 
     def _watch(self) -> None:
@@ -206,7 +208,7 @@ class _WatchedProcesses:
 
 
 def _below(parent: int) -> list[int]:
-    """All descendants of a process."""
+    """Return the ids of all descendants of a process."""
     pids: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{parent}/task").iterdir():
@@ -216,7 +218,7 @@ def _below(parent: int) -> list[int]:
 
 
 def _share_of_memory(pid: int) -> int:
-    """Bytes of a process, including its portion of shared memory."""
+    """Return the bytes of a process, including its portion of shared memory."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -225,7 +227,7 @@ def _share_of_memory(pid: int) -> int:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """The CPU seconds of a process; 0 if it has ended."""
+    """Return the CPU seconds of a process; 0 if it has ended."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""A chat model whose replies come from a function that knows the template of each prompt."""
+"""A chat model with scripted replies: a function gets the template and fields of each prompt."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,22 +14,22 @@ from conflictscore.tokens import count_tokens
 
 
 class NotedPrompts(PromptSet):
-    """Templates that record how each text was made."""
+    """Templates that record the name and fields from which each prompt was made."""
 
     def __init__(self, prompts: PromptSet) -> None:
-        """Take the templates of a set."""
+        """Use the templates of this set."""
         vars(self).update(vars(prompts))
         self._noted = prompts
         self.rendered: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template, and record it."""
+        """Fill in a template, and record its name and fields."""
         text = self._noted.render(name, **fields)
         self.rendered[text] = name, fields
         return text
 
     def made(self, prompt: str) -> tuple[str, Mapping[str, Any]]:
-        """The template that made a prompt, or its beginning, and the fields filled in."""
+        """Return the template and fields that made a prompt, or that made its beginning."""
         known = (
             prompt
             if prompt in self.rendered
@@ -39,18 +39,18 @@ class NotedPrompts(PromptSet):
 
 
 def rival_lines(fields: Mapping[str, Any]) -> str:
-    """A reply to ``relation`` that calls each statement a rival."""
+    """Return a reply to the template ``relation`` that calls each statement a rival."""
     lines = str(fields["statements"]).splitlines()
     return "\n".join(f"{number}: RIVAL" for number in range(1, len(lines) + 1))
 
 
 class ScriptedModel(BaseChatModel):
-    """Replies by a function, and counts the tokens of prompts and replies.
+    """Gets its replies from a function, and counts the tokens of prompts and replies.
 
     Attributes:
-        prompts: The templates; the run must use these.
-        reply: Returns the reply, given a template's name and the fields filled in. If a claim must
-            name its place, the name is ``decompose_with_places``.
+        prompts: The templates. The run must use the same ones.
+        reply: Returns the reply, given the name and the fields of a template. The name is
+            ``decompose_with_places`` if the reply must state where each claim is.
     """
 
     prompts: NotedPrompts

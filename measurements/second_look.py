@@ -1,31 +1,35 @@
-"""How many answers the second look corrects, and how many it harms.
+"""Counts how many answers the second look corrects, and how many it harms.
 
---first lot: the first answer is what one randomly drawn document says, so it is wrong as often as
-the documents are. It is worded by a sentence of ours or, if a model reads, in the model's words.
---first natural: the model answers with all documents in view; a scripted model says what most of
-them say. The loop then runs as for a user. The columns are: right, first answers that give the
-right answer and no wrong one; corrected, wrong ones that became right; harmed, right ones that no
-longer give the right answer; hedged, answers that name both, by wrong and right first answers;
-named, answers that give the right answer, alone or beside a wrong one. If people found both answers
-right and at odds (all of WikiContradict, ties of NatConfQA), only an answer that gives both is
-right, as its authors judge it.
+With --first lot, the first answer is that of one randomly drawn document, so it is wrong as often
+as the documents are. Its words are those of a fixed sentence or, if a real model reads the
+documents, the model's own. With --first natural, the model answers from all documents; a scripted
+model gives the most frequent answer. The loop then runs as for a user. The table has these columns.
+"right" counts first answers that give the correct answer and no wrong one. "corrected" counts wrong
+first answers that became right. "harmed" counts right first answers that no longer give the correct
+answer. "hedged" counts answers that give both a correct and a wrong answer; "of wrong" and "of
+right" divide them by their first answers. "named" counts answers that give the correct answer,
+alone or with a wrong one. If people found that both answers are correct but conflict (all of
+WikiContradict, and ties in NatConfQA), only an answer that gives both is right, as for the
+benchmark's authors.
 
-apart: answers that were right at first and now call two right answers about different things a
-disagreement; told: in disputed questions, right answers that a document gives, and how many of them
-the final answer names.
+"apart" counts answers that were right at first, but now present two correct answers about different
+things as a disagreement. "told" counts, over all disputed questions, the correct answers that the
+final answer gives, and "of" counts the correct answers that any document gives.
 
 
-Sets: ramdocs-whole has all documents of RAMDocs; ramdocs has those about one thing; natconfqa and
-wikicontradict are labelled by people; minority has twenty constructed cases like the lighthouse
-(``minority.toml``); conflicts has the questions of CONFLICTS on outdated facts and misinformation
-whose gold answer occurs in a document's note (a model wrote the notes).
+There are six sets. ramdocs-whole has all documents of RAMDocs, and ramdocs has those about a single
+entity. natconfqa and wikicontradict were labelled by people. minority has twenty constructed cases
+in which a minority of the documents is right (``minority.toml``). conflicts has the questions of
+CONFLICTS on outdated facts and misinformation, if their gold answer occurs in the note on a
+document; a model wrote these notes.
 
---readers scripted: it is known what each document says; the judge of two sides finds no ground in
-the sets that people labelled, and in minority and conflicts it sees which side knows better.
---readers local, or any model: the model reads, splits answers and weighs. --labels: people's, or
-those of a labeler such as nli. --spoiled shows at which label accuracy corrections outnumber harms;
-it takes a share of people's labels to spoil, or a labeler's confusion table. With --out, replies
-are stored, so a stopped run resumes.
+With --readers scripted, the scripted model knows the answer in each document. When it compares two
+sides, it finds no ground in the sets that people labelled; in minority and conflicts, it knows
+which side is right. With --readers local, or any other model, that model reads, splits answers and
+weighs. --labels takes people's labels, or those of a labeler such as nli. --spoiled replaces some
+of people's labels with wrong ones, to show at which label accuracy corrections outnumber harms. It
+takes the share to replace, or the name of a labeler's confusion table. With --out, replies are
+stored, so a stopped run resumes.
 """
 
 import asyncio
@@ -68,22 +72,22 @@ _COLUMNS = (
 
 
 class Looked(NamedTuple):
-    """What became of a first answer.
+    """The outcome for one first answer.
 
     Attributes:
         before: Whether the first answer was right.
         after: Whether the final answer is right.
-        named: Whether the final answer gives the right answer.
+        named: Whether the final answer gives the correct answer, perhaps with a wrong one.
         told_wrong: Whether the final answer gives a wrong answer.
         disputed: Whether the loop found a dispute.
-        decided: What decided it, or ``hedge``, ``explain`` or ``keep``; empty without a second
-            look.
-        apart: Whether the answer hedges between answers that are right about different things.
-        backed: Right answers that a document gives.
-        told_right: Those of them that the final answer gives.
+        decided: What decided the dispute, or else the decision: ``hedge``, ``explain`` or ``keep``.
+            Empty if there was no second look.
+        apart: Whether the answer hedges between answers that are correct about different things.
+        backed: Number of correct answers that a document gives.
+        told_right: Number of these that the final answer gives.
         usage: Calls and tokens.
-        seconds: How long it took; little if the replies were stored.
-        text: The question, both answers, and why.
+        seconds: Duration of the run; short if the replies were stored.
+        text: The question, the first and final answers, and the reasons.
     """
 
     before: bool
@@ -101,7 +105,7 @@ class Looked(NamedTuple):
 
 
 def stated(asked: LabelledQuestion, answer: str) -> str:
-    """An answer as a full sentence."""
+    """Return an answer as a full sentence."""
     if form := asked.question.documents[0]["metadata"].get("form"):
         return str(form).format(answer)
     if answer in ("true", "false"):
@@ -110,13 +114,13 @@ def stated(asked: LabelledQuestion, answer: str) -> str:
 
 
 def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | None = None) -> str:
-    """The answer of one document, drawn from those that give one.
+    """Return the answer of one document, drawn from the documents that give one.
 
     Args:
         asked: The question.
         seed: Seed of the draw.
-        reader: Words the answer; without a reader, or if it gives no answer, a sentence of ours
-            does.
+        reader: The model that words the answer. Without a reader, or if it gives no answer, a fixed
+            sentence is used.
     """
     told = [d for d in as_documents(asked.question.documents) if d.metadata["gives"]]
     draw = random.Random(f"{seed} {asked.question.id}")  # noqa: S311 - a draw, not a secret
@@ -130,10 +134,10 @@ def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | Non
 
 
 def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
-    """A model that reads every document correctly, and can tell which of them are records.
+    """Return a model that reads every document correctly and, in some sets, knows the right side.
 
     Args:
-        asking: Its last entry is the question being asked.
+        asking: The questions so far; the last one is the current question.
     """
     prompts = NotedPrompts(PromptSet.load())
 
@@ -169,10 +173,10 @@ def _folded(text: object) -> str:
 
 
 def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
-    """The relation of each statement to the claim, by the answers that people found in them.
+    """Return the relation of each statement to the claim, from the answers that they contain.
 
-    If both are right about different things, each thing is named by the first words that its
-    document uses for it.
+    If both are correct about different things, each thing is named by the words that a document
+    first uses for it.
     """
     own = set(map(normalised, asked.stated(str(fields["claim"]))))
     right = set(map(normalised, asked.right))
@@ -194,7 +198,7 @@ def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
 
 
 def _thing(asked: LabelledQuestion, numbers: Sequence[str]) -> str:
-    """The words for its thing in the first of some documents."""
+    """Return the words that the first of these documents uses for the thing it is about."""
     for number in numbers:
         text = str(asked.question.documents[int(number) - 1]["text"])
         things = things_in(text, asked.question.question)
@@ -220,15 +224,15 @@ def second_looks(
     cache: ContentCache | None = None,
     **settings: Any,
 ) -> Iterator[Looked]:
-    """Run the loop on first answers.
+    """Run the loop on the first answer to each question, and yield the outcomes.
 
     Args:
         labelled: The questions.
-        model: Reads, splits answers and weighs; None for the scripted model.
-        labeler: Labels the pairs.
-        seed: Seed for drawing first answers; None if the model gives its own.
-        cache: Where replies and labels are stored.
-        **settings: Of the loop.
+        model: The model that reads, splits answers and weighs; None for the scripted model.
+        labeler: The labeler of the pairs of claim and document.
+        seed: The seed for drawing first answers; None if the model gives them.
+        cache: The cache for replies and labels.
+        **settings: Settings of the loop.
     """
     asking: list[LabelledQuestion] = []
     reader = open_model(model, cache=cache) if model else None
@@ -280,7 +284,7 @@ def second_looks(
 
 
 @click.command(help=__doc__)
-@click.option("--data", multiple=True, help="NAME=FILE of a set, or minority.")
+@click.option("--data", multiple=True, help="A set as NAME=FILE, or minority.")
 @click.option("--readers", default="scripted", show_default=True)
 @click.option("--labels", default="people", show_default=True, help="people, nli or nli-mpnet.")
 @click.option(
@@ -292,7 +296,7 @@ def second_looks(
 )
 @click.option("--first", type=click.Choice(["lot", "natural"]), default="lot", show_default=True)
 @click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")
-@click.option("--questions", default=300, show_default=True, help="The most questions of it.")
+@click.option("--questions", default=300, show_default=True, help="Maximum number of questions.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--passage-tokens", default=192, show_default=True)
 @click.option("--unsettled", type=click.Choice(["hedge", "keep"]), default="hedge")
@@ -356,7 +360,10 @@ def main(
 
 
 def _counted(name: str, done: Sequence[Looked]) -> str:
-    """A row: what became of wrong and right first answers; a hedge that names both is neither."""
+    """Return a row of the table.
+
+    A hedge that gives both answers counts as neither corrected nor harmed.
+    """
     both = [one for one in done if one.named and one.told_wrong]
     disputed = [one for one in done if one.disputed]
     corrected = sum(not one.before and one.after for one in done)

@@ -1,11 +1,13 @@
-"""The overhead of the service over a call to its upstream: time and CPU by mode.
+"""Measures the time and CPU that the service adds to a call of its upstream, by mode.
 
-A simulated upstream in its own process takes 200 ms per call. The service, in separate processes,
-searches ten documents and finds six claims in each answer, one of them with evidence on both sides.
-Added seconds are those beyond a direct call; for streamed answers, those to the first word.
+A simulated upstream in its own process takes 200 ms per call. The service runs in separate
+processes. It searches ten documents and finds six claims in each answer; one of the claims has
+evidence on both sides. "added s" is the time beyond that of a direct call. For streamed answers, it
+is the time to the first word.
 
-Clients send requests for --seconds, at least one each. The upstream and the clients share the
-service's processors, and with many clients they account for most of a row.
+Each client sends requests for --seconds, but at least one request. The upstream and the clients run
+on the same processors as the service. With many clients, they account for most of the time in a
+row.
 """
 
 import asyncio
@@ -31,10 +33,10 @@ _QUESTION = "In which year was the lamp of the lighthouse first lit?"
 _REQUEST = {"model": "simulated", "messages": [{"role": "user", "content": _QUESTION}]}
 _ADDRESS = re.compile(r"http://\S+")
 _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
-_STOP_SECONDS = 60  # within which a process must end after it was asked to
+_STOP_SECONDS = 60  # a process must end within this time after it is asked to
 _DOCUMENTS = 10  # the default number of documents of a question
 _WARM_UP = 4
-"""Requests before the first row, which load everything that a request needs."""
+"""Number of requests before the first row, which load all that a request needs."""
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"
 _COLUMNS = (
     *("", "labeler", "clients", "requests", "p50 s", "p95 s", "added s", "req/s"),
@@ -51,10 +53,10 @@ _CASES: dict[str, tuple[str, ...]] = {
 
 @contextmanager
 def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> Iterator[str]:
-    """Start a Python process that serves, and yield its address, which the process prints.
+    """Start a Python process that serves requests, and yield the address that it prints.
 
     Raises:
-        RuntimeError: The process ended without printing one.
+        RuntimeError: The process ended without printing an address.
     """
     out, err = (subprocess.PIPE if name == stream else None for name in ("stdout", "stderr"))
     command = [sys.executable, *arguments]
@@ -72,7 +74,7 @@ def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> It
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client with an unlimited number of connections."""
+    """Yield a client with an unlimited number of connections."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(
         base_url=address, limits=limits, timeout=600, trust_env=False
@@ -88,10 +90,10 @@ async def send(
     seconds: float = math.inf,
     stream: bool = False,
 ) -> list[float]:
-    """Send requests one after another from each client, and return the seconds of each.
+    """Send requests one after another from each client, and return the seconds that each took.
 
-    ``requests`` is their number; None for as many as the time allows. Once the seconds are up, no
-    client starts another request, but each client sends at least one.
+    ``requests`` is the total number of requests; None for as many as the time allows. After
+    ``seconds``, no client starts another request, but each client sends at least one.
     """
     left = itertools.count() if requests is None else iter(range(requests))
     ends = time.perf_counter() + seconds
@@ -123,7 +125,7 @@ async def _request(http: httpx2.AsyncClient, *, stream: bool) -> float:
 @click.option("--case", "names", multiple=True, type=click.Choice([*_CASES]), default=[*_CASES])
 @click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
 @click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
-@click.option("--seconds", default=8.0, show_default=True, help="For each row.")
+@click.option("--seconds", default=8.0, show_default=True, help="Duration of each row.")
 def main(
     names: Sequence[str], labelers: Sequence[str], clients: Sequence[int], seconds: float
 ) -> None:
@@ -135,7 +137,7 @@ def main(
             (Path(folder) / f"ledger-{n}.md").write_text(text, "utf-8")
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
         serve += [f"--base-url={upstream}", "--model=simulated"]
-        serve.append(f"--max-concurrent={max(32, *clients)}")  # turn nobody away
+        serve.append(f"--max-concurrent={max(32, *clients)}")  # so that no client is refused
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
@@ -176,7 +178,7 @@ async def _measured(
 
 
 async def _counted(http: httpx2.AsyncClient, runs: float) -> list[float]:
-    """The service's runs and CPU seconds, once it has finished a number of runs."""
+    """Wait until the service has finished this many runs; return its runs and CPU seconds."""
     while True:
         lines = (await http.get("/metrics")).text.splitlines()
         found = [

@@ -1,8 +1,8 @@
-"""An OpenAI-compatible endpoint that costs almost nothing and replies to every call after a delay.
+"""An OpenAI-compatible endpoint that uses little CPU and replies to every call after a delay.
 
-It answers a question in a set number of sentences, splits answers, and finds one claim contradicted
-by every second document. Options make it fail. It prints its address and serves until it is
-stopped; ``/stats`` shows what it has been asked.
+It answers each question with a fixed number of sentences, splits answers into claims, and labels
+claims. Every second document contradicts one of the claims. Options make some calls fail. It prints
+its address and serves until it is stopped. ``/stats`` shows the numbers of calls.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _MALFORMED = '{"claim": "The lamp was first l'
 
 @dataclass
 class _Ways:
-    """How the endpoint answers, and what it was asked so far."""
+    """The endpoint's options, and the numbers of calls so far."""
 
     delay: float
     claims: int
@@ -60,11 +60,23 @@ class _Ways:
 
 @click.command(help=__doc__)
 @click.option("--delay", default=0.2, show_default=True, help="Seconds that each call takes.")
-@click.option("--claims", default=6, show_default=True, help="Claims of an answer.")
-@click.option("--places", default=4096, show_default=True, help="Calls at a time; others wait.")
-@click.option("--malformed", default=0.0, show_default=True, help="Share of unreadable replies.")
-@click.option("--failing", default=0.0, show_default=True, help="Share that gets HTTP 500.")
-@click.option("--refusing", default=0.0, show_default=True, help="Share that gets HTTP 429.")
+@click.option("--claims", default=6, show_default=True, help="Number of claims in an answer.")
+@click.option(
+    "--places",
+    default=4096,
+    show_default=True,
+    help="Number of concurrent calls; further calls wait.",
+)
+@click.option(
+    "--malformed",
+    default=0.0,
+    show_default=True,
+    help="Share of calls that get an unreadable reply.",
+)
+@click.option("--failing", default=0.0, show_default=True, help="Share of calls that get HTTP 500.")
+@click.option(
+    "--refusing", default=0.0, show_default=True, help="Share of calls that get HTTP 429."
+)
 def main(
     delay: float, claims: int, places: int, malformed: float, failing: float, refusing: float
 ) -> None:
@@ -95,14 +107,14 @@ async def _serve(ways: _Ways) -> None:
 
 
 def _asked(body: dict[str, Any]) -> str:
-    """The prompt; after an unusable reply, the prompt that is asked again."""
+    """Return the prompt of a request, even if it is repeated after an unusable reply."""
     # the unusable reply and the request for another one come after the prompt
     said = [str(message["content"]) for message in body["messages"]]
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 
 
 def reply_to(body: dict[str, Any], claims: int) -> str:
-    """The reply to a request; it answers a question in so many sentences."""
+    """Return the reply to a request; the answer to a question has ``claims`` sentences."""
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
         found = _CLAIM.search(prompt)

@@ -1,11 +1,12 @@
-"""How many answers that already give both sides of a dispute are rewritten.
+"""Counts how many answers that already give both sides of a dispute are rewritten.
 
-WikiContradict's authors rated the answers of five models. An answer that they called correct with
-both passages in view (``answer3`` and ``answer4``, 48 in all) gives both answers as such. Labels
-are an encoder's. The claims are the answer's sentences, and each reader gives the answer that
-people found in its passage. The scripted judge knows that the answer gives both. With ``--judge
-words`` it says so only if the passage's answer occurs in it, and calls every other answer a rival.
-With ``--model`` nothing is scripted.
+WikiContradict's authors rated the answers of five models. Some answers were written with both
+passages in view (``answer3`` and ``answer4``). If the authors called such an answer correct, it
+gives both passages' answers. There are 48 of these. An encoder labels them. The model is scripted.
+It takes the answer's sentences as claims, and reads in each passage the answer that people found
+there. As a judge, it knows that the text gives both answers. With ``--judge words``, it sees this
+only if the passage's answer occurs in the text, and calls every other answer a rival. With
+``--model``, a real model replaces the scripted one.
 
     python -m measurements.told_answers ../shared/data/wikicontradict/human_eval.jsonl
 """
@@ -31,7 +32,7 @@ _BOTH_IN_VIEW = ("3", "4")
 
 
 class Told(NamedTuple):
-    """An answer that people called correct with both passages in view.
+    """An answer that was written from both passages, and that people called correct.
 
     Attributes:
         question: The question.
@@ -55,13 +56,13 @@ class Told(NamedTuple):
         return [part for part in parts if part]
 
     def statement(self, place: int) -> str:
-        """The answer of a passage as a full sentence."""
+        """Return the answer of a passage as a full sentence."""
         answer = self.answers[place].strip(" .")
         return f"The answer to the question “{self.question.rstrip(' ?')}” is {answer}."
 
 
 def read_told(path: Path) -> list[Told]:
-    """The answers that people called correct with both passages in view."""
+    """Read the answers that people called correct and that were written from both passages."""
     return [
         Told(
             row["question"],
@@ -76,7 +77,7 @@ def read_told(path: Path) -> list[Told]:
 
 
 def scripted(asking: Sequence[Told], judge: str) -> ScriptedModel:
-    """A model that reads correctly; questions are about the last answer."""
+    """Return a scripted model that reads correctly; it replies about the last of the answers."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -120,9 +121,11 @@ def _relations(case: Told, statements: str, judge: str) -> str:
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice([*LABELERS]), default="small", show_default=True)
 @click.option("--judge", type=click.Choice(["knows", "words"]), default="knows", show_default=True)
-@click.option("--model", help="Splits answers, reads and judges in place of the script.")
-@click.option("--answers", default=1000, help="The most.")
-@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
+@click.option("--model", help="A real model in place of the scripted one.")
+@click.option("--answers", default=1000, help="Maximum number of answers.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
+)
 def main(
     file: Path, labels: str, judge: str, model: str | None, answers: int, out: Path | None
 ) -> None:

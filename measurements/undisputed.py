@@ -1,8 +1,9 @@
-"""How many right answers are made worse over documents without a dispute.
+"""Counts how many correct answers are made worse although their documents do not conflict.
 
-The cases are in ``undisputed.toml``: two facts about one thing, or one fact beside a document on
-another event, version, place or namesake. Labels are an encoder's. Claims, readers and the judge
-are scripted to be right, which is the loop's best case; with ``--model`` nothing is scripted.
+The cases are in ``undisputed.toml``. In some cases, documents state two facts about the same thing.
+In others, a document is about another event, version, place or namesake. An encoder labels the
+pairs. The model is scripted and makes no errors, which is the best case for the loop. With
+``--model``, a real model replaces it.
 
     python -m measurements.undisputed small
     python -m measurements.undisputed small --model local --cases 6
@@ -26,12 +27,12 @@ _OWN_QUESTION = "OWN"
 
 
 class Case(NamedTuple):
-    """A right answer and its documents.
+    """A correct answer and its documents.
 
     Attributes:
         question: The question.
         facts: Two facts; documents 0 and 1 state the first fact, document 2 the second.
-        documents: Their texts.
+        documents: The texts of the documents.
         is_told: Whether the answer also states the second fact.
     """
 
@@ -42,11 +43,11 @@ class Case(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """The right answer."""
+        """The correct answer."""
         return " ".join(self.facts if self.is_told else self.facts[:1])
 
     def told_by(self, prompt: str, asked: str) -> str:
-        """A document's answer to a question, by a reader that makes no mistakes."""
+        """Return a document's answer to a question, as an error-free reader gives it."""
         shown = " ".join(prompt.split())
         place = next(n for n, text in enumerate(self.documents) if text in shown)
         wanted = 1 if f"{_OWN_QUESTION} 1" in asked else 0
@@ -55,7 +56,7 @@ class Case(NamedTuple):
 
 
 def read_cases() -> list[Case]:
-    """The constructed cases."""
+    """Return the constructed cases."""
     text = Path(__file__).with_name("undisputed.toml").read_text("utf-8")
     kinds = tomllib.loads(text)
     return [
@@ -66,7 +67,7 @@ def read_cases() -> list[Case]:
 
 
 def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """A model that splits answers, reads and compares correctly; questions are about the last."""
+    """Return a scripted model that makes no errors; it replies about the last of the cases."""
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -102,10 +103,12 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
 
 @click.command(help=__doc__)
 @click.argument("labels", type=click.Choice([*LABELERS]))
-@click.option("--model", help="Splits answers, reads and judges in place of the script.")
-@click.option("--cases", default=1000, help="The most cases of each kind.")
-@click.option("--out", type=click.Path(path_type=Path), help="Cache for replies and labels.")
-@click.option("--show", is_flag=True, help="Print every look.")
+@click.option("--model", help="A real model in place of the scripted one.")
+@click.option("--cases", default=1000, help="Maximum number of cases of each kind.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
+)
+@click.option("--show", is_flag=True, help="Print every second look.")
 def main(labels: str, model: str | None, cases: int, out: Path | None, show: bool) -> None:
     """See the module."""
     if out is not None:
