@@ -53,7 +53,7 @@ measured.
 _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
 _REPLY_TOKENS = 400
-"""Reply tokens for a call as a whole, so a verdict in a smaller batch gets more of them."""
+"""Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict."""
 _VERDICT_TOKENS = 80  # the length of a quotation, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
 """Maximum number of tokens of the claims in a call, in each form.

@@ -1,4 +1,4 @@
-"""Conversion of the log-probabilities of three labels into calibrated probabilities.
+"""Converts the log-probabilities of three labels into calibrated probabilities.
 
 Temperature scaling brings probabilities closer to actual frequencies without changing which label
 is the most probable. Each NLI model has one temperature, fitted on labelled pairs

@@ -1,4 +1,4 @@
-"""The search for evidence in a document: a quotation, or the sentences nearest to a claim.
+"""Finds evidence in a document: a quotation, or the sentences nearest to a claim.
 
 Evidence is always shown in the words of the document. The judge's quotation only says where to
 look.

@@ -1,4 +1,4 @@
-"""The labelling of every claim against every document; each distinct pair is judged once."""
+"""Labels every claim against every document; each distinct pair is judged only once."""
 
 import asyncio
 from collections import Counter

@@ -24,7 +24,8 @@ _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
 _REFUSED_TURNS = _REFUSED | {500}
-"""Statuses that may mean refused messages; llama.cpp returns 500 if its chat template fails."""
+"""Statuses that may mean that a server refuses the messages; llama.cpp returns 500 if its chat
+template fails."""
 # Statuses that servers return for a form of request that they do not offer.
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 # Words that show that a refusal is about the request for JSON.
@@ -137,7 +138,7 @@ class Capabilities:
     _json_read: bool = False
     """Whether any reply contained the requested JSON."""
     _spoilt_in_a_row: int = 0
-    """The number of replies spoilt by their form since the last reply with the requested JSON."""
+    """The number of replies without the requested JSON since the last reply that had it."""
     _json_answered: bool = False
     """Whether a request for JSON in the present form was answered."""
     _all_forms_failed: bool = False
@@ -197,8 +198,8 @@ class Capabilities:
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.
 
-        The server gave no reason for the last failure, and either answers requests of a different
-        form or has not answered any request for JSON.
+        It may if the server gave no reason for the last failure, and if the server either answers
+        requests of a different form or has not answered any request for JSON.
         """
         fault = fault_of(failures[-1])
         if fault is None or not _is_unexplained(fault) or self._all_forms_failed:
@@ -292,9 +293,9 @@ def _is_unexplained(fault: ProviderFault) -> bool:
 def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
     """Return whether a refusal shows that an endpoint no longer accepts a form that it accepted.
 
-    The endpoint has a new version, or one of several servers behind it supports less, or it accepts
-    other schemas but not this one. A failure without a reason counts too: by then, repeating the
-    request has not helped.
+    Possible causes are a new version of the endpoint, one of several servers that supports less
+    than the others, and a schema that is not supported although others are. A failure without a
+    reason counts too: by then, repeating the request has not helped.
     """
     if form == _FORMS[-1]:  # no form asks less of the server
         return False
@@ -303,7 +304,7 @@ def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
 
 
 def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
-    """Return the style without the parameter that a refusal names first."""
+    """Return the style without one of the parameters that a refusal names."""
     for name in _DROPPABLE:
         if name in request.parameters and name in words and name not in request.style.dropped:
             return request.style._replace(dropped=request.style.dropped | {name})

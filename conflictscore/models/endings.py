@@ -1,4 +1,4 @@
-"""How a reply ended: normally, cut off at a token limit, or stopped by its provider."""
+"""Reads how a reply ended: normally, cut off at a token limit, or stopped by its provider."""
 
 from collections.abc import Mapping
 from typing import Any

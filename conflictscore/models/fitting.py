@@ -52,8 +52,8 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut, and of which the rest was not searched, in ascending
-    order."""
+    """Numbers, in ascending order, of the documents that were cut and whose other text was not
+    searched."""
     excerpted: tuple[int, ...] = ()
     """Numbers of the documents that are shown only in part, but were searched completely."""
     rests: Mapping[int, str] = field(default_factory=dict)

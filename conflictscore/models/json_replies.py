@@ -356,7 +356,7 @@ def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the field of an object that holds the claims, a list or an object; None if unclear.
+    """Return the field of an object that holds the claims (a list or an object); None if unclear.
 
     It is the only list or object among the fields, or the field named ``claims`` or
     ``atomic_claims``. An object whose only field is a string counts as a list of that string.

@@ -18,8 +18,8 @@ times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
 """No server has a context window with fewer tokens."""
 _LONGER = 2
-"""If the server has read a prompt that is this many times as long as a low count, a small window is
-not the reason for that count."""
+"""If the server has read a prompt with this many times as many tokens as it now reports, a small
+window is not the reason for the low count."""
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of it. Only Latin text gets this far,
 and the counts of different tokenizers differ by less for it."""

@@ -38,7 +38,7 @@ def are_plain(messages: Sequence[BaseMessage]) -> bool:
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """Return whether each turn is the assistant's, and its texts; system messages are left out."""
+    """Return, for each turn except system turns, whether it is the assistant's, and its texts."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

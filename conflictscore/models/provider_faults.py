@@ -41,8 +41,8 @@ _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
 """Fields in which a forwarding service puts the original provider's words, next to a message that
 says little, such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
-"""Fields that are read only if no earlier field has text. The forwarded fields among these are
-always read."""
+"""Fields that are read only if no earlier field has text. The fields of forwarding services among
+these are always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")

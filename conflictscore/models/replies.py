@@ -97,7 +97,7 @@ _ENDS = (
     "<|end_of_solution|>",
 )
 """Chat-template tokens that servers leave in a reply."""
-_MOST_ENDS = 4  # tokens removed from the end of a reply at most
+_MOST_ENDS = 4  # maximum number of tokens that are removed from the end of a reply
 # A tag around a whole reply.
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"

@@ -142,7 +142,7 @@ class Retries:
     """
 
     attempts: int = 5
-    """Maximum attempts at a call that fails or times out. A refused call gets at least as many
+    """Maximum attempts at a call that fails or times out. A refused call gets at least this many
     attempts, even after ``patience``, since it may have waited in a queue for a long time between
     attempts.
     """

@@ -258,7 +258,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    """Open an embedded model or a ``.gguf`` file, which this process serves; download if missing.
+    """Open a ``.gguf`` file or an embedded model, which is downloaded if it is missing.
 
     The digest of the weights is part of the model's identity, so that verdicts are cached by
     weights rather than by name or path. The model takes one call at a time, since parallel calls

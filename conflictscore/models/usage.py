@@ -134,8 +134,8 @@ def cost_of(message: Any) -> Usage:
 def served_by(reply: Any) -> dict[str, Any]:
     """Return the field ``served`` to store with a reply: the model that the provider reports.
 
-    If the provider sends a ``fingerprint``, which distinguishes builds of a model, the field has
-    that too. If the provider sends neither, the mapping is empty.
+    If the provider sends a ``fingerprint``, which distinguishes builds of a model, the field
+    contains it too. If the provider sends neither, the mapping is empty.
     """
     about = reply.response_metadata if isinstance(reply, AIMessage) else {}
     reported_fields = {

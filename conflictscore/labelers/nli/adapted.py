@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 64
-"""Numbers in a block, which is a part of a matrix row whose numbers share one scale."""
+"""How many numbers form a block. A block is a part of a matrix row, and its numbers share one
+scale."""
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"
@@ -232,7 +233,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """Set the pair length that a model was trained with in the text of a ``tokenizer.json``."""
+    """Write the pair length of a model's training into the text of a ``tokenizer.json``."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

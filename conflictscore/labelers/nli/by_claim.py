@@ -1,4 +1,4 @@
-"""The decision whether a claim is in conflict, based on the NLI verdicts on all documents.
+"""Decides whether a claim is in conflict, from the NLI verdicts on all documents.
 
 A conflict depends on two pairs, one on each side. If the label of each pair is chosen separately,
 many conflicts are missed: a document with probabilities of 0.45 for SUPPORTS and 0.50 for
@@ -34,8 +34,8 @@ GROWTH = 0.0
 """The exponent for the growth of the bound with the number of documents. The best value was 0, so
 the bound does not grow; the measurement still tries other values.
 
-Both values were chosen for the best F1 of conflict detection on half of the claims, with document
-sets of every size (``measurements.by_claim_rule``).
+This exponent and ``LEAST_PRODUCT`` were chosen for the best F1 of conflict detection on half of the
+claims, with document sets of every size (``measurements.by_claim_rule``).
 """
 _MOST_PRODUCT = 0.95
 """Maximum of the bound, so that two documents that surely disagree always exceed it, however many
@@ -45,11 +45,11 @@ _LEAST_PROBABILITY = 1e-4
 
 
 class Pooling(NamedTuple):
-    """How several models' probabilities for a pair become one (logarithmic opinion pool).
+    """A rule that combines several models' probabilities for a pair (logarithmic opinion pool).
 
-    The pooled probability of a label is proportional to the product of the models' probabilities,
-    each raised to the power of its model's weight, times a factor for the label. If the models
-    agree and their errors are independent, the product is surer than the mean of their
+    The pooled probability of a label is proportional to a product. The product contains each
+    model's probability, raised to the power of the model's weight, and a factor for the label. If
+    the models agree and their errors are independent, the product is surer than the mean of their
     probabilities (Genest and Zidek, Statistical Science 1986).
 
     Attributes:

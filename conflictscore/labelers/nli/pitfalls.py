@@ -1,4 +1,4 @@
-"""Detection of linguistic traps: passages on which an NLI model is often both sure and wrong.
+"""Detects linguistic traps: passages on which an NLI model is often both sure and wrong.
 
 A small model notices whether a passage contains the words of a claim, but hardly how the words are
 used. The passage may be a question or a plan, may contain a double negation, may have the words in
@@ -307,7 +307,7 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """Return a number of a claim that a document replaces by a different number; else None.
+    """Return a number of a claim that a document replaces with a different number; else None.
 
     The number can be a year if the document has only other years, a day of the month if the
     document has only other days, or a count of things if the document has only other counts of the

@@ -1,4 +1,4 @@
-"""Preparation of a document for an NLI model: it is cut into windows with enough context.
+"""Prepares a document for an NLI model by cutting it into windows with enough context.
 
 One part of a page often explains another. The title names the subject, the date explains "from
 tomorrow", and the first row of a table explains the cells in the tenth row. So the title and the
