@@ -1,4 +1,4 @@
-"""Short answers in other words: dates, numbers, units and places, equally or less exact."""
+"""Rewords short answers (dates, numbers, units and places), either exactly or less exactly."""
 
 import re
 from random import Random

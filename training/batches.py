@@ -37,9 +37,10 @@ class Batch(NamedTuple):
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
-    """Draw the same number of pairs per label, in proportion to the square root of a set's size.
+    """Draw the same number of pairs for each label; larger sets contribute more pairs.
 
-    A pair is drawn twice only after all others of its set and label have been drawn.
+    The number of pairs from a set is proportional to the square root of its size. A pair is drawn
+    twice only after all others of its set and label have been drawn.
 
     Args:
         packed: The pairs.

@@ -46,7 +46,7 @@ def is_kept_out(case: NaturalCase) -> bool:
 
 
 def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
-    """Return a random part of the cases, for a learning curve; larger parts contain smaller."""
+    """Return a random part of the cases for a learning curve; larger parts contain smaller ones."""
     ordered = sorted(cases, key=lambda case: lot(f"share {case.id}"))
     return sorted(ordered[: round(share * len(cases))], key=lambda case: case.id)
 

@@ -83,7 +83,7 @@ def rows_of(
 @click.option(
     "--made",
     type=click.Path(exists=True, path_type=Path),
-    help="pairs.jsonl.gz of an earlier version, whose constructed pairs are reused.",
+    help="pairs.jsonl.gz of an earlier version, whose pairs made by rule are reused.",
 )
 def main(
     data: tuple[Path, ...],

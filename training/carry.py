@@ -54,7 +54,7 @@ def _unpacked(path: Path) -> weights.Weights:
         found["relative"] = _of_buckets(found["relative"])
     known = {"sides", "relative"} & set(found)
     if not known or not {"words", "positions", "head.weight"} <= set(found):
-        raise ValueError(f"{path} is no model that training.export wrote, nor nli-mpnet")
+        raise ValueError(f"{path} is neither a model of training.export nor nli-mpnet")
     return found
 
 
@@ -77,7 +77,7 @@ def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
 
 
 def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
-    """Return a row for each bucket, from the rows for distances; zeros for a bucket without one."""
+    """Return the row of each bucket, from the rows of distances; zeros for an unused bucket."""
     most = len(of_distance) // 2
     of_what = weights.buckets(np.arange(-most, most + 1))
     found = np.zeros((of_what.max() + 1, of_distance.shape[1]), np.float32)

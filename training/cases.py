@@ -106,7 +106,7 @@ class FurtherClaim(Record):
 
 
 class SharedRuns(NamedTuple):
-    """Two documents, and the share of the runs of five words in the first that the second has."""
+    """Two documents, and how many of the first's runs of five words the second has, as a share."""
 
     share: float
     document: str

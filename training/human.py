@@ -130,8 +130,8 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
     def leaks(claim: str) -> bool:
         words = frozenset(claim_key(claim).split())
         rarest = sorted(words, key=lambda word: len(holding.get(word, ())))
-        # If two claims share 80 % of their words, then they share at least one of the rarest fifth
-        # of the words plus one.
+        # If two claims share 80 % of their words, they share at least one of the rarest words of a
+        # claim: a fifth of its words, plus one.
         few = rarest[: len(words) // 5 + 1]
         near = (other for word in few for other in holding.get(word, ()))
         return any(len(words & o) >= _ALIKE * len(words | o) for o in near)

@@ -24,8 +24,7 @@ from conflictscore.labelers.nli.adapted import LEARNED, NLI_MPNET
 from training.weights import DOWN, UP
 
 MOST_RANK = 64
-"""Default of the largest rank of the sum of a matrix's products, which keeps nli-mpnet's folder
-small."""
+"""Default of --most-rank, which keeps nli-mpnet's folder small."""
 _MOST = 127
 """The largest 8-bit value."""
 

@@ -1,4 +1,4 @@
-"""Reads questions with passages that answer them differently, as in the disputes of real answers.
+"""Reads questions with passages that answer them differently.
 
 The hash of a question's words decides whether it is used for training or for measuring.
 """
@@ -113,8 +113,8 @@ def _wikicontradict(path: Path) -> Iterator[Question]:
 def _conflicts(path: Path) -> Iterator[Question]:
     """Yield questions with pages that contain the gold answer, and with silent parts of pages.
 
-    Pages without the gold answer have no labels, so only parts that say little about the question
-    are used of them.
+    Silent parts say little about the question, and come from any page. Other parts of pages without
+    the gold answer are not used, since they have no labels.
     """
     for _, record in read_json_lines(path):
         answer = (record.get("gold_answer") or "").strip().rstrip(".")

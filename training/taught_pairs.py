@@ -98,7 +98,7 @@ def _by_rule(packed: Packed) -> Packed:
 def _crossed(
     packed: Packed, human: Numbers, size: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield windows with claims of other documents, and their set; sets yield equally many."""
+    """Yield windows with claims of other documents, and their set; the same number per set."""
     sources = np.unique(packed.source[human])
     of_claim: dict[int, set[int]] = {}
     for pair in human:

@@ -1,4 +1,4 @@
-"""Training that can be stopped at any step, and resumes from there."""
+"""Trains a model; training can be stopped at any step, and resumes from there."""
 
 import json
 import signal

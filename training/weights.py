@@ -28,7 +28,7 @@ as integers, since float logarithms are unreliable at 16."""
 
 
 def buckets(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return MPNet's bucket of each distance; each near distance has one, far ones share one.
+    """Return MPNet's bucket of each distance; far distances share buckets.
 
     The buckets are those of Raffel et al., JMLR 2020: 32 buckets for both directions together, and
     128 as the longest distance.

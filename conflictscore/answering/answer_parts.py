@@ -60,7 +60,7 @@ def _part(
     new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
     gaps: Sequence[tuple[int, int]],
 ) -> AnswerPart | None:
-    """Return a passage as a part with its claims and standing, or None if no standing applies."""
+    """Return a passage as a part with its claims and outcome, or None if no outcome applies."""
     claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
     actions = [action for span, action in new_spans if _meet(span, passage)]
     is_unclaimed = any(_meet(span, passage) for span in gaps)

@@ -59,8 +59,8 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Matches a question that contains the statement it asks about: "True or false: the lamp burns"."""
-# Characters of the answer shown before a passage that is split: a few sentences, in which most
-# pronouns of the passage find their noun.
+# Characters of the answer shown before a passage that is split: a few sentences, which contain the
+# nouns that most pronouns of the passage refer to.
 _BEFORE_CHARS = 600
 
 

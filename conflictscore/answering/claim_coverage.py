@@ -66,7 +66,7 @@ _PRESUMING = re.compile(
     r"|pourquoi|por qu\u00e9|perch\u00e9)\b",
     re.IGNORECASE,
 )
-"""Matches a question that takes something for true: "Why is it deadly?"."""
+"""Matches a question that presupposes a fact: "Why is it deadly?"."""
 _STATING = re.compile(
     r"\W*(?!(?:what|when|where|which|who|why|how|if)\b)[^\n]{1,80}?\b(?:is|are|was|were|has|have|had|can"
     r"|cannot|may|must|will|does|did|should)\b",

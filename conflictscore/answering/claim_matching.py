@@ -62,7 +62,7 @@ def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str
 
 
 def _only_passages(words: Set[str], telling: dict[str, list[int]]) -> list[int]:
-    """Return, for each of the words that occurs in only one passage, the number of that passage."""
+    """Return the number of the passage for each word that occurs in only one passage."""
     places = [telling[word] for word in words & telling.keys()]
     return [numbers[0] for numbers in places if len(numbers) == 1]
 

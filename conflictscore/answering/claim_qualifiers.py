@@ -167,6 +167,6 @@ def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
 
 
 def _amounts(stated: StatedValue, *, with_unit: bool) -> Iterator[str]:
-    """Yield the possible readings of a number in one notation, with its unit or without."""
+    """Yield the possible readings of a number in a fixed notation, with or without its unit."""
     sign = "=" if with_unit else ""
     return (f"{sign}{each:.6g}" for each in (stated.readings if with_unit else stated.bare))

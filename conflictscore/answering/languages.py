@@ -216,7 +216,7 @@ LANGUAGES: dict[str, Language] = {
 """The languages, by ISO 639-1 code.
 
 Languages without spaces between words are recognised by their script. Each list has about 20 common
-words, so that no language has better chances than another.
+words, so that no language is more likely to be recognised than another.
 """
 
 _UNSPACED = ("ja", "zh")

@@ -44,7 +44,7 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 
 
 def differs_in_order(statement: str, rival: str) -> bool:
-    """Return whether two statements differ in meaning because of the positions of common words.
+    """Return whether two statements differ in meaning because of the positions of shared words.
 
     They do in three cases. First, different words of direction precede the same word. Second, a
     name is an owner in only one of the statements. Third, two names change places while the voice

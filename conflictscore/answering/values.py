@@ -135,7 +135,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 # Numbers with sign, currency, degree, magnitude and unit, such as "-12.5 °C", "$3 million" and "120
-# km/h". A hyphen after a word or digit is no sign.
+# km/h". A hyphen after a word or digit is not a minus sign.
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w\d.,])(?:[-\u2212\u2013](?=\d)|[-\u2212\u2013](?=[$€£¥]\d)|minus\s))?"
     r"(?P<currency>(?:US)?[$€£¥]\s?)?"

@@ -173,7 +173,7 @@ def _is_backed_by_its_source(
 ) -> bool:
     """Return whether a claim says more than the winner, and only the winner's documents support it.
 
-    The answer of a document may contain an additional statement that was not asked for.
+    A document's answer may contain an additional statement that was not asked for.
     """
     look_texts = [side.claim.text for look in deciding_looks for side in look.sides]
     old_texts = [each.claim.text for each in case.old]
@@ -262,7 +262,7 @@ def _is_stated_by(text: str, look: SecondLook) -> bool:
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
-    """Return whether a claim states part of the winner, and a voter for the winner supports it."""
+    """Return whether a claim states part of the winner and has a supporter that votes for it."""
     winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

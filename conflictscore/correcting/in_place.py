@@ -212,7 +212,7 @@ def _put_in(
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:
-    """Return the kind of change to a passage that the decisions of the looks lead to."""
+    """Return the kind of change that results from the decisions of the looks."""
     decisions = {look.decision for look in looks}
     if "hedge" in decisions:
         return RevisionAction.HEDGE

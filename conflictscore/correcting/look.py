@@ -222,7 +222,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """Return a look's related answers, without the labelled ones that are not in ``things``."""
+    """Return a look's related answers; of those with labels, only the ones in ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 
@@ -279,9 +279,9 @@ async def propose(
 
     The looks run concurrently. First, winners are put into the passage. This is done by changing
     the span that differs or by replacing the sentence; if neither works, a model is asked to
-    rewrite the passage. Two claims that exchange the same span are one correction. Then an
-    explanation is added if a dispute is unsettled, or if several things have the same name. Only
-    one explanation is added, since a second one would overwrite the first.
+    rewrite the passage. Two claims whose winners replace the same span count as one correction.
+    Then an explanation is added if a dispute is unsettled, or if several things have the same name.
+    Only one explanation is added, since a second one would overwrite the first.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -305,7 +305,7 @@ def _with_winners(
     *,
     alone: bool,
 ) -> tuple[str, list[Correction]]:
-    """Put in the winners that need no model; return the text, and corrections that need a model."""
+    """Put in the winners that need no model; return the text and the corrections that need one."""
     text, pending, done = passage, list[Correction](), set[tuple[str, str]]()
     exchanges = {look.candidates[0].statement: exchanged(look) for look in looks}
     for look in looks:

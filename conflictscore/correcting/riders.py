@@ -41,7 +41,7 @@ _UNFINISHED = re.compile(
     re.IGNORECASE,
 )
 """Matches a verb at the end of a clause that the next clause completes: "the answer is: no"."""
-_VERB_CHARS = 12  # the longest verb of ``_UNFINISHED`` with the spaces around it
+_VERB_CHARS = 12  # length of the longest verb in ``_UNFINISHED``, with the spaces around it
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 # Questions that ask for an explanation; "how many" and the like ask for a value.

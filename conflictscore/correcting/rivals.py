@@ -252,7 +252,7 @@ def _namesakes(
 
 
 def _has_words_of_thing(terms: frozenset[str], answer: Related) -> bool:
-    """Return whether these terms distinguish the thing that the claim is about from another one."""
+    """Return whether these terms distinguish the subject of the claim from another thing."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
     return bool(telling) and telling <= terms
 
@@ -279,7 +279,7 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Make the opposite of a yes-or-no claim its rival, and find the documents behind it.
+    """Make the opposite of a yes-or-no claim its rival, and find the documents that support it.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
     SUPPORTS to a document that is merely on the topic, and hardly notices negations. If such a

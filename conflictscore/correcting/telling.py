@@ -253,7 +253,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """Return the statement of a passage that reports several sides, as one claim with labels.
+    """Return what a passage that reports several sides states, as one claim with labels.
 
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.

@@ -1,4 +1,4 @@
-"""The vote of the documents between the claim of an answer and its rivals.
+"""Counts the votes of the documents for the claim of an answer and for its rivals.
 
 A rival is a different answer to the claim's question. A document votes for a statement if it
 supports this statement more than any other. The thresholds and the rule were chosen on one half of
@@ -87,7 +87,7 @@ def tallied(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
         # The labels of the opposite of a yes-or-no claim are just the labels of the claim, swapped.
-        # So a document must also have given this answer.
+        # So a document votes for the opposite only if it also gave the opposite answer.
         unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]

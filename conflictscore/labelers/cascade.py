@@ -237,7 +237,7 @@ def _deciding(
 def _sides_of_claims(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
 ) -> dict[int, dict[Label, list[_Place | None]]]:
-    """Return, by claim and side, the positions of cheap verdicts, and None for judge verdicts."""
+    """Return the positions of verdicts by claim and side; None stands for a judge's verdict."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
