@@ -243,7 +243,7 @@ def _youden(cells: Numbers) -> Numbers:
 
 
 def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
-    """Compare each pair of methods, by each question's mean over its answers."""
+    """Compare each pair of methods. A question's ratings are averaged over its answers first."""
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:

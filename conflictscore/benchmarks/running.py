@@ -153,8 +153,8 @@ def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
 def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
     """Add a description of the retriever to the caller's ``retrieval`` entries in the manifest.
 
-    The retriever is described here for every run, however it was started. So no run can be resumed
-    with a different retriever.
+    The retriever is described here for every run, whether it was started from Python or a command.
+    So no run can be resumed with a different retriever.
     """
     identity = retriever_identity(_searched(benchmark, setup))
     return {**retrieval, **({"retriever": identity} if identity else {})}

@@ -86,8 +86,8 @@ def self_correct(
 
     Callers pass the question to the decorated function. If they also pass ``documents=`` (texts,
     LangChain ``Document``s, records, or mappings with ``text``), there is no search. Other
-    arguments are passed to the function. One of them may be ``history=``, the messages before the
-    question, which also helps the search.
+    arguments are passed to the function. One such argument may be ``history=``: the messages before
+    the question. The search uses it too.
 
     The function may return a text, a message, or a mapping with a text under a key such as
     ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is

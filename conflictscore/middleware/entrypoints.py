@@ -75,8 +75,8 @@ def check_choices(on_failure: object, sources: object, require: object = None) -
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
     """Return the reason why an answer was not checked, or raise an error that must not be hidden.
 
-    A search that finds nothing is not a failure. Invalid keys and settings are always raised, and
-    so are exceptions meant for LangGraph, such as interrupts.
+    A search that finds nothing is not a failure. Errors about invalid keys and settings are always
+    raised. Exceptions meant for LangGraph, such as interrupts, are always raised too.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

@@ -135,7 +135,7 @@ def value_at(fields: Mapping[str, Any], path: str) -> Any:
 
 
 def _heads(path: str) -> list[str]:
-    """Return the path and its prefixes of whole names, longest first."""
+    """Return the path and all shorter paths that it begins with, longest first."""
     names = path.split(".")
     return [".".join(names[:count]) for count in range(len(names), 0, -1)]
 

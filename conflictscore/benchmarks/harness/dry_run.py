@@ -49,7 +49,7 @@ _CONFLICT_RATE = 248 / 779
 It is the paper's share for binary choice (section 6.4).
 """
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
-"""Gains over ``rag``, in [0, 1]. The table of questions needed has a row for each of them."""
+"""Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
 _SAMPLE = 30
 """The maximum number of questions on which an estimate runs the steps."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")

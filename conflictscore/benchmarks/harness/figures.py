@@ -113,7 +113,7 @@ class Transitions(Record):
     unjudged: int
     """The number of revised answers that lack a verdict before or after the revision.
 
-    These answers do not count in ``corrections``, ``harms`` or ``neutral``.
+    These answers are left out of ``corrections``, ``harms`` and ``neutral``.
     """
     harms_of_conflict: Proportion
     """The share of harmed answers, out of the judged answers in ``retained`` and ``revised``."""

@@ -1,7 +1,7 @@
 """Determines the ids of questions, samples of questions, and the order of options.
 
-All of them depend only on the seed and the question's text, not on the order of the file or on
-other questions.
+These depend only on the seed and the question's text. They depend neither on the order of the file
+nor on other questions.
 """
 
 import hashlib

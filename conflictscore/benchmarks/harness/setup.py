@@ -37,7 +37,8 @@ _REPLICATE_SEEDS = 1000
 class RunSettings:
     """The settings that affect the figures of a run, apart from its questions and models.
 
-    The run's manifest contains all of them, and a run can be resumed only with the same settings.
+    The run's manifest contains all these settings, and a run can be resumed only with the same
+    ones.
     """
 
     methods: tuple[str, ...] = COMMON_METHODS

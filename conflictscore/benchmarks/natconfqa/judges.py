@@ -1,4 +1,4 @@
-"""Makes decisions about an answer. The measures are computed from them (formulas 1 to 4)."""
+"""Makes the decisions about an answer that the measures are computed from (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping, Sequence

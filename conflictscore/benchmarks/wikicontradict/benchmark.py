@@ -62,7 +62,7 @@ class ModelRating:
     template: str = TEMPLATE
     """The prompt template, which defines what a correct answer is."""
     passages: int = 2
-    """The number of passages whose answers count as right, starting with the first passage."""
+    """The answers of this number of passages count as right, starting with the first passage."""
 
     async def __call__(
         self,
