@@ -54,7 +54,7 @@ def _unpacked(path: Path) -> weights.Weights:
         found["relative"] = _of_buckets(found["relative"])
     known = {"sides", "relative"} & set(found)
     if not known or not {"words", "positions", "head.weight"} <= set(found):
-        raise ValueError(f"{path} is neither a model of training.export nor nli-mpnet")
+        raise ValueError(f"{path} is neither a model that training.export wrote nor nli-mpnet")
     return found
 
 

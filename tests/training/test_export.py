@@ -70,7 +70,7 @@ def test_a_model_that_training_did_not_write_cannot_be_unpacked(tmp_path: Path) 
     options = ["unpack", "--model", str(file.parent), "--out", str(tmp_path)]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 2
-    assert "is no model that training.export wrote" in said.output
+    assert "is neither a model that training.export wrote" in said.output
 
 
 def test_padding_changes_nothing() -> None:
