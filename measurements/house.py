@@ -18,8 +18,8 @@ value at commit 637d1c6f, counted by the same rules, and with its limit. A test 
 exceeds its limit, except for the rules in NOT_YET, which are marked "not yet". Comments per 1,000
 lines and tokens per line are printed for information.
 
-So are the number of wordings to review and the reading ease of each page
-(``measurements.readability``). --review lists the places of these wordings.
+The number of wordings to review and the reading ease of each page (``measurements.readability``)
+are printed for information, too. --review lists the places of these wordings.
 
 --questions prints questions for a reader who has never seen the package. The fewer files the reader
 must open to answer them, the better.

@@ -84,7 +84,10 @@ def groups_of(labels: Path, cases: Path, sample: int, seed: int) -> list[ClaimGr
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option(
-    "--minutes", default=600.0, show_default=True, help="Start no further claim after this time."
+    "--minutes",
+    default=600.0,
+    show_default=True,
+    help="Minutes after which no further claim is judged.",
 )
 @click.option("--model", default="local", show_default=True)
 @click.option("--template", "templates", multiple=True, type=click.Path(path_type=Path))

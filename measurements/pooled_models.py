@@ -45,14 +45,7 @@ from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, drawn, figures_of
 from training.pairs import LABELS
 
-_BOUNDS = (
-    0.22,
-    0.26,
-    0.3,
-    0.35,
-    0.4,
-    0.45,
-)  # bounds on the product that are tried, from the default upwards
+_BOUNDS = (0.22, 0.26, 0.3, 0.35, 0.4, 0.45)  # bounds to try; the first one is the default
 _FLOOR = 1e-4  # probabilities in verdicts have four decimals, so smaller ones are 0
 
 

@@ -104,8 +104,8 @@ def create_conflict_scorer(
     ``Document``s or mappings ``{"text": …}``. The final state has ``report``, ``attempts``,
     ``notes`` and ``usage``.
 
-    ``judge`` is the model that splits answers and labels evidence. Its default is that of ``model``
-    in :func:`create_self_correcting_rag`. The errors are also the same.
+    ``judge`` is the model that splits answers and labels evidence. Its default is the same as that
+    of ``model`` in :func:`create_self_correcting_rag`. The errors are also the same.
     """
     run_settings, models = split_options(settings)
     return build_scoring_graph(

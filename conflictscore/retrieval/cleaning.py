@@ -10,7 +10,7 @@ Scalar = str | int | float | bool | None
 
 # Line ends other than a line feed. Each of them becomes a line feed.
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _TERMINAL = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, cursor movements
     "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # titles, links

@@ -38,7 +38,7 @@ class CorpusRetriever(TopKRetriever):
 
     @classmethod
     def from_paths(cls, paths: Sequence[str | Path], k: int = 10) -> Self:
-        """Builds a retriever from files and folders; raises the errors of ``read_documents``."""
+        """Builds a retriever from files and folders; the errors are those of ``read_documents``."""
         read = read_documents(paths)
         return cls(documents=read.documents, notes=read.notes, k=k)
 

@@ -1,6 +1,6 @@
-"""Hides a search's messages for its operator from the callers of a service.
+"""Ensures that the callers of a service do not see a search's messages for its operator.
 
-Such notes and errors may name files, or quote questions that other people asked.
+Such messages may name files, or quote other people's questions.
 """
 
 import logging
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 NOTHING_FOUND = "no documents found"
 """The message that callers get if a search finds nothing, in place of the search's own message."""
 _IN_THE_LOG = "the search left notes about its documents in the log of this service"
-_MOST_LOGGED = 1000  # a message may quote any question, so memory needs a limit
+_MOST_LOGGED = 1000  # limits the memory, since each message may quote another question
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
@@ -46,12 +46,12 @@ class DiscreetRetriever(BaseRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """Return the number of local documents of the other retriever."""
+        """Return the number of local documents of the wrapped retriever."""
         return getattr(self.retriever, "at_hand", None)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return a note for callers if the other retriever has notes."""
+        """Return a note for callers if the wrapped retriever has notes."""
         return (_IN_THE_LOG,) if getattr(self.retriever, "notes", ()) else ()
 
     @contextmanager

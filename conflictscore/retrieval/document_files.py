@@ -22,7 +22,7 @@ _ENDINGS = ", ".join(ENDINGS)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """Documents (numbered from 1 in path order) and notes (for example on skipped files)."""
+    """The documents in files, numbered in the order of paths, and notes on skipped files etc."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]
@@ -131,7 +131,7 @@ def _walk(folder: Path, notes: Notes) -> list[Path]:
 
 
 def _lies_in(top: str, path: Path) -> bool:
-    """Whether a link leads to a place below a folder; ``top`` is the folder without links."""
+    """Whether a link leads to a place below ``top``, a folder without links in its path."""
     return Path(os.path.realpath(path)).is_relative_to(top)
 
 

@@ -35,7 +35,8 @@ MOST_OF_TOOLS = 1000
 """Maximum number of documents from all tools in one turn. The same limit applies to the documents
 in a request to the service."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
-"""The fields of a record. If a caller passes a record as a mapping, they do not become metadata."""
+"""The fields of a record. If a caller passes a record as a mapping, these fields do not become
+metadata."""
 URL_KEYS = ("url", "source", "link")
 """Metadata fields that may contain a document's address. The first non-empty one is used.
 """
@@ -51,7 +52,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 
     A fault in a retriever's results must not end a run, so a title or address that is not a string
     counts as missing. :func:`as_documents` is stricter, since callers can correct their documents.
-    It keeps repeated documents and their texts as they are.
+    It keeps repeated documents, and does not change texts.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()

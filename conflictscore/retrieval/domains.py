@@ -1,10 +1,10 @@
 """Groups documents by registrable domain, so that all pages of a domain count as one source.
 
 In this module, a "voice" is a source that counts only once, however many documents it has. A
-registrable domain is a name that anyone can register, such as ``example.co.uk``. It is determined
-from the ICANN section of Mozilla's Public Suffix List, as bundled with ``publicsuffixlist``. The
-list's private section is ignored: since anyone can create a page such as ``alice.github.io`` for
-free, all of ``github.io`` is one voice.
+registrable domain is a name that anyone can register, such as ``example.co.uk``. Registrable
+domains are determined with the ICANN section of Mozilla's Public Suffix List, which the package
+``publicsuffixlist`` contains. The list's private section is ignored: since anyone can create a page
+such as ``alice.github.io`` for free, all of ``github.io`` is one voice.
 """
 
 from collections import defaultdict

@@ -48,9 +48,9 @@ would decide."""
 _SLOTS, _BANDS, _SEED = 128, 64, 1
 """MinHash parameters.
 
-Each sketch has 128 slots, in 64 bands of 2. A pair is missed if no band has two equal slots. For a
-pair with a Jaccard index of .44, this happens once in a million cases. The seed is fixed, so that
-the same documents are marked in every run.
+Each sketch has 128 slots, in 64 bands of 2. Two texts become a candidate pair if both slots of some
+band are equal. A pair with a Jaccard index of .44 is missed once in a million cases. The seed is
+fixed, so that the same documents are marked in every run.
 """
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")

@@ -90,7 +90,7 @@ class GoogleRetriever(WebSearchRetriever):
         self._service = build(
             "customsearch",
             "v1",
-            # each request replaces this; without it, the client looks for credentials
+            # a placeholder that each request replaces; without it, the client looks for credentials
             http=httplib2.Http(),
             requestBuilder=self._request,
             static_discovery=True,
@@ -101,7 +101,8 @@ class GoogleRetriever(WebSearchRetriever):
 
     def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
         # Each request has its own connection, since httplib2 connections are not thread-safe. The
-        # key goes into a header, since the client library logs addresses and quotes them in errors.
+        # key is sent in a header and not in the address, since the client library logs addresses
+        # and quotes them in errors.
         connection = httplib2.Http(timeout=self.timeout)
         connection.follow_redirects = False  # the key must not be sent to another host
         keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}

@@ -1,6 +1,6 @@
 """Splits a text into the documents that it joins.
 
-They may be separated by tags, rules, numbers, fields or blank lines.
+The documents may be separated by tags, rules, numbers, fields or blank lines.
 """
 
 import ast
@@ -143,7 +143,7 @@ def _label(line: str) -> tuple[str, str]:
 
 
 def _value(name: str, value: str) -> dict[str, Any]:
-    """Read a field's value; a mapping in Python syntax yields its fields."""
+    """Read a field's value. If it is a mapping in Python syntax, its entries become fields."""
     if value.startswith("{"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
-_MOST_TOKENS = 384  # tokens in a window at most, so that a large budget shows more places instead
+_MOST_TOKENS = 384  # maximum tokens in a window; a larger budget shows more windows instead
 _OVERLAP = 4
 """A window repeats one quarter of the previous window. A sentence at the border is therefore
 complete in one of the two windows."""

@@ -36,7 +36,7 @@ def open_retrieval(
         read_pages: Whether to fetch the page behind each result and use its text instead of the
             snippet.
         passage_tokens: Maximum number of tokens in a document. Longer documents are cut to their
-            best passage. If it is 0, all documents are kept whole.
+            best passage. With 0, all documents are kept whole.
         references: A benchmark's questions with their reference answers. Documents that contain
             both a question and one of its answers are removed.
     """

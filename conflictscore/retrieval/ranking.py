@@ -18,7 +18,7 @@ with warnings.catch_warnings():
 # bm25s sets its logger to DEBUG, so its lines would appear even in logs meant for warnings
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
 """Matches the place where a word is hyphenated at the end of a line."""
 _TERM = re.compile(

@@ -72,9 +72,9 @@ _LIST_KEYS = (
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-# An address within an argument such as a command, or a host's name; not sought in search queries.
+# An address or a host's name within an argument, such as a command; ignored in search queries.
 _MENTIONED = re.compile(
     r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
@@ -331,7 +331,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """Yield the documents in a mapping's list of results, or else its own or an inner document."""
+    """Yield the documents in a mapping's list of results or, without a list, the mapping's own."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents

@@ -11,7 +11,7 @@ from typing import Any
 
 from conflictscore.retrieval.documents import MOST_OF_TOOLS
 
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
 """Matches the printed form of a list of objects or mappings, or of an object with such a list."""
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")

@@ -7,7 +7,8 @@ from itertools import takewhile
 from typing import Any
 
 _WIDTH, _LEAD = 40, 10
-"""Number of characters shown of a changed value, and how many of them precede the change."""
+"""Maximum number of characters of a changed value that are shown, and how many of these precede the
+change."""
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

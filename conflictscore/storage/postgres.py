@@ -136,7 +136,7 @@ class PostgresTables:
 
         async def executed() -> ConfigurationError | None:
             try:
-                async with self._turns:  # so that no statement times out in the queue
+                async with self._turns:  # one statement per connection: none waits in a queue
                     await self._connected(lambda connection: connection.execute(statement, *whole))
             except ConfigurationError as error:
                 return error

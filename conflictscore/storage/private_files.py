@@ -11,7 +11,7 @@ from conflictscore.errors import InputError
 OWNER_ONLY = 0o600
 """Mode of a file that only its owner may read and write."""
 _FOLDER, _OTHERS = 0o700, 0o077
-# Errors of a full disk, an exceeded quota, and a file that is too large.
+# Error codes for a full disk, an exceeded quota, and a file that is too large.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 

@@ -23,7 +23,7 @@ _LONGEST_TEXT = 200_000
 text."""
 _MOST_TAGS = 50_000
 """Maximum number of tags in a page whose main text is extracted; a one-megabyte article has half as
-many."""
+many tags."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
     "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
@@ -117,7 +117,7 @@ def _asks(page: "LexborHTMLParser", html: str) -> bool:
 
 
 def _keep_boxes(page: "LexborHTMLParser") -> None:
-    """Make the extractor keep an article's boxes and footers if they have more text than links."""
+    """Make the extractor keep an article's boxes and footers, except those full of links."""
     for node in page.css("article aside,article footer,main aside,article [class],article [id]"):
         described = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
         if node.tag not in ("aside", "footer") and not _CORRECTION.search(described):

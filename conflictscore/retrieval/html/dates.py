@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
-# Types of JSON-LD objects that describe a page. "Review" counts only at the end, since a
-# "ReviewAction" is no article.
+# Types of JSON-LD objects that describe a page. "Review" must be the end of the type, since a
+# "ReviewAction" is not an article.
 _ARTICLE = re.compile(
     r"article|posting|report|webpage|creativework|book|recipe|review$|video|dataset|question", re.I
 )
-# Types of objects within a page, whose dates are their own.
+# Types of objects within a page. Their dates are not the page's.
 _NO_ARTICLE = re.compile(r"comment|event|offer|product|answer|person|organization|profile", re.I)
 _PUBLISHED = (
     "article:published_time", "og:published_time", "og:article:published_time", "datepublished",
@@ -26,7 +26,7 @@ _PUBLISHED = (
 )  # fmt: skip
 """Names of meta tags for the publication date, in the order in which they are tried."""
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below them
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
@@ -82,7 +82,7 @@ def days_of_events(page: "LexborHTMLParser") -> set[str]:
 
 
 def without_other_dates(page: "LexborHTMLParser") -> None:
-    """Remove the parts of a page whose dates are not its publication date."""
+    """Remove the parts of a page that may contain dates other than its publication date."""
     for node in page.css(_NOT_OF_THE_ARTICLE):
         # a class such as "event" on one of these elements describes the whole page
         if node.tag not in ("body", "main", "article", "html"):

@@ -110,6 +110,6 @@ def _span(cell: "LexborNode", name: str) -> int:
     span = (cell.attributes.get(name) or "1").strip()
     if not (span.isascii() and span.isdigit()):
         return 1
-    # Browsers allow at most 1,000 columns and 65,534 rows. Five digits express both, and a hostile
-    # number may have many more.
+    # Browsers allow at most 1,000 columns and 65,534 rows. Five digits are enough for both limits;
+    # a hostile number may have many more.
     return int(span[:5]) or 1_000

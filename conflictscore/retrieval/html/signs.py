@@ -22,7 +22,7 @@ _LETTER = re.compile(r"[^\W_]")
 _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
 # Classes of pictures of formulas, whose alternative text is TeX.
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
-# The command for size around the TeX source of Wikipedia's formulas.
+# The size command that Wikipedia puts around the TeX source of a formula.
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
 # Types of inputs that show their value. Files, passwords and hidden inputs do not.
 _BLANK_VALUE = (
@@ -45,7 +45,7 @@ _DRAWN_OTHERWISE = {
     "object": "embedded object",
     "embed": "embedded object",
 }
-# Endings of ordinals in several languages, and signs of trademarks.
+# Endings of ordinal numbers in several languages, and trademark signs.
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
 # Marks of footnotes, such as "3", "[a]" and "†".
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
@@ -59,7 +59,7 @@ _PRICE = re.compile(
 )
 # A currency after an amount.
 _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|Kč\b|kr\b)")
-# A number at the end of a text, perhaps with separators of thousands.
+# A number at the end of a text, perhaps with thousands separators.
 _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
@@ -91,7 +91,7 @@ def put_formulas_into_words(body: "LexborNode") -> None:
 
 
 def _put_tex(script: "LexborNode") -> None:
-    """Replace a formula's drawing with its TeX source, which follows the drawing in MathJax 2."""
+    """Replace the drawing of a formula with the TeX source that follows it (MathJax 2)."""
     drawing = script.prev
     if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
         drawing.replace_with(_tex(script.text()))
@@ -230,7 +230,7 @@ def _raised(node: "LexborNode") -> str:
 def _shifted(tag: str, text: str) -> str:
     """Write a superscript or subscript after a mark.
 
-    Endings such as "th" are written without a mark, and the marks of notes in brackets.
+    Endings such as "th" get no mark, and the marks of notes are put in brackets.
     """
     if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
         return text

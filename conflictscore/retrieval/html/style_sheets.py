@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# All usual ways to hide text: with display, visibility and opacity, by moving it out of the screen,
-# by clipping or scaling it, and by striking it through.
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# All usual ways to hide text: with display, visibility and opacity, by moving it off the screen, by
+# clipping or scaling it, and by striking it through. Repetitions are bounded, so that a search
+# through a hostile text takes linear time.
 _HIDING = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
     r"|opacity\s*:\s*0*\.?0*%?\s*(?:;|!|$)|content-visibility\s*:\s*hidden|mso-hide\s*:\s*all"

@@ -38,7 +38,7 @@ _NUMBERS = {
 }
 """Maps list styles in CSS to the ``type`` attribute of a list."""
 _BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl"
-# Characters. A row with a longer cell is a layout, whose cells keep their lines.
+# Characters. A row with a longer cell is part of a layout, so its cells stay on separate lines.
 _LONGEST_CELL = 200
 
 
@@ -62,7 +62,7 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> N
 
 
 def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) -> None:
-    """Put an inline element that is drawn as a block on its own line, unless it is an initial."""
+    """If an inline element is drawn as a block, put it on its own line, unless it is an initial."""
     if not _FLOAT.search(declarations) and len(node.text().strip()) > 1:
         node.insert_before(page.create_node("br"))
         node.insert_after(page.create_node("br"))

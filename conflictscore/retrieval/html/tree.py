@@ -34,8 +34,8 @@ _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt"
 """Inline elements that extractors drop although their text is part of the surrounding sentence."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
-"""Minimum number of characters in a label or value; a single one is usually a styled letter of a
-word.
+"""Minimum number of characters in a label or value; a single character is usually a styled letter
+of a word.
 """
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 """Matches a place where a word ends: between a letter and a digit, or before a capital."""

@@ -156,7 +156,7 @@ class PageFetcher:
 
 
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """Check an address and resolve it against the page that leads to it, if any.
+    """Check an address; if it is the target of a redirect, resolve it against ``base``.
 
     Raises UnreadableError if the address must not be fetched.
     """

@@ -26,7 +26,8 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
-"""Packages that reading pages requires; the pip of Python 3.11 does not install the second."""
+"""Packages that are required for reading pages. The pip that comes with Python 3.11 does not
+install the second package."""
 _AT_ONCE = 8
 """Maximum number of pages that are read and kept in memory at the same time: at most 2 MB each."""
 

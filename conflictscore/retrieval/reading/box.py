@@ -42,7 +42,7 @@ other page."""
 CLOCK = 6
 """The limit on wall-clock time, as a multiple of the limit on processor time."""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
-_SECONDS_TO_END = 5  # a process that closed its output ends at once; the limit is for a broken one
+_SECONDS_TO_END = 5  # a process normally ends right after it closes its output
 
 
 class ReaderBox:
@@ -262,7 +262,7 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 def _limit_time(seconds: float) -> None:
     """Limit the processor time of the next request.
 
-    Unlike wall-clock time, it does not grow on a busy machine.
+    Unlike wall-clock time, processor time does not grow on a busy machine.
 
     If the system does not support this, only wall-clock time is limited; that limit applies on
     every system as a backstop.

@@ -59,7 +59,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = clean_text(_decoded(data, url, notes))
-    heading = _HEADING.match(text)  # further down, it may be a comment in code
+    heading = _HEADING.match(text)  # further down, "#" may begin a comment
     if text:
         title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
         yield FileDocument(text, title, url)

@@ -82,8 +82,8 @@ def _columns(header: Sequence[str]) -> list[str]:
 def _quote_of(text: str, separator: str) -> str:
     """Return the file's quotation mark: an apostrophe if the first lines use it, otherwise ``"``.
 
-    To count, every line below the header must have a cell in apostrophes, and no line may contain
-    any other apostrophe.
+    The apostrophe is chosen only if every line below the header has a cell in apostrophes, and no
+    line has any other apostrophe.
     """
     lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
     if len(text) > _QUOTED_WITHIN:

@@ -15,7 +15,7 @@ from conflictscore.retrieval.shaping.decoding import decode
 _FONT_LOCKS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """Algorithms that scramble only fonts, so that the text remains readable."""
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _STYLE_LINK = re.compile(r"<link\b[^<>]{0,1000}>", re.IGNORECASE)
 _ADDRESS = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]{1,500})["']""", re.IGNORECASE)
 _DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
 # Text that is struck out by two tildes, or by one. A tilde before "/" begins a path in the home
 # folder.

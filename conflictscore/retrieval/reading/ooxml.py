@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
-"""Maximum number of bytes in all unpacked parts. The tree of this much XML fills the memory of a
+"""Maximum number of bytes in all unpacked parts. Parsing this much XML uses all the memory of a
 child process."""
 _FALSE = ("0", "false", "off", "none")
 
@@ -37,7 +37,7 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        letters = data.replace(b"\0", b"")  # UTF-16 adds a zero byte to each letter
+        letters = data.replace(b"\0", b"")  # without the zero bytes of UTF-16
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above

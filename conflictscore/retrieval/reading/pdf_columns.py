@@ -17,8 +17,8 @@ _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 The lines must have a gap at the same place. With fewer words, the lines count as a table.
 """
 _WIDE = 2.5
-"""Minimum white space, relative to the font size, that separates the columns of a table of only two
-rows."""
+"""Minimum white space between the columns of a table with only two rows, relative to the font
+size."""
 _GUTTER = 0.6
 """Minimum white space between columns when all rows are overlaid, relative to the font size."""
 _LEAST_ROWS = 3
@@ -191,14 +191,14 @@ def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
 
 
 def _are_beside(numbers: Sequence[Segment], text: Sequence[Segment]) -> bool:
-    """Whether all numbers are to the left of a text or all to its right."""
+    """Whether the numbers are all to the left of the text, or all to the right of it."""
     all_left = min(segment.x for segment in text) >= max(number.end for number in numbers)
     return all_left or max(segment.end for segment in text) <= min(number.x for number in numbers)
 
 
 def _counts(numbers: Sequence[Segment]) -> bool:
     """Whether numbers placed one below another increase in equal steps, as line numbers do."""
-    # longer numbers (five digits or more) count no lines
+    # line numbers have at most four digits
     counts = [int(number.text) for number in numbers if len(number.text) < 5]
     steps = {after - before for before, after in pairwise(counts)}
     lefts, rights = [number.x for number in numbers], [number.end for number in numbers]

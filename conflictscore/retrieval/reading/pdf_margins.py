@@ -78,7 +78,7 @@ def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageL
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
-    """Count the differences between bare numbers at the edges of pages and the page indices.
+    """Count the differences between bare numbers at the edges of pages and the pages' indices.
 
     The difference is the same on each page for page numbers, but not for other numbers.
     """
@@ -86,7 +86,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
         int(line.text) - number
         for number, edge in enumerate(edges)
         for line in edge
-        if line.text.isdecimal() and len(line.text) < 5  # a longer number is no page number
+        if line.text.isdecimal() and len(line.text) < 5  # page numbers have at most four digits
     )
 
 

@@ -61,7 +61,7 @@ _PACKED, _UNPACKED = 300_000, 1_000_000
 """Maximum number of bytes that are read from a compressed object list, before and after
 decompression.
 """
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 

@@ -22,7 +22,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
 """Number of bytes at the beginning of a page in which its encoding may be declared."""

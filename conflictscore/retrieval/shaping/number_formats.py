@@ -24,7 +24,7 @@ BUILT_IN = {
 _LONGEST_CODE = 500  # characters of a format code that are read; Excel allows about 250
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Matches the mark of a date or time that is shown in the form of the reader's system."""
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
     r"|\[(?P<bracket>[^\[\]]{0,99})\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
@@ -145,7 +145,7 @@ def _bracket(text: str) -> tuple[str, str]:
 
 
 def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Token], bool]:
-    """Return the section for a number, and whether the section includes the sign."""
+    """Return the section for a number, and whether the section itself shows the sign."""
     numeric = sections[:3]
     conditions = [_condition(section) for section in numeric]
     if any(conditions):

@@ -1,4 +1,4 @@
-"""Writes tables as text, one line for each row, with spanning cells in all their columns."""
+"""Writes tables as text, one line for each row; spanning cells appear in all their columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
