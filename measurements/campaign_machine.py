@@ -103,7 +103,7 @@ def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
 
 
 def crowds(chance: random.Random, folder: Path, size: int = 20) -> Generator[str | None]:
-    """Let twenty processes write to the same cache, log and runs file; nothing must be lost."""
+    """Let twenty processes write to the same cache, log and runs file; nothing may be lost."""
     forked, case = multiprocessing.get_context("fork"), 0
     while True:
         case += 1

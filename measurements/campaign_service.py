@@ -110,7 +110,7 @@ def _knocked_at(listener: socket.socket) -> bool:
 
 
 def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Send random requests and upstream replies; nothing must crash, and errors must be JSON."""
+    """Send random requests and upstream replies; nothing may crash, and errors must be JSON."""
     document = {"text": "The lamp was lit in 1874.", "title": "Log"}
     whole = {
         "/v1/chat/completions": {

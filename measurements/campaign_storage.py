@@ -39,7 +39,7 @@ with RecordFile(folder / "records.jsonl") as file:
 
 
 def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """Kill a writer at a random moment; nothing that it has acknowledged must be lost."""
+    """Kill a writer at a random moment; nothing that it has acknowledged may be lost."""
     command = [sys.executable, "-c", _WRITER, str(folder)]
     while True:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own

@@ -20,8 +20,8 @@ _FIRST: Mapping[Form, float] = {"multiple-choice": 0.8421, "free-form": 0.787}
 _WARNED: Mapping[Form, float] = {"multiple-choice": 0.8447, "free-form": 0.816}
 """Shares of correct answers by control-rag in the paper, by form."""
 _SAME_MIND, _WORSENED = 0.8, 0.01
-"""Share of draws that are the same for all seeds, and share of correct first answers to whose
-questions control-rag gives a wrong answer."""
+"""Share of draws that are the same for all seeds, and share of the questions with a correct first
+answer that control-rag answers wrongly."""
 _SIGN = re.compile(r"page-(\d+)-(\w+)-\d+\.")
 
 

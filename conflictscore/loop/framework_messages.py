@@ -12,8 +12,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 _LOOKED_AT = 2000  # only this many characters at the start of a message are examined
 # The patterns match the wordings that LangChain, LangGraph's supervisors, Open WebUI and coding
-# agents insert. A message in other words counts as the user's own.
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# agents insert. A message in other words counts as the user's own. Quantifiers are bounded, so that
+# matching a hostile text takes linear time.
 _CONTINUES = re.compile(
     r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"

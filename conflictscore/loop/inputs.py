@@ -85,7 +85,7 @@ def check_question(question: str, options: Sequence[str]) -> None:
     if not options:
         return
     n_texts = sum(bool(option.strip()) for option in options)
-    # every option must have text, and one option is no choice
+    # every option must have text, and a single option leaves no choice
     if n_texts < max(2, len(options)):
         raise InputError(f"multiple choice needs at least two options with text, got {n_texts}")
     if n_texts > len(LETTERS):

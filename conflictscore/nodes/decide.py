@@ -95,5 +95,8 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:
-    """Return the documents for or against a claim; switching sides does not count as new."""
+    """Return the documents for or against a claim.
+
+    The sides are not kept apart, so a document that switches sides is not new evidence.
+    """
     return {*claim.supports, *claim.contradicts}

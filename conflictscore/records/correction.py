@@ -65,8 +65,8 @@ class RelatedAnswer(Record):
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """If the answer is about another thing, a name of that thing from one of these documents. Empty
-    if no name distinguishes it."""
+    """The name by which one of these documents distinguishes the thing that the answer is about, if
+    this is not the thing that the claim is about. Empty if there is no such name."""
     evidence: ClaimEvidence | None = None
     """The labels of this answer, if the corrected passage mentions it."""
 
@@ -291,7 +291,7 @@ class Change(Record):
         return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
-        """Return whether the passage contains this claim of the answer from before this round."""
+        """Return whether the passage contains this claim of the answer before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end
 
 

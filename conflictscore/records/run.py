@@ -105,7 +105,7 @@ class Usage(Record):
         )
 
     def kept(self) -> "Usage":
-        """Return the usage of this one reply, in the fields that count replies from a cache."""
+        """Return the usage of this single reply, in the fields for replies from a cache."""
         return Usage(
             cached_calls=1,
             counted_calls=1,

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # All usual ways to hide text: with display, visibility and opacity, by moving it off the screen, by
-# clipping or scaling it, and by striking it through. Repetitions are bounded, so that a search
-# through a hostile text takes linear time.
+# clipping or scaling it, and by striking it through. Quantifiers are bounded, so that matching a
+# hostile text takes linear time.
 _HIDING = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
     r"|opacity\s*:\s*0*\.?0*%?\s*(?:;|!|$)|content-visibility\s*:\s*hidden|mso-hide\s*:\s*all"
