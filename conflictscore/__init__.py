@@ -1,4 +1,4 @@
-"""conflictscore: a RAG loop that finds claims on which its sources disagree, and corrects them.
+"""conflictscore: a RAG loop that finds and corrects claims on which its sources disagree.
 
 ```python
 from conflictscore import create_self_correcting_rag

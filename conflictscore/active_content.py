@@ -40,21 +40,21 @@ _KINDS = {
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
     "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # reverses text
-    # LaTeX commands that a page with MathJax or KaTeX executes
+    # LaTeX commands that are executed on a page with MathJax or KaTeX
     "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
-# A tag, or the beginning of one that is cut off.
+# A tag, which may be cut off at its end.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """Return the kind of active content that a new text adds to the old, or None if none."""
+    """Return a kind of active content that a new text has and the old has not, or None."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
-    # compare numbers, since such a token can end the user's turn in a later prompt
+    # Even one more token counts, since a token can end the user's turn in a later prompt.
     return "a control token" if _tokens(after) > _tokens(before) else None
 
 

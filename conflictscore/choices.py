@@ -3,9 +3,9 @@
 from typing import Literal
 
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
-"""Why a claim is disputed, so that the documents are queried about it again.
+"""The reasons why a claim counts as disputed. The documents are queried again about such a claim.
 
-- ``conflict``: documents support it and contradict it (the paper's reason).
+- ``conflict``: some documents support it and others contradict it (the paper's reason).
 - ``refuted``: at least two independent documents contradict it, and none supports it.
 - ``contradicted``: at least one document contradicts it, and none supports it.
 - ``unsupported``: no document mentions it.
@@ -16,7 +16,7 @@ Duplicates = Literal["vote", "once", "domain"]
 """How documents that are not independent of each other count.
 
 - ``vote``: every document counts (as in the paper).
-- ``once``: near-copies together count once on each side.
+- ``once``: a group of near-copies counts once on each side.
 - ``domain``: near-copies, and all documents of a registrable domain, count once on each side.
 """
 Regeneration = Literal["paper", "revise"]

@@ -12,7 +12,8 @@ from typing import TypeVar
 Out = TypeVar("Out")
 
 # A rest lasts twice as long as the thread was kept waiting, so a busy event loop gets three
-# quarters of the time. It is at most four times as long as the thread computed, and half a second.
+# quarters of the time. It lasts at most half a second, and at most four times as long as the thread
+# has computed.
 _REST, _MOST_REST, _LONGEST_REST_S = 2.0, 4.0, 0.5
 
 
@@ -20,9 +21,9 @@ class Turns:
     """Lets one thread at a time read long texts, in the order in which the threads ask.
 
     Python runs one thread at a time. Several threads that read long texts would therefore leave a
-    server's event loop little time. While there are short requests (:meth:`short_request`), a
-    thread that was kept waiting during its turn also rests after it, so that they get most of the
-    time of a busy process.
+    server's event loop little time. So there are short requests (:meth:`short_request`), which get
+    most of the time of a busy process: while they run, a thread that was kept waiting during its
+    turn rests at the end of the turn.
     """
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ class Turns:
         if self._short_requests:
             cpu = time.thread_time() - self._cpu
             waited = time.monotonic() - self._wall - cpu
-            # bounded by its own work, since on a busy machine it waits for other processes too
+            # bounded, since on a busy machine the thread also waits for other processes
             if (rest := min(_REST * waited, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
                 time.sleep(rest)
         with self._lock:
@@ -80,12 +81,12 @@ class Turns:
 
 TURNS = Turns()
 """The turns of this process."""
-if hasattr(os, "register_at_fork"):  # the thread whose turn it is does not exist in a child
+if hasattr(os, "register_at_fork"):  # a forked child lacks the thread whose turn it is
     os.register_at_fork(after_in_child=TURNS.reset)
 
 
 class TurnSelector(selectors.DefaultSelector):
-    """Makes an event loop take a turn for its callbacks, and none while it waits."""
+    """Makes an event loop take a turn while it runs callbacks, and give it up while it waits."""
 
     _has_turn = False
 

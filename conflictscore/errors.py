@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-# Keys by their usual beginnings (OpenAI, Stripe and others), tokens of HTTP headers, and what
-# follows the words "API key".
+# Matches keys with a usual beginning (OpenAI's, Stripe's and others), tokens of HTTP headers, and
+# what follows the words "API key".
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
@@ -88,8 +88,8 @@ class ConfigurationError(InputError):
 class ContextWindowError(ConflictScoreError):
     """A model's context window is too small for what it must read.
 
-    The error concerns a single text, so a run over many texts continues. A wrong setting would end
-    the run.
+    The error concerns a single text, so a run over many texts continues. An error about a wrong
+    setting, by contrast, ends the run.
     """
 
     exit_code = 2
@@ -182,7 +182,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of our own errors, but only the type of others, which may quote a key."""
+    """Return the message of our own error, or the type of another, which may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

@@ -6,9 +6,10 @@ set of documents that support a claim, and D- the set that contradict it. Pairs 
 is known about them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
-document of their group, a group counts once on each side. With ``weights`` (at least 0, by default
-1), the weight of a side is the sum of its weights, and the weight of a group is its largest weight.
-Documents of weight 0 are left out. Equal weights change nothing.
+document of their group, a group counts once on each side. If ``weights`` (at least 0, by default 1)
+are given, the weight of a side is the sum of the weights of its documents and groups. The weight of
+a group is the largest weight of its documents. Documents of weight 0 are left out. Equal weights
+change nothing.
 """
 
 from collections import Counter
@@ -231,7 +232,7 @@ def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """Return the total weight of the documents (default 1 each); copies add the largest weight."""
+    """Return the total weight (default 1 each); of copies, only the largest weight is added."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)

@@ -24,7 +24,7 @@ _LINE_SECONDS = 60.0  # longest time between two lines in a log
 
 
 class CountBar:
-    """Shows a count: as a bar in a terminal, or in a log as a line per tenth and per minute."""
+    """Shows a count: a terminal gets a bar, a log gets a line for each tenth and each minute."""
 
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5

@@ -61,7 +61,7 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
 
 
 def through_proxy(url: str) -> str:
-    """Return the end of a message about a failed call: the URL's proxy; empty if it has none."""
+    """Return the end of a message on a failed call: the proxy of the URL; empty if it has none."""
     words = by_proxy(url)
     return f"{words}; {PROXY_ADVICE}" if words else ""
 
@@ -96,7 +96,7 @@ def require_socks(proxy: str | None) -> None:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return the certificates to trust: those of SSL_CERT_FILE and SSL_CERT_DIR, or httpx's.
+    """Return the certificates to trust, from SSL_CERT_FILE and SSL_CERT_DIR or else from httpx.
 
     Raises:
         ConfigurationError: The variables name no certificates.

@@ -151,7 +151,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def script_of(text: str) -> str:
-    """Return Unicode's name for the script of most letters, such as LATIN; empty if no letters."""
+    """Return Unicode's name for the script of most letters, such as LATIN; "" without letters."""
     letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     return scripts.most_common(1)[0][0] if scripts else ""

@@ -185,8 +185,8 @@ class DeclaredSettings:
     regeneration: Regeneration = _setting(
         "revise",
         "How to correct an answer. revise: replace, hedge, remove or keep each "
-        "disputed passage, and leave the rest byte for byte. paper: write a whole "
-        "new answer from both sides of the conflict.",
+        "disputed passage, and leave all other text unchanged, byte for byte. paper: "
+        "write a whole new answer from both sides of the conflict.",
         brief="`revise` corrects passages in place, `paper` writes a whole new answer",
         presets={"paper": "paper"},
         form="set",
@@ -195,12 +195,12 @@ class DeclaredSettings:
     # as refuted" in docs/findings/second-answers.md.
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
-        "Which claims are disputed, so that the documents are asked about them again. "
-        "conflict: documents support and contradict the claim. refuted: at least two "
-        "independent documents contradict it and none supports it. contradicted: at least "
-        "one document contradicts it and none supports it. unsupported: no document "
+        "Which claims count as disputed. The documents are queried again about a disputed "
+        "claim. conflict: some documents support the claim and others contradict it. refuted: "
+        "at least two independent documents contradict it and none supports it. contradicted: "
+        "at least one document contradicts it and none supports it. unsupported: no document "
         "mentions it.",
-        brief="[which claims](#which-claims-are-disputed) get a second look",
+        brief="[which claims](#which-claims-are-disputed) count as disputed",
         presets={"paper": ("conflict",)},
         form="set",
         accepts="Iterable[Disputed]",
@@ -220,7 +220,8 @@ class DeclaredSettings:
         "claims. unsupported: also for claims that no document mentions. off: only for ties, "
         "and only if the search is free. A round searches for at most three claims, with at "
         "most two queries each.",
-        brief="search again before correcting, for `disputed` or also for `unsupported` claims",
+        brief="search again before a correction: for `disputed` claims, or also for `unsupported`"
+        " claims",
         presets={"paper": "off"},
         form="set",
     )

@@ -90,15 +90,15 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
 
 
 def on_separate_loop() -> bool:
-    """Return whether this runs on an event loop of :func:`on_own_loop`."""
+    """Return whether the running event loop is a loop of :func:`on_own_loop`."""
     return _home.get() not in (None, asyncio.get_running_loop())
 
 
 async def read_in_thread(work: Callable[[], Out], chars: int) -> Out:
-    """Run a function that reads texts of so many characters, without blocking the event loop.
+    """Run a function that reads texts of ``chars`` characters, without blocking the event loop.
 
-    Long texts are read in turn (:class:`~conflictscore.cpu_turns.Turns`). A loop of
-    :func:`on_own_loop` has the turn.
+    Functions that read long texts run in turn (:class:`~conflictscore.cpu_turns.Turns`). On a loop
+    of :func:`on_own_loop`, the function runs at once, since the loop already has the turn.
     """
     if on_separate_loop():
         return work()
@@ -304,7 +304,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _rank(error: BaseException) -> int:
     from langgraph.errors import GraphBubbleUp  # the import takes seconds if no graph has run yet
 
-    carried = getattr(error, "error", error)  # inside a graph, an answerer's error is wrapped
+    carried = getattr(error, "error", error)  # in a graph, the error of an answerer is wrapped
     if isinstance(carried, GraphBubbleUp):
         return 0
     return 2 if isinstance(error, ConflictScoreError) else 1

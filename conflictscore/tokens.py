@@ -25,7 +25,7 @@ _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
 
 class _Vocabulary(NamedTuple):
-    """A vocabulary of tiktoken or quicktok, as the two functions that are needed here."""
+    """The two functions of a vocabulary, from tiktoken or quicktok, that are needed here."""
 
     encode: Callable[[str], list[int]]
     bytes_of: Callable[[int], bytes]

@@ -33,12 +33,12 @@ _KEPT = {
         ("ask", "correct", "judge-check", "score"), "; cached replies will not be paid for again"
     ),
 }
-"""The text that a command prints after "stopped" if Ctrl-C ends it."""
+"""The text that each command prints after "stopped" if it is ended by Ctrl-C."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
-"""An argument of a Python call in an error message, such as ``model="local"``."""
+"""Matches an argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Control characters. An error may quote them from a server, and they must not reach the
-terminal."""
+"""Matches control characters, which must not reach the terminal. An error may quote them from a
+server."""
 
 
 class OneLineErrors(click.Group):
@@ -78,7 +78,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """Return the end of the message about an interrupted command: what its next run can reuse."""
+    """Return the end of a message on an interrupted command: what a repeated command can reuse."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")

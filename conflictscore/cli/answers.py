@@ -64,7 +64,8 @@ def _with_answer_options(command: Any) -> Any:
     "options",
     multiple=True,
     metavar="TEXT",
-    help="For a multiple-choice question: one of the answers to choose from. Repeat for each.",
+    help="One of the answers to choose from, for a multiple-choice question. Repeat the option "
+    "for each answer.",
 )
 @with_question_search_options
 @with_run_settings
@@ -75,7 +76,7 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     """Answer QUESTION from documents, and correct claims that the documents disagree on.
 
     The answer is split into claims, and each claim is checked against each document. If documents
-    disagree on a claim, only that passage of the answer is corrected. The output shows the answer,
+    disagree on a claim, only the passage with this claim is corrected. The output shows the answer,
     the changes with their reasons, and the scores CS-C and CS-R.
     """
     from conflictscore.graph.self_correction import build_self_correction_graph
@@ -99,9 +100,9 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
 def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     """Score an existing answer against documents (CS-C and CS-R).
 
-    CS-C is the share of claims that have evidence on both sides. CS-R is the mean, over claims, of
-    the share of their documents that contradict them. Both go from 0 to 1, and lower is better. The
-    answer is not changed. The exit code is 1 if the model failed and there is no score.
+    CS-C is the share of claims that have evidence on both sides. CS-R is the share of a claim's
+    evidence that contradicts it, averaged over claims. Both go from 0 to 1, and lower is better.
+    The answer is not changed. The exit code is 1 if the model failed and there is no score.
     """
     from conflictscore.graph.self_correction import build_scoring_graph
     from conflictscore.records import RunStatus
@@ -128,9 +129,9 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
 @with_model_options
 @with_output_options
 def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings: Any) -> None:
-    """Check an existing answer against documents, and correct the passages that they dispute.
+    """Check an existing answer against documents, and correct its disputed passages.
 
-    The answer may come from any chatbot. Undisputed text is kept byte for byte.
+    The answer may come from any chatbot. Undisputed text stays the same, byte for byte.
     """
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.middleware.corrector import correction_input

@@ -56,8 +56,9 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
         else "Its questions come with documents."
     )
     words = (
-        f"Test {benchmark_entry.summary}.\n\n{where} The default labeler is json (the paper's, "
-        f"with one call per pair), or nli with the local model. See {benchmark_entry.docs}."
+        f"Test {benchmark_entry.summary}.\n\n{where} The default labeler is json, the paper's "
+        "labeler, which makes one call per pair. With the local model, the default is nli. See "
+        f"{benchmark_entry.docs}."
     )
     make = click.command(benchmark_entry.name, cls=ManyDocs, help=words, epilog=epilog)
     return cast("click.Command", make(with_bench_options(benchmark_entry, run)))

@@ -36,8 +36,8 @@ def print_estimate(plan: BenchPlan) -> None:
         print_card(card, plain_console())
     if (seeds := settings["seeds"]) > 1:
         click.echo(
-            f"The estimate is for one run; {seeds} take at most {seeds} times as much. Equal "
-            "answers share their labels, and all runs share documents."
+            f"The estimate is for one run; {seeds} runs cost at most {seeds} times as much. "
+            "Equal answers share their labels, and all runs share documents."
         )
 
 

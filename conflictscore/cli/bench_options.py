@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
-"""Number of questions run at the same time with the local model, and with remote models.
+"""How many questions run at the same time: with the local model, and with a remote model.
 
 The local model gains nothing from parallel calls.
 """
@@ -38,7 +38,8 @@ def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
     Search options are omitted if the benchmark's questions come with documents. ``--form`` is
-    omitted if it has only one form, and ``--answer-judge`` if no model judges its answers.
+    omitted if the benchmark has only one form. ``--answer-judge`` is omitted if no model judges the
+    answers.
     """
     for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
         command = option(command)
@@ -120,8 +121,8 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         type=click.FloatRange(0, 2),
         metavar="T",
         help=f"Temperature of the answers. Default: 0, or {STUDY_TEMPERATURE} with --seeds "
-        "above 1, since at temperature 0 several runs differ only as much as the endpoint "
-        "varies by itself.",
+        "above 1. At temperature 0, several runs would differ only by the endpoint's own "
+        "variation.",
     )
     if benchmark_entry.write_topics:
         yield click.option(
@@ -162,7 +163,7 @@ def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
     yield _flag(
         "--no-transcripts",
         help="Do not store the prompt and reply of each call in the run's folder. Without "
-        "these transcripts, nobody can check the run.",
+        "these transcripts, the run cannot be checked later.",
     )
     words = "Estimate the calls, tokens and dollars of the run, without calling a model."
     yield _flag("--dry-run", help=words)

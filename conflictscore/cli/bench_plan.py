@@ -100,22 +100,20 @@ def _sampling(setup: "Setup") -> "Setup":
     """Return the setup with a temperature at which the runs of a study sample different answers.
 
     The setup is unchanged if the user chose a temperature, or if the model accepts none. A note
-    warns the user if the answers of the runs may then not be sampled as intended.
+    warns the user if the chosen temperature is 0, or if the model accepts none.
     """
     from conflictscore.benchmarks.harness.setup import takes_temperature
 
     model, temperature = setup.context.generator, setup.settings.temperature
     if temperature == 0:
         click.echo(
-            "Note: at --temperature 0, --seeds measures only how much the endpoint varies",
+            "Note: at --temperature 0, --seeds measures only the endpoint's own variation",
             err=True,
         )
     if temperature is not None:
         return setup
     if not takes_temperature(model):
-        click.echo(
-            f"Note: {model.name} takes no temperature, so it samples at its own setting", err=True
-        )
+        click.echo(f"Note: {model.name} takes no temperature, so it uses its own setting", err=True)
         return setup
     return replace(setup, settings=replace(setup.settings, temperature=STUDY_TEMPERATURE))
 
@@ -157,14 +155,14 @@ def _questions(
         **{name: settings[name] for name in benchmark_entry.flags},
     )
     benchmark, selection = whole.selected(settings["sample"], settings["seed"])
-    # documents of a search are cut to passages when they arrive
+    # If documents come from a search, the search cuts them to passages.
     return benchmark.shortened(
         0 if benchmark_entry.searches else settings["passage_tokens"]
     ), selection
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
-    """Return each question's answers. A page with a question and its answer is likely a copy."""
+    """Return the answers of each question, with which copies of the benchmark are recognised."""
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 

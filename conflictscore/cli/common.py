@@ -93,7 +93,7 @@ def judging(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
-    """Open the search that the options describe. Without passage options, documents stay whole."""
+    """Open the search that the options describe. Without passage options, documents are not cut."""
     from conflictscore.retrieval.opening import open_retrieval
 
     return open_retrieval(
@@ -179,8 +179,8 @@ def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache 
     """Open the labeler that the options name, and a language model if the labeler needs one.
 
     Returns:
-        The labeler, its cache, and whether it runs on this machine. Parallel calls gain nothing
-        there.
+        The labeler, its cache, and whether it runs on this machine, where parallel calls would gain
+        nothing.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler

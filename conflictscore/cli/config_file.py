@@ -66,7 +66,7 @@ _CHECK = frozenset(
 )
 """Options that choose the evidence, how much of an answer is checked, or what follows a check."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
-"""Texts in a setting that suggest a path, such as ``=.`` in ``nli:model=./file``."""
+"""Matches what suggests a path in a setting, such as ``=.`` in ``nli:model=./file``."""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 """Texts that look like an API key, a bearer token, or an address with a password."""
 

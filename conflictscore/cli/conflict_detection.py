@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conflictscore.models.language_model import LanguageModel
 
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
-"""The number of claims judged at the same time, on this machine and at an endpoint.
+"""How many claims are judged at the same time: on this machine, and at an endpoint.
 
 A labeler on this machine gains nothing from parallel calls.
 """
@@ -96,10 +96,10 @@ def conflict_detection(
 ) -> None:
     """Measure how well conflicts are detected (Table 2).
 
-    Each claim is checked as it is in the file. A claim is in conflict if one document supports it
-    and another contradicts it. The verdicts are compared with people's labels. The output also
-    shows two baselines, which always or never report a conflict, and the paper's figures for
-    ConflictBench's sources.
+    Claims are taken from the file without change. A claim is in conflict if one document supports
+    it and another contradicts it. The verdicts are compared with annotators' labels. The output
+    also shows three baselines, and the paper's figures for ConflictBench's sources. The baselines
+    report a conflict for every claim, for no claim, or for every claim with two documents.
 
     Verdicts are cached as they arrive. To resume an interrupted run or retry failed pairs, run the
     same command again.
@@ -211,7 +211,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Return whether a file may be overwritten: not if it may hold other data or older verdicts."""
+    """Return False if a file may contain other data or older verdicts, and must not be replaced."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

@@ -74,9 +74,9 @@ def judge_check(
 ) -> None:
     """Compare a benchmark's judge, which is a model, with people who judged the same answers.
 
-    The output shows their agreement, Cohen's kappa, how often the judge and the people give each
-    rating, and how much of a difference between two methods the judge preserves. For NatConfQA,
-    these are the figures of Table 7 in its paper.
+    The output shows their agreement, Cohen's kappa, and how often the judge and the people give
+    each rating. It also shows how much of a difference between two methods remains if the judge
+    rates them instead of people. For NatConfQA, these are the figures of Table 7 in its paper.
 
     You can stop the command at any time. To resume, run it again: judged answers are cached.
     Answers that could not be judged are counted, but excluded from all other figures.

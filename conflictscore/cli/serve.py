@@ -191,7 +191,7 @@ Then, with any OpenAI client:
     show_default=True,
     metavar="N",
     help="How many requests are served at the same time. As many again may wait; further "
-    "requests get HTTP 429. If there are several keys, one key can use at most half.",
+    "requests get HTTP 429. If there are several keys, each can use at most half of these places.",
 )
 @click.option(
     "--timeout",

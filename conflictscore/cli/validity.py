@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conflictscore.reporting.plain_table import Card
 
 _LOCAL_CLAIMS, _REMOTE_CLAIMS = 1, 4
-"""The number of claims judged at the same time, on this machine and at an endpoint.
+"""How many claims are judged at the same time: on this machine, and at an endpoint.
 
 A labeler on this machine gains nothing from parallel calls.
 """

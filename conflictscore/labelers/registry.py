@@ -85,7 +85,7 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"model": str, "certain": _share},
     ),
     "per-document": LabelerKind(
-        "up to 9 claims and one document per call",
+        "up to 26 claims and one document per call",
         "batch_judge:BatchJudge",
     ),
 }
@@ -122,7 +122,7 @@ def make_labeler(
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
     """Return the default labeler for an effort and a model.
 
-    At a remote endpoint, each call costs money, so a call shows up to 9 claims with one document.
+    At a remote endpoint, each call costs money, so a call shows up to 26 claims with one document.
     It never shows several documents, since one document could then influence the label of another.
     If the effort is ``fast``, an NLI model decides every pair on which no conflict depends. If it
     is ``thorough``, pairs on which a conflict depends are judged again one at a time. If it is

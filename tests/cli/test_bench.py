@@ -77,7 +77,7 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     seeds = (*free, "--out", "runs/study", "--seeds", "2", "--temperature", "0")
     study = bench(server, *seeds, "--json")
     assert study.exit_code == 0, study.stderr
-    assert "measures only how much the endpoint varies" in study.stderr
+    assert "measures only the endpoint's own variation" in study.stderr
     assert json.loads(Path("runs/study/figures.json").read_text()) == json.loads(study.stdout)[0]
     [told] = json.loads(study.stdout)
     assert (told["runs"], told["in_all"]) == (["seed-0", "seed-1"], 3)
@@ -213,7 +213,7 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert (
         "it takes 2,424 questions to show this gain of +1.0, and this run's 4 would show it" in said
     )
-    assert "3 take at most 3 times as much" in said
+    assert "3 runs cost at most 3 times as much" in said
     assert not server.requests
     assert not Path("runs").exists()
 
