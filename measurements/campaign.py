@@ -120,6 +120,9 @@ def campaign(
 
 @click.command(help=__doc__)
 @click.option("--seconds", default=60.0, show_default=True, help="Time for all parts together.")
+@click.option(
+    "--cases", type=click.IntRange(min=1), help="Cases of each part; replaces the time limit."
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--only",
@@ -127,7 +130,7 @@ def campaign(
     type=click.Choice([*PARTS]),
     help="Run only this part; repeat it for several.",
 )
-def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
+def main(seconds: float, cases: int | None, seed: int, only: tuple[str, ...]) -> None:
     """Run the campaign, and print its table and the failures."""
     logging.disable()  # the cases cause many refusals, which the service logs
     chosen = {name: part for name, part in PARTS.items() if not only or name in only}
@@ -146,7 +149,12 @@ def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
         signal.signal(number, stop)
     click.echo(f"{'':<10} {'cases':>8} {'broke':>6} {'seconds':>8}   seed {seed}")
     outcomes = campaign(
-        chosen, seconds=seconds, seed=seed, stopped=lambda: bool(signals), ended=row
+        chosen,
+        seconds=inf if cases else seconds,
+        cases=cases,
+        seed=seed,
+        stopped=lambda: bool(signals),
+        ended=row,
     )
     for name in [one for one in chosen if one not in outcomes]:
         click.echo(f"{name:<10} not begun")
