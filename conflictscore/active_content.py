@@ -33,6 +33,11 @@ _ADDRESS = (
     rf"|(?<![\w.])(?:[a-z0-9-]{{1,63}}\.){{1,8}}(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)"
     r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
     r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
+    # an obscured host name, such as evil[.]com and evil (dot) com
+    rf"|\b[a-z0-9-]{{1,63}}(?:\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|[\uff0e\uff61])(?:{_TOP_LEVEL})\b"
+    # where money can be sent: an account (IBAN) or a wallet
+    r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b)"
+    r"|(?-i:\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[a-z0-9]{25,87}|0x[0-9a-fA-F]{40})\b)"
 )
 _KINDS = {
     "an image": r"!\[",

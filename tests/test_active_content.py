@@ -28,6 +28,10 @@ def test_what_a_change_adds_is_named(kind: str, text: str) -> None:
         *("[x]: evil", "[x] (evil)", "&lt;img", "<https", "ftp://a"),
         *("evil-pills.com", "shop.example.co.uk.", "evil.onion"),
         *("+49 170 5550199", "+1 (555) 010-0199", "0900 123456"),
+        *("evil[.]com", "evil (dot) com", "evil-pills\uff0ecom"),
+        *("DE89 3704 0044 0532 0130 00", "GB29NWBK60161331926819"),
+        "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+        "0x52908400098527886E0F7030069857D2E4169EE7",
     ],
 )
 def test_addresses_in_other_forms_are_found(address: str) -> None:
@@ -42,6 +46,7 @@ def test_addresses_in_other_forms_are_found(address: str) -> None:
         "Costs rose 3/4, and a < b; R&D: 10/20 and/or more. The ratio is 4:1.",
         "From 1932-05-12 to 2001, +1 000 000 people; ISBN 978-3-16-148410-0; no. 00123.",
         "Dr.Smith of St.Gallen wrote Node.js 2.0.It works, e.g. as it is.",
+        "Commit 1f3a5c7e9b2d4f6a8c0e1f3a5c7e9b2d4f6a8c0e, part AB12 3456, class GB12 3456 7890.",
         "Die Ärzte e.V.; le 14 octobre 1874 : « allumé ».",
     ],
 )

@@ -8,11 +8,13 @@ The time of every function is linear in the length of its text.
 """
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
+from conflictscore.prompts.material import without_invisibles
 
 _QUESTION_CHARS = 2000  # number of characters of a question that are read
 _ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"
@@ -20,18 +22,25 @@ _ENUMERATED_CHARS = 24  # maximum characters of such a list item
 _UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _TITLE_WORDS = 6  # a longer title is likely to be a statement
+_UNSPACED_TITLE = 4  # most characters of a title in a script without spaces between words
 _PARENTHESIS = re.compile(
     "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
 )
 _CONJUNCTION = (
     r"(?:and|but|so|while|whereas|though|although|because|since|as|who|which|whose|whom|where|if"
-    r"|und|aber|weil|wobei|während|doch|denn|et|mais|car|qui|dont|y|pero|porque|que|quien|e|ma|però"
-    r"|perché|che|mas|en|maar|omdat)"
+    r"|after|before|once|und|aber|weil|wobei|während|doch|denn|nachdem|bevor|et|mais|car|qui|dont|y"
+    r"|pero|porque|que|quien|e|ma|però|perché|che|mas|en|maar|omdat"
+    r"|unless|until|when|whenever|provided|wenn|sofern|lorsque|quand|cuando|quando)"
 )
+_CONDITION = re.compile(
+    r"\b(?:if|unless|until|when|whenever|provided|wenn|sofern|lorsque|quand|cuando|quando)\b",
+    re.IGNORECASE,
+)
+"""Matches the beginning of a clause that says when something is allowed or necessary."""
 # The places where a clause may end: punctuation, dashes, and conjunctions.
 _BOUNDARY = re.compile(
     "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
-    "|[ \t]{1,4}-{1,2}[ \t]{1,4}"
+    "|[ \t]{1,4}(?:-{1,2}|[/|])[ \t]{1,4}"
     f"|[ \t]{{0,4}}(?:,(?=\\s)|[\uff0c\u3001\u060c])[ \t]{{0,4}}(?:{_CONJUNCTION}[ \t]{{1,4}})?"
     f"|[ \t]{{1,4}}{_CONJUNCTION}[ \t]{{1,4}}",
     re.IGNORECASE,
@@ -72,6 +81,8 @@ _ORDERS = word_set(
     " download drink drop eat email follow forget forward get give go hand heed ignore inject"
     " install invest join leave listen look message never obey open order pay phone post quit read"
     " refuse remember reply report rush see sell send share shop sign sleep speak spread stop"
+    " nimm nehmen nehmt stoppt kauft kaufen kaufe wählt ruft prenez arrêtez achetez votez appelez"
+    " dejen deje tome tomen compre compren vote llame smetti smettete prendi comprate votate"
     " swallow swear take tell text transfer trust try use visit vote wait wire withdraw write you"
     " your"
 )
@@ -95,6 +106,36 @@ _AMOUNT = re.compile(
 """Matches a number with a unit, or a number that is not a year."""
 
 
+_NO_NAME = re.compile(r"[!@=]|\bdot\b", re.IGNORECASE)
+_CLAIMED = word_set(
+    "trusted verified retracted corrected correct reliable exposed revoked withdrawn only sole kein"
+    " authoritative tötet tödlich heilt schadet lügt stirbt tue tuent guérit ment mata matan cura"
+    " miente uccide uccidono keine keinen nie aucun aucune jamais ningún ninguna nunca nessun mai"
+    " pas lie lies myth truth"
+)
+"""Further words that make a title a statement, for example about its own reliability."""
+_TITLE_LOWER = word_set(
+    # words between the words of a name
+    "a an the of for in on at by to from with and or vs de la le les des du d el los las y en der"
+    " die das und von vom zu zur zum im am für e di del della dei il lo da do dos van het voor aan"
+    " et au aux sur dans pour på og och av"
+    # words for a document or its origin
+    " report reports log logs book diary letter letters note notes leaflet sheet label manual guide"
+    " handbook article paper study studies review survey record records register list catalogue"
+    " catalog archive archives library museum page pages website site blog post news newspaper"
+    " bulletin journal gazette magazine press release statement minutes memo transcript interview"
+    " summary abstract chapter section part volume edition version draft map plan table chart data"
+    " database index history biography encyclopedia encyclopaedia dictionary entry wiki council"
+    " board office ministry department agency committee commission court company university"
+    " institute society association hospital school church port harbour harbor town city county"
+    " village state"
+    " annual monthly weekly daily first second third final new old local national international"
+    " research science technical public editor author keeper keepers engineer engineers inspector"
+    " visitor visitors patient patients user users staff member members lighthouse tower bridge"
+)
+"""Words that need no capital in the name of a source."""
+
+
 class _Clause(NamedTuple):
     """A clause of a statement, and the punctuation or conjunction before it."""
 
@@ -106,8 +147,8 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     """Return the clauses of a rival that answer a claim's question, as one sentence.
 
     A clause is removed if it says something new in ordinary words, or if it tells the reader to do
-    something. Names, numbers and short list items are kept. In an answer to "why" or "how", only
-    instructions are removed.
+    something. Names, numbers and short list items are kept. In an answer to "why" or "how", and of
+    the conditions of a permission or duty, only instructions are removed.
 
     Return None if the only clause that answers the question is an instruction that the claim does
     not mention.
@@ -125,7 +166,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
         place == answering
         or not (
             _is_ordered(clause.text, known_terms)
-            if is_open
+            if is_open or (has_duty and _CONDITION.search(clause.before))
             else _is_further(clause.text, known_terms)
         )
         for place, clause in enumerate(clauses)
@@ -144,18 +185,29 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     return f"{text[:1].upper()}{text[1:]}{end}" if text else None
 
 
-def is_name(title: str) -> bool:
+def is_name(title: str, *, of_file: bool = False) -> bool:
     """Return whether a title is a short name, without a statement, an instruction or an amount.
 
-    A name can contain years. For languages other than English, only a few verbs are listed, so the
-    length and the numbers mostly decide.
+    A name can contain years. Since a statement can be in any language, a name of several words is
+    in ASCII, and its words are capitalised, apart from words such as "of" and usual words of titles
+    such as "report". The names of files (``of_file``) are free in this.
     """
+    title = unicodedata.normalize("NFKC", without_invisibles(title))
     words = _words(title)
     if not words or len(words) > _TITLE_WORDS or added_active_content("", title):
         return False
-    if "!" in title or _AMOUNT.search(title):
+    if _NO_NAME.search(title) or _AMOUNT.search(title):
         return False
-    return _STATES.isdisjoint(words) and not _begins_with_order(title)
+    if _UNSPACED.search(title):
+        return len(title) <= _UNSPACED_TITLE
+    is_lower = not of_file and len(words) > 1
+    if is_lower and not (title.isascii() and all(map(_fits_a_name, _WORD.findall(title)))):
+        return False
+    return (_STATES | _CLAIMED).isdisjoint(words) and not _begins_with_order(title)
+
+
+def _fits_a_name(word: str) -> bool:
+    return word[0].isupper() or word[0].isdigit() or word in _TITLE_LOWER
 
 
 def _words(text: str) -> list[str]:

@@ -246,8 +246,11 @@ def _name(document: Document) -> str:
     it makes a statement, gives an instruction or contains markup.
     """
     file_name = "" if ":" in document.url else PurePosixPath(document.url).stem
-    for name in (material_line(document.title).strip(" \"'“”"), material_line(file_name)):
-        if is_name(name.replace("-", " ")) and not re.search(r"[*_`\[\]|<>\\]", name):
+    title = material_line(document.title).strip(" \"'“”")
+    for name, of_file in ((title, False), (material_line(file_name), True)):
+        if is_name(name.replace("-", " "), of_file=of_file) and not re.search(
+            r"[*_`\[\]|<>\\]", name
+        ):
             return f"“{name if len(name) <= _NAME_CHARS else f'{name[:_NAME_CHARS].rstrip()}…'}”"
     return f"document {document.number}"
 

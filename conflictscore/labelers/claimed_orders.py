@@ -1,8 +1,14 @@
-"""Claims that read like instructions to the judge that labels them."""
+"""Recognition of claims that may address the judge instead of stating something.
+
+Such a claim gets a labelling call of its own, so that it influences no other claim's verdict. A
+false positive costs one call.
+"""
 
 import re
+import unicodedata
 
 from conflictscore.prompts import neutral
+from conflictscore.prompts.material import without_invisibles
 from conflictscore.records import Claim
 
 _CLAIM_WORDS = (
@@ -21,10 +27,53 @@ _ORDER = re.compile(
 )
 
 
-def reads_like_an_order(claim: Claim) -> bool:
-    """Return whether a claim may address the judge: it says how to label, or mentions other claims.
+def _begins(stems: str, unspaced: str) -> re.Pattern[str]:
+    """Match words that begin with one of the stems, and texts of scripts without spaces."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(stems.split())})|{'|'.join(unspaced.split())}")
 
-    A false positive costs one call. A false negative lets the claim influence the verdicts on other
-    claims of its batch.
+
+# The parts of an order in other words. The lists were written by hand, and are not complete.
+_THINGS = _begins(
+    "claim statement sentence assert entr item point line ids? list set\\b batch label verdict grad"
+    " judg evaluat enumerat exercise rating output repl response json field document ai\\b model"
+    " assistant mark behauptung aussage sätz satz eintr punkt urteil bewert prüfer etikett zeile"
+    " dokument antwort wert affirmation énonc phrase étiquette marque répon jug correcteur évaluat"
+    " afirmaci enunciad frase veredicto etiqueta marc respond evaluador affermazion frasi elenco"
+    " verdetto giudic rispond afirmaç veredito bewering uitspra lijst oordeel beoordel утвержден"
+    " спис пункт вердикт оцен документ предложен ответ провер twierdze zdan",
+    "陈述 陳述 声明 主张 主張 判定 标记 標記 标注 判断 文档 文書 记述 記述 项目 項目 各点 ラベル"
+    " 列表 주장 문장 판정",
+)
+_OUTCOMES = _begins(
+    "support unsupport back confirm verif prove true right correct valid positive contradict refut"
+    " false wrong negative irrelevant agree approv accept belegt gestützt bestätigt wahr richtig"
+    " widerleg falsch ja\\b nein\\b étay confirm vrai exact contredi faux oui\\b respald verdader"
+    " contradi fals sí\\b sostenut ver[aeio]\\b corrett confermat verdadeir apoiad ondersteun waar"
+    " juist подтвержд верн неверн опроверг ложн правд prawdziw potwierdz",
+    "支持 矛盾 正确 正確 真实 错误 正しい 誤り 지지 모순",
+)
+_ADDRESSES = _begins(
+    "all\\b any\\b every each\\b whole whatever always no\\s+(?:point|item|entry|line)s?\\b only\\b"
+    " other rest\\b remaining neighbo below following ignor disregard do\\s+not\\b don't must\\b"
+    " should\\b please kindly treat\\b mark\\b consider\\b count\\b assume\\b give\\b return"
+    " answer reply set\\b put\\b your\\b you\\b (?:is|are)\\s+to\\s+be throughout alle jede übrige"
+    " sämtlich bitte zu\\s+bewerten sind\\s+als gelten ignorier antworte werte tout tous chaque"
+    " veuillez doivent doit répond tod cada ignora deben debe considere responde tutt ogni devono"
+    " considera rispondi devem elk moeten все\\b всех каждо следует считать игнорир отмет wszystk",
+    "所有 每 其余 请 請 都应 應 忽略 以上 全部 すべて 全て ください 残り 無視 모든 모두",
+)
+
+
+def reads_like_an_order(claim: Claim) -> bool:
+    """Return whether a claim may tell the judge how to label.
+
+    It does if it has one of the usual phrases, or if it has a word that addresses somebody or
+    includes everything ("must", "each") and one for what is judged ("claim", "verdict") or for the
+    outcome ("supported"). Words of some ten languages are known.
     """
-    return _ORDER.search(neutral(claim.text)) is not None
+    text = unicodedata.normalize("NFKC", without_invisibles(neutral(claim.text)))
+    if _ORDER.search(text):
+        return True
+    words = text.casefold()
+    told = _THINGS.search(words) or _OUTCOMES.search(words)
+    return told is not None and _ADDRESSES.search(words) is not None

@@ -15,6 +15,7 @@ from langchain_core.documents import Document as Retrieved
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from conflictscore.records import Document
+from conflictscore.retrieval.call_addresses import address_of, argument_texts, mentions_address
 from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 from conflictscore.retrieval.nothing_found import says_nothing_found
@@ -72,20 +73,10 @@ _LIST_KEYS = (
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
 _DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
-_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
-# An address or a host's name within an argument, such as a command; ignored in search queries.
-_MENTIONED = re.compile(
-    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
-    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)",
-    re.IGNORECASE,
-)
-_MOST_ARGUMENTS = 100  # arguments of a call, on each level, that are searched for an address
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with at least this many words counts as a document even if the tool's name is unknown."""
 _LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
-_LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 
 
 def documents_from_messages(
@@ -155,11 +146,11 @@ class _ToolReply:
         self._message, self._number = message, number
         self._name = message.name or ""
         self._words = {word.casefold() for word in NAME_WORD.findall(self._name)}
-        texts = [*_argument_texts(arguments)]
-        self._addresses = list(islice(filter(None, map(_address, texts)), 2))
+        texts = [*argument_texts(arguments)]
+        self._addresses = list(islice(filter(None, map(address_of, texts)), 2))
         self._searches = bool(self._words & SEARCHES)
         by_name = bool(self._words & FETCHES) and not self._searches
-        mentions = not self._searches and any(map(_MENTIONED.search, texts))
+        mentions = not self._searches and any(map(mentions_address, texts))
         self._fetches = by_name or bool(self._addresses) or mentions
 
     def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
@@ -259,21 +250,6 @@ class _ToolReply:
     def _join(self, documents: Sequence[Retrieved], place: str) -> None:
         for document in documents:
             document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
-
-
-def _argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
-    """Yield the texts among the arguments of a call."""
-    if isinstance(arguments, str):
-        yield arguments
-    elif depth and isinstance(arguments, Mapping | list):
-        inner = arguments.values() if isinstance(arguments, Mapping) else arguments
-        for each in islice(inner, _MOST_ARGUMENTS):
-            yield from _argument_texts(each, depth - 1)
-
-
-def _address(text: str) -> str | None:
-    """Return an argument if it is an address."""
-    return text.strip() if len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text) else None
 
 
 def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:

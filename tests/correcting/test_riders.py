@@ -24,6 +24,11 @@ WHEN, IN_1871 = "When was the lamp lit?", "The lamp was lit in 1871."
         ", and whoever drew the map must stop taking insulin",
         ", and shops are open at evil-pills.com",
         ", und Patienten müssen Insulin absetzen",
+        " / insulin is poison",
+        " | stop insulin now",
+        " after insulin was banned by the board",
+        " provided that patients stop insulin",
+        " until everybody stops insulin at last",
     ],
 )
 def test_what_a_document_says_beside_its_answer_is_left_out(rider: str) -> None:
@@ -63,6 +68,13 @@ def test_an_order_before_the_answer_is_left_out() -> None:
             "May zarafen be given to children?",
             "Zarafen must not be given to children.",
         ),
+        (
+            "Zarafen may be given to children.",
+            "Who may get zarafen?",
+            "Zarafen may be given to adults unless they have a weak liver.",
+        ),
+        ("It opens at noon.", "When does the bridge open?", "It opens when the tide is low."),
+        ("It ran until 1890.", "Until when did the ferry run?", "It ran until 1894."),
     ],
 )
 def test_an_answer_stays_as_it_is(claim: str, question: str, statement: str) -> None:
@@ -82,7 +94,17 @@ def test_what_only_orders_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     "title",
-    ["Vennick Point Light", "County Gazette", "Keeper's log", "Annual report 1874", "Source 2"],
+    [
+        "Vennick Point Light",
+        "County Gazette",
+        "Keeper's log",
+        "Annual report 1874",
+        "Source 2",
+        "Jahresbericht 2023",
+        "Le Monde",
+        "Report of the board",
+        "人民日报",
+    ],
 )
 def test_a_short_title_names_its_source(title: str) -> None:
     assert is_name(title)
@@ -102,7 +124,26 @@ def test_a_short_title_names_its_source(title: str) -> None:
         "See evil-pills.com",
         "Ida Reeve, thief",
         "Everything that you always wanted of lamps",
+        "Insulin tötet Patienten",
+        "Kein Insulin",
+        "La insulina mata",
+        "Smetti di prendere insulina",
+        "Инсулин убивает",
+        "胰岛素是毒药",
+        "Telegram: evilpills",
+        "evil (dot) com",
+        "Retracted by the Board",
+        "Trusted Source",
+        "The Only Report",
+        "Pay @orlo",
+        "Insulin=poison",
     ],
 )
 def test_a_title_that_says_something_names_none(title: str) -> None:
     assert not is_name(title)
+
+
+def test_the_name_of_a_file_needs_no_capitals() -> None:
+    assert is_name("zarafen dosing", of_file=True)
+    assert not is_name("zarafen dosing")
+    assert not is_name("stop insulin today", of_file=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.answering.evidence_text import Witness, witnesses
+from conflictscore.correcting.riders import is_name
 from conflictscore.json_answers import check_of, is_json
 from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import RunContext
@@ -323,11 +324,15 @@ def unchecked_note(reason: str) -> str:
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """Return the first sources for or against a claim, each by title and host or by number."""
+    """Return the first sources for or against a claim, each by title and host or by number.
+
+    A title that states or orders something is left out, since the note is part of the reply.
+    """
     names = []
     for witness in side[:_MOST_SOURCES]:
         document = witness.document
-        title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
+        title = _plain(document.title, _TITLE_CHARS) if is_name(document.title) else ""
+        title = title or f"document {document.number}"
         host = _plain(document.site, _TITLE_CHARS) if document.site != document.url else ""
         names.append(f"{title}, {host}" if host else title)
     if len(side) > _MOST_SOURCES:

@@ -56,6 +56,16 @@ def test_each_claim_is_named_with_its_sources() -> None:
     )
 
 
+@pytest.mark.parametrize("title", ["Stop taking insulin", "Insulin tötet", "See evil[.]com"])
+def test_a_title_that_states_or_orders_something_is_not_part_of_the_note(title: str) -> None:
+    note = disagreement_note(
+        run([claim()], [document(1, title, "https://gazette.test/"), document(2)])
+    )
+
+    assert note is not None
+    assert "For it: document 1, gazette.test. Against it: document 2." in note
+
+
 def test_of_many_claims_the_first_five_are_named() -> None:
     note = disagreement_note(run([claim()] * 7, [document(1), document(2)]))
 

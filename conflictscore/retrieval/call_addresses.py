@@ -1,0 +1,39 @@
+"""Addresses in the arguments of tool calls. A call with an address fetches something."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+_DEPTH = 12  # levels of nested arguments that are searched
+_MOST_ARGUMENTS = 100  # arguments on each level that are searched
+_LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
+# Repetitions are bounded, so that a search through a hostile text takes linear time.
+_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
+_MENTIONED = re.compile(
+    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
+    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)"
+    r"|(?<![\w:/])//[\w\[]"
+    r"|(?<![\w.-])(?:localhost\b|[a-z][a-z0-9-]{0,62}:\d{2,5}/|(?:\d{1,3}\.){3}\d{1,3}(?![\w.]))"
+    r"|\[[0-9a-f]{0,4}:[0-9a-f:.]{1,40}\]",
+    re.IGNORECASE,
+)
+
+
+def argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
+    """Yield the texts among the arguments of a call."""
+    if isinstance(arguments, str):
+        yield arguments
+    elif depth and isinstance(arguments, Mapping | list):
+        inner = arguments.values() if isinstance(arguments, Mapping) else arguments
+        for each in islice(inner, _MOST_ARGUMENTS):
+            yield from argument_texts(each, depth - 1)
+
+
+def address_of(text: str) -> str | None:
+    """Return an argument if it is an address."""
+    return text.strip() if len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text) else None
+
+
+def mentions_address(text: str) -> bool:
+    """Return whether an argument, such as a command, contains an address or is a host's name."""
+    return _MENTIONED.search(text) is not None
