@@ -163,12 +163,7 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     if answering is None:
         return statement
     kept = [
-        place == answering
-        or not (
-            _is_ordered(clause.text, known_terms)
-            if is_open or (has_duty and _CONDITION.search(clause.before))
-            else _is_further(clause.text, known_terms)
-        )
+        place == answering or not _is_rider(clause, known_terms, is_open=is_open, has_duty=has_duty)
         for place, clause in enumerate(clauses)
     ]
     if not has_duty and _is_order_alone(clauses[answering].text, known_terms):
@@ -268,6 +263,18 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
     if not words or not telling_terms(text) - known_terms:
         return False
     return not _ORDERED.isdisjoint(words) or words[0] in _ORDERS
+
+
+def _is_rider(
+    clause: _Clause, known_terms: frozenset[str], *, is_open: bool, has_duty: bool
+) -> bool:
+    """Return whether a clause is not part of the answer: an instruction, or a further statement.
+
+    Only instructions are riders if the question is open, and among the conditions of a duty.
+    """
+    if is_open or (has_duty and _CONDITION.search(clause.before)):
+        return _is_ordered(clause.text, known_terms)
+    return _is_further(clause.text, known_terms)
 
 
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
